@@ -1,0 +1,55 @@
+# The two commands for a fresh machine are `make demo` and `make test`; each does its own set-up.
+# Every tool lives in .venv or below .fanout/tools, at the versions that the lock files name.
+
+VENV := .venv
+TOOLS := .fanout/tools
+PY := $(VENV)/bin/python
+UV := $(TOOLS)/uv/bin/uv
+
+.PHONY: help setup demo check test unit bench bench-full cold-start lock clean
+
+help: ## Show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
+
+setup: .fanout/setup.done ## Install everything that the other targets need
+
+.fanout/setup.done: scripts/setup.sh pyproject.toml uv.lock tools/emulator.txt tools/sam.txt
+	@scripts/setup.sh
+	@touch $@
+
+demo: setup ## Move a real tree S3 to EFS and back through the state machine on this machine
+	@$(VENV)/bin/fanout demo
+
+check: setup ## Lint, types, import contracts, template and state machine
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy layers cli functions tests benchmarks
+	$(VENV)/bin/lint-imports --no-cache
+	$(VENV)/bin/cfn-lint template.yaml
+	$(PY) -m pytest -q tests/template tests/statemachine/test_definition.py
+
+test: check ## Everything: the checks and all tests
+	$(PY) -m pytest
+
+unit: setup ## The tests that need no emulator
+	$(PY) -m pytest -m 'not e2e'
+
+bench: setup ## Ours beside its peers on a simulated EFS: a short set, under 10 minutes (root, FUSE, Go)
+	@scripts/setup-bench.sh
+	$(PY) -m benchmarks.run
+
+bench-full: setup ## The same with every data set at full size: hours
+	@scripts/setup-bench.sh
+	$(PY) -m benchmarks.run --full
+
+cold-start: setup ## Import time and package size of each function
+	$(PY) -m benchmarks.cold_start --layer
+
+lock: setup ## Resolve the lock files anew
+	$(UV) lock
+	$(UV) export -q --frozen --no-dev --no-emit-project --prune botocore --no-header --format requirements-txt -o layers/core/requirements.txt
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/emulator.in -o tools/emulator.txt
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/sam.in -o tools/sam.txt
+
+clean: ## Remove everything that the other targets made
+	rm -rf $(VENV) .fanout .aws-sam
