@@ -1,0 +1,1 @@
+"""The rules of a transfer: pure values and functions that import the standard library alone."""

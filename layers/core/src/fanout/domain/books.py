@@ -1,0 +1,67 @@
+"""The books of a run: entries and bytes by outcome, and whether they balance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fanout.domain.outcomes import Outcome, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of entries and of their bytes."""
+
+    entries: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: Count) -> Count:
+        return Count(self.entries + other.entries, self.bytes + other.bytes)
+
+    def __sub__(self, other: Count) -> Count:
+        return Count(self.entries - other.entries, self.bytes - other.bytes)
+
+
+def no_counts() -> dict[Result, Count]:
+    """A zero for every outcome."""
+    return {result: Count() for result in Result}
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """What was listed at the source and what became of it."""
+
+    listed: Count = Count()
+    by_result: Mapping[Result, Count] = field(default_factory=no_counts)
+
+    def plus(self, listed: Count, results: Mapping[Result, Count]) -> Books:
+        """The books with more counts added."""
+        merged = {result: self.by_result[result] + results.get(result, Count()) for result in Result}
+        return Books(self.listed + listed, merged)
+
+    @property
+    def missing(self) -> Count:
+        """Listed less all outcomes of listed entries; deletions are not of the source. Zero if the books balance."""
+        accounted = sum(
+            (count for result, count in self.by_result.items() if result is not Result.DELETED),
+            Count(),
+        )
+        return self.listed - accounted
+
+    @property
+    def balanced(self) -> bool:
+        """Whether listed = copied + unchanged + skipped + failed + rejected, in entries and bytes."""
+        return self.missing == Count()
+
+    @property
+    def clean(self) -> bool:
+        """Whether no entry failed or was rejected."""
+        return not (self.by_result[Result.FAILED].entries or self.by_result[Result.REJECTED].entries)
+
+
+def tally(outcomes: Iterable[Outcome]) -> dict[Result, Count]:
+    """Entries and bytes by outcome."""
+    counts = no_counts()
+    for outcome in outcomes:
+        counts[outcome.result] += Count(1, outcome.size)
+    return counts

@@ -1,0 +1,79 @@
+"""An entry of a tree, and what it carries beside its bytes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from fanout.domain.outcomes import Reason
+
+
+class Kind(StrEnum):
+    """What an entry is; ``UNLISTABLE`` is a directory whose content can not be read."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    SYMLINK = "symlink"
+    SPECIAL = "special"
+    UNLISTABLE = "unlistable"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing in a tree, as a listing shows it.
+
+    ``path`` is relative to the tree's root, with ``/`` between components and at
+    the end of a directory; bytes that are not UTF-8 stand as surrogate escapes.
+    ``changed_ns`` is when content or attributes last changed by the store's own
+    clock (ctime, Last-Modified), ``mtime_ns`` what the owner says; both in
+    nanoseconds since 1970. ``etag`` pins an object, ``mtime_ns`` and ``size`` a file.
+    ``inode`` tells which names of the same tree are one file; empty for a file with
+    one name. ``problem`` says why the listing could make no file or directory of a symlink
+    that is to be followed.
+    ``target`` is the path at the destination where it is another one.
+    """
+
+    path: str
+    kind: Kind
+    size: int = 0
+    mtime_ns: int = 0
+    changed_ns: int = 0
+    etag: str = ""
+    inode: str = ""
+    problem: Reason | None = None
+    target: str = ""
+
+    @property
+    def placed(self) -> Entry:
+        """The entry under its path at the destination."""
+        return replace(self, path=self.target, target="") if self.target else self
+
+    @property
+    def sort_key(self) -> bytes:
+        """The path's bytes: the order in which S3 lists keys."""
+        return os.fsencode(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What an entry carries beside its bytes; ``None`` means that the source does not know.
+
+    ``mode`` is the whole ``st_mode``; times are in nanoseconds since 1970.
+    ``headers`` holds an object's own headers (Content-Type, Cache-Control,
+    ``x-amz-meta-*``) without those that describe a POSIX file.
+    """
+
+    mode: int | None = None
+    uid: int | None = None
+    gid: int | None = None
+    mtime_ns: int | None = None
+    atime_ns: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_symlink(self) -> bool:
+        """Whether the source says that the bytes are the target of a symlink."""
+        return self.mode is not None and stat.S_ISLNK(self.mode)

@@ -1,0 +1,92 @@
+"""The closed list of errors.
+
+A task error ends or repeats a whole task: the name of its class is the Step
+Functions error name and says what to do. An ``ItemError`` is about one entry
+and becomes an outcome row, never a failed task.
+"""
+
+from __future__ import annotations
+
+from fanout.domain.outcomes import Reason
+
+
+class FanoutError(Exception):
+    """Base of the task errors."""
+
+
+class InvalidRequest(FanoutError):
+    """The request can not be carried out as it stands; never retried.
+
+    The message names the field, what is wrong with it, and what is allowed.
+    """
+
+    def __init__(self, field: str, problem: str, allowed: str) -> None:
+        super().__init__(f"{field}: {problem}; {allowed}" if allowed else f"{field}: {problem}")
+        self.field = field
+
+
+class AccessDenied(FanoutError):
+    """A permission is missing; never retried. The message ends with the remedy."""
+
+    def __init__(self, operation: str, target: str, remedy: str) -> None:
+        super().__init__(f"{operation} on {target} is not permitted; {remedy}")
+
+
+class Archived(AccessDenied):
+    """An object lies in an archive and can not be read before it is restored; always about one entry."""
+
+
+class Throttled(FanoutError):
+    """A service asks for fewer requests; retried with back-off and full jitter."""
+
+
+class Transient(FanoutError):
+    """A failure that may pass by itself (time-out, reset, 5xx, EIO); retried."""
+
+
+class NotFound(FanoutError):
+    """An object, bucket or file that was named does not exist; the caller decides what it means.
+
+    ``code`` is the store's own word for what is missing, if it has one.
+    """
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class PreconditionFailed(FanoutError):
+    """A condition of a request (If-Match, If-None-Match) did not hold; the caller decides."""
+
+
+class LedgerBroken(FanoutError):
+    """The ledger lacks or contradicts something that an earlier state must have written; never retried."""
+
+
+class ListingIncomplete(FanoutError):
+    """A part of a tree could not be listed; the run must not go on as if it were empty."""
+
+
+TASK_ERRORS: tuple[type[FanoutError], ...] = (
+    InvalidRequest,
+    AccessDenied,
+    Throttled,
+    Transient,
+    NotFound,
+    PreconditionFailed,
+    LedgerBroken,
+    ListingIncomplete,
+)
+
+
+class OutOfTime(Exception):
+    """The time is up in the middle of an entry; it is left for the tail."""
+
+
+class ItemError(Exception):
+    """What is wrong with one entry; becomes its outcome."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message

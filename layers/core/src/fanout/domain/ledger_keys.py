@@ -1,0 +1,114 @@
+"""Where the parts of a run's ledger lie in the work bucket, below ``runs/<run id>/``."""
+
+from __future__ import annotations
+
+import re
+
+from fanout.domain.errors import InvalidRequest
+
+REQUEST = "request.json"
+PLAN = "plan.json"
+SHARDS = "shards.json"
+LINKS = "links.json"
+SUMMARY = "summary.json"
+FAILURES = "failures.jsonl"
+REPORT = "report.html"
+VERIFICATION = "verification/"
+BIG_FILES = "big-files.json"
+BIG_FILES_BEGUN = "big-files/"
+BIG_FILE_OUTCOMES = "outcomes/big-files.jsonl"
+DIGESTS = "digests/"
+SEGMENTS_FAILED = "segments/failed/"
+
+# docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
+
+
+def run_prefix(run_id: str) -> str:
+    """The prefix of a run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
+    if not _RUN_ID.fullmatch(run_id):
+        raise InvalidRequest("run_id", f"{run_id[:80]!r} is not allowed", "1 to 80 of A-Z, a-z, 0-9, - and _")
+    return f"runs/{run_id}/"
+
+
+def round_key(number: int) -> str:
+    """The segments of a round: what ListTree reads."""
+    return f"segments/round-{number:04d}.json"
+
+
+def round_done_key(number: int) -> str:
+    """What a round listed and which shards it wrote."""
+    return f"segments/round-{number:04d}-done.json"
+
+
+def segment_key(segment_id: str) -> str:
+    """The record of a segment that has been listed."""
+    return f"segments/done/{segment_id}.json"
+
+
+def shard_key(shard_id: str) -> str:
+    """The entries of a shard."""
+    return f"shards/{shard_id}.jsonl.gz"
+
+
+def segment_failed_key(segment_id: str) -> str:
+    """The last error of a segment that could not be listed."""
+    return f"{SEGMENTS_FAILED}{segment_id}.json"
+
+
+def listed_outcomes_key(segment_id: str, nonce: str, number: int) -> str:
+    """Outcomes of entries that need no copy."""
+    return f"outcomes/listed/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def outcomes_prefix(shard_id: str) -> str:
+    """All outcomes of a shard."""
+    return f"outcomes/shards/{shard_id}/"
+
+
+def big_file_key(big_file_id: str) -> str:
+    """A big file that a segment began, whether the run counts it or not."""
+    return f"{BIG_FILES_BEGUN}{big_file_id}.json"
+
+
+def directories_key(shard_id: str, nonce: str, number: int) -> str:
+    """Attributes of the directories that a shard made."""
+    return f"directories/{shard_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def extras_key(segment_id: str, nonce: str) -> str:
+    """Entries that only the destination holds."""
+    return f"outcomes/extras/{segment_id}-{nonce}.jsonl.gz"
+
+
+def verified_id(shard_id: str) -> str:
+    """Under what name the outcomes of verifying a shard lie beside those of copying it."""
+    return f"verified-{shard_id}"
+
+
+def digests_key(shard_id: str, nonce: str) -> str:
+    """Digests by directory of what was verified."""
+    return f"{DIGESTS}{shard_id}-{nonce}.jsonl.gz"
+
+
+def listed_names_key(segment_id: str, nonce: str, number: int) -> str:
+    """Listed names of files that have several hard links."""
+    return f"links/listed/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def spilled_names_key(bucket: int, nonce: str, number: int) -> str:
+    """The same names, brought together by file."""
+    return f"links/by-file/{bucket:05d}-{nonce}-{number:04d}.jsonl.gz"
+
+
+NOTES = "notes/"
+
+
+def note_key(phase: str) -> str:
+    """What a phase found that the summary should say."""
+    return f"{NOTES}{phase}.json"
+
+
+def phase_key(phase: str) -> str:
+    """When a phase began and ended."""
+    return f"phases/{phase}.json"

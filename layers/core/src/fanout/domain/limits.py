@@ -1,0 +1,73 @@
+"""Limits of the services and of this product: one named constant each, with its unit and its source."""
+
+from __future__ import annotations
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+# docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+LAMBDA_TIMEOUT_SECONDS = 900
+LAMBDA_FILE_DESCRIPTORS = 1024
+# docs.aws.amazon.com/lambda/latest/dg/configuration-filesystem-efs.html: 625 Mbit/s an environment.
+LAMBDA_NETWORK_BYTES_PER_SECOND = 78_000_000
+
+# docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
+STATE_PAYLOAD_BYTES = 256 * KIB
+MAP_CONCURRENCY = 10_000
+
+# docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html and qfacts.html
+KEY_BYTES = 1024
+MULTIPART_PARTS = 10_000
+MULTIPART_PART_BYTES_MIN = 5 * MIB
+# docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html
+COPY_OBJECT_BYTES = 5 * GIB
+
+# docs.aws.amazon.com/efs/latest/ug/limits.html
+NAME_BYTES = 255
+SYMLINK_TARGET_BYTES = 4080
+DIRECTORY_DEPTH = 1000
+# EFS allows 177 names of a file; one stays free for the name under which the next one is staged.
+HARD_LINKS = 176
+# docs.aws.amazon.com/efs/latest/ug/performance.html: best-case write latency, Regional storage.
+EFS_WRITE_SECONDS = 0.0027
+
+# Chosen: operations in flight that an NFSv4.1 client of EFS keeps, and so threads of one function.
+CLIENT_OPERATIONS_IN_FLIGHT = 64
+# Chosen: a file is read and written in blocks of this size unless its part size is larger.
+BLOCK_BYTES = 8 * MIB
+# Chosen: a file of this size is copied in blocks by as many functions as its time asks for; about 7 s of one.
+SPLIT_BYTES = 512 * MIB
+# Chosen: blocks of one big file that a function copies at once.
+BLOCKS_IN_FLIGHT = 16
+# Chosen: above this size an object is copied inside S3 in parts. CopyObject is one request without an answer until
+# all is copied; at the 100 MB/s or so of one request a GiB stays well below the 30 s of silence that are waited for.
+COPY_WHOLE_BYTES = 1 * GIB
+# Chosen: the part of such a copy unless 10,000 of them are too few: some seconds each, so that little is repeated.
+COPY_PART_BYTES = 256 * MIB
+# Chosen: parts of such copies that one function has in flight, whatever number of objects they belong to.
+COPY_PARTS_IN_FLIGHT = 64
+# Chosen: bytes of blocks that one function holds at once; bounds its memory.
+BUFFER_BYTES = 128 * MIB
+# Chosen: blocks up to this size are not counted in it; 64 threads hold 4 MiB of them.
+BLOCK_BYTES_FREE = 64 * KIB
+# Chosen: threads are added while the process takes less than this share of a processor, looked at so often,
+# and waits at least for every other entry.
+PROCESSOR_BUSY = 0.7
+THREADS_REVIEW_SECONDS = 0.01
+# Chosen: outcomes are handed on at least so often.
+OUTCOMES_EVERY_SECONDS = 0.1
+# Chosen: directories that files are taken from in turn; fewer than the descriptors kept of each tree.
+SPREAD_DIRECTORIES = 128
+# Chosen: entries of a shard; bounds a shard's file and the memory that reading it takes.
+SHARD_ENTRIES = 20_000
+# Chosen: names of files with several hard links that PartitionShards groups at once; bounds its memory.
+LINKED_NAMES = 100_000
+# Chosen: the least predicted seconds for which a shard of its own is worth a cold start.
+SHARD_SECONDS_MIN = 5.0
+# Chosen: seconds that a function keeps at its end to write what it did to the ledger.
+DEADLINE_RESERVE_SECONDS = 30.0
+# Chosen: entries that one ListSegment lists before it hands back the rest.
+SEGMENT_ENTRIES = 500_000
+# Chosen: seconds after which CopyShard writes the outcomes that it has, so that a lost worker costs little.
+CHECKPOINT_SECONDS = 20.0

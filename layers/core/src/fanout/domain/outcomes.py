@@ -1,0 +1,128 @@
+"""What became of an entry, and the closed list of reasons why it was not copied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Result(StrEnum):
+    """The seven outcomes; every entry ends with exactly one."""
+
+    COPIED = "copied"
+    UNCHANGED = "unchanged"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    DELETED = "deleted"
+
+
+class Reason(StrEnum):
+    """Why an entry is not copied."""
+
+    SAME = "same"
+    SPECIAL_FILE = "special file"
+    SYMLINK = "symlink"
+    LINK_DANGLING = "symlink that leads nowhere"
+    LINK_LOOP = "symlink that leads back to a directory above it"
+    LINK_OUTSIDE = "symlink that leads out of the source"
+    LINK_IN_STORE = "symlink kept as an object can not be followed"
+    FIRST_NAME = "the file's first name was not copied"
+    NAME_EMPTY = "empty name component"
+    NAME_DOT = "name component . or .."
+    NAME_ABSOLUTE = "absolute name"
+    NAME_NUL = "NUL in name"
+    NAME_TOO_LONG = "name component over 255 bytes"
+    NAME_RESERVED = "name reserved for the run's own files"
+    PATH_TOO_DEEP = "over 1,000 directories deep"
+    KEY_TOO_LONG = "key over 1,024 bytes"
+    KEY_NOT_UTF8 = "name is not UTF-8"
+    NAME_NOT_ESCAPED = "name is not one that escape makes"
+    FILE_AND_DIRECTORY = "key is a file and also a directory"
+    DESTINATION_KIND = "destination has another kind of entry"
+    LINK_IN_PATH = "symlink in the destination's path"
+    SOURCE_CHANGED = "source changed"
+    SOURCE_VANISHED = "source vanished"
+    SOURCE_ARCHIVED = "source object is archived"
+    SOURCE_DENIED = "source can not be read"
+    DESTINATION_DENIED = "destination can not be written"
+    NO_SPACE = "no space at the destination"
+    CHECKSUM = "checksum differs"
+    MISSING = "missing at the destination"
+    EXTRA = "not at the source"
+    DIFFERS = "size or kind differs"
+    NOT_VERIFIED = "not verified"
+    DESTINATION_VANISHED = "what was written is gone"
+    TRANSIENT = "failed after retries"
+    OUT_OF_TIME = "too large for one function's time"
+    SHARD_FAILED = "the shard failed"
+    UNLISTABLE = "directory can not be listed"
+
+
+REMEDIES: dict[Reason, str] = {
+    Reason.NAME_EMPTY: "rename the object: // has no counterpart in a file system",
+    Reason.NAME_DOT: "rename the object: . and .. lead out of its directory",
+    Reason.NAME_ABSOLUTE: "rename the object: a key that starts with / has no counterpart below the destination",
+    Reason.NAME_NUL: "rename the object: a file name can not hold NUL",
+    Reason.NAME_TOO_LONG: "shorten the name to 255 bytes",
+    Reason.NAME_RESERVED: "rename the entry: .fanout-staging-* is where a run stages its files",
+    Reason.PATH_TOO_DEEP: "flatten the tree to 1,000 levels",
+    Reason.KEY_TOO_LONG: "shorten the path to 1,024 bytes, the destination's prefix included",
+    Reason.KEY_NOT_UTF8: "rename the file: an S3 key is UTF-8",
+    Reason.NAME_NOT_ESCAPED: "rename the entry, or copy it by a request without unescape",
+    Reason.FILE_AND_DIRECTORY: "rename one of the two: a file system holds one entry a name",
+    Reason.DESTINATION_KIND: "move the entry at the destination out of the way",
+    Reason.LINK_IN_PATH: "replace the symlink at the destination by a directory",
+    Reason.LINK_DANGLING: "remove the symlink, or request symlinks: keep",
+    Reason.LINK_LOOP: "remove the symlink, or request symlinks: keep",
+    Reason.LINK_OUTSIDE: "request symlinks: keep, or a source that holds what it leads to; absolute ones lead outside",
+    Reason.LINK_IN_STORE: "request symlinks: keep or skip",
+    Reason.FIRST_NAME: "see why the first name, which the message names, was not copied; then retry",
+    Reason.SOURCE_CHANGED: "retry when the source is at rest",
+    Reason.SOURCE_VANISHED: "retry when the source is at rest",
+    Reason.SOURCE_ARCHIVED: "restore the object (aws s3api restore-object), then retry",
+    Reason.SOURCE_DENIED: "give the function read permission on the entry",
+    Reason.DESTINATION_DENIED: "give the function write permission on the directory",
+    Reason.NO_SPACE: "free space or raise the quota, then retry",
+    Reason.DESTINATION_VANISHED: "retry; check that no lifecycle rule aborts uploads within a day",
+    Reason.MISSING: "copy it: start a transfer with mode copy",
+    Reason.EXTRA: "delete it at the destination if it should not be there",
+    Reason.DIFFERS: "copy it: start a transfer with mode copy and compare always",
+    Reason.NOT_VERIFIED: "verify again: start a transfer with mode verify",
+    Reason.CHECKSUM: "retry; if it stays, the source object is damaged",
+    Reason.TRANSIENT: "retry",
+    Reason.OUT_OF_TIME: "give CopyShard more memory, and with it more network, or store the file in parts",
+    Reason.SHARD_FAILED: "retry; the message names the error of the function",
+    Reason.UNLISTABLE: "give the function read and search permission on the directory",
+}
+
+
+_RESULTS = {
+    Reason.SYMLINK: Result.SKIPPED,
+    Reason.SPECIAL_FILE: Result.SKIPPED,
+    Reason.LINK_LOOP: Result.REJECTED,
+    Reason.LINK_OUTSIDE: Result.REJECTED,
+    Reason.LINK_IN_STORE: Result.REJECTED,
+}
+
+
+def result_of(reason: Reason) -> Result:
+    """What an entry ends as that could not be copied for this reason: failed, unless a retry can not help."""
+    return _RESULTS.get(reason, Result.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of one entry: a row of the ledger.
+
+    ``size`` counts bytes, ``crc64nvme`` is the checksum of what was read, as S3
+    writes it (base64 of 8 big-endian bytes).
+    """
+
+    path: str
+    kind: str
+    size: int
+    result: Result
+    reason: Reason | None = None
+    message: str = ""
+    crc64nvme: str | None = None

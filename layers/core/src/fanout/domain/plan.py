@@ -1,0 +1,88 @@
+"""The plan of a run: the request with every default filled in, as every state reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fanout.domain.decisions import Compare
+from fanout.domain.locations import Location, MountLocation, S3Location
+from fanout.domain.naming import OnConflict
+from fanout.domain.object_options import ContentType, ObjectOptions
+from fanout.domain.request import Limits, Mode, Request, Symlinks, Verify
+from fanout.domain.rows import SCHEMA_VERSION
+from fanout.domain.weights import Rates
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the run does, and the rates that it predicts with."""
+
+    run_id: str
+    request: Request
+    rates: Rates
+
+
+def location_row(location: Location) -> dict[str, str]:
+    """A location with its parts."""
+    if isinstance(location, S3Location):
+        return {"scheme": "s3", "bucket": location.bucket, "prefix": location.prefix}
+    return {"scheme": "efs", "mount": location.mount, "path": location.path}
+
+
+def location_from_row(row: dict[str, str]) -> Location:
+    """The location of a row."""
+    if row["scheme"] == "s3":
+        return S3Location(row["bucket"], row["prefix"])
+    return MountLocation(row["mount"], row["path"])
+
+
+def _objects_from_row(row: dict[str, str]) -> ObjectOptions:
+    return ObjectOptions(row["storage_class"], row["kms_key_id"], ContentType(row["content_type"]))
+
+
+def plan_row(plan: Plan) -> dict[str, Any]:
+    """plan.json."""
+    request = plan.request
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run_id": plan.run_id,
+        "source": location_row(request.source),
+        "destination": location_row(request.destination),
+        "mode": request.mode.value,
+        "verify": request.verify.value,
+        "compare": request.compare.value,
+        "symlinks": request.symlinks.value,
+        "limits": {
+            "max_concurrency": request.limits.max_concurrency,
+            "shard_seconds": request.limits.shard_seconds,
+            "split_bytes": request.limits.split_bytes,
+        },
+        "on_conflict": request.on_conflict.value,
+        "objects": {
+            "storage_class": request.objects.storage_class,
+            "kms_key_id": request.objects.kms_key_id,
+            "content_type": request.objects.content_type.value,
+        },
+        "rates": {
+            "seconds_per_entry": plan.rates.seconds_per_entry,
+            "bytes_per_second": plan.rates.bytes_per_second,
+        },
+    }
+
+
+def plan_from_row(row: dict[str, Any]) -> Plan:
+    """The plan of plan.json."""
+    request = Request(
+        source=location_from_row(row["source"]),
+        destination=location_from_row(row["destination"]),
+        compare=Compare(row["compare"]),
+        limits=Limits(**row["limits"]),
+        mode=Mode(row["mode"]),
+        verify=Verify(row["verify"]),
+        symlinks=Symlinks(row["symlinks"]),
+        on_conflict=OnConflict(row["on_conflict"]),
+        objects=_objects_from_row(row["objects"]),
+    )
+    rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
+    return Plan(row["run_id"], request, rates)

@@ -1,0 +1,142 @@
+"""The ledger's rows as JSON values, there and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fanout.domain.books import Count, no_counts
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.hard_links import Name
+from fanout.domain.outcomes import REMEDIES, Outcome, Reason, Result
+from fanout.domain.partitioning import Shard
+from fanout.domain.segments import Segment
+
+SCHEMA_VERSION = 1
+
+Json = dict[str, Any]
+
+
+def entry_row(entry: Entry) -> list[Any]:
+    """An entry of a shard's file; inode and target stand only where one of them tells something."""
+    row = [entry.path, entry.kind.value, entry.size, entry.mtime_ns, entry.changed_ns, entry.etag]
+    return [*row, entry.inode, entry.target] if entry.inode or entry.target else row
+
+
+def entry_from_row(row: list[Any]) -> Entry:
+    """The entry of a row; what a longer row holds after the target is about other things."""
+    path, kind, size, mtime_ns, changed_ns, etag = row[:6]
+    inode, target = row[6:8] if len(row) > 7 else ("", "")
+    return Entry(path, Kind(kind), size, mtime_ns, changed_ns, etag, inode, target=target)
+
+
+def name_row(name: Name) -> list[Any]:
+    """A listed name of a file with several."""
+    return [*entry_row(name.entry), name.unchanged, name.inode_there]
+
+
+def name_from_row(row: list[Any]) -> Name:
+    """The name of a row."""
+    return Name(entry_from_row(row), row[-2], row[-1])
+
+
+def link_row(entry: Entry, first: str) -> list[Any]:
+    """A further name and the path of the first one; the latter is empty for a name that is unchanged."""
+    return [*entry_row(entry), first]
+
+
+def outcome_row(outcome: Outcome, index: int | None = None) -> Json:
+    """An outcome; ``index`` is the entry's place in its shard."""
+    row: Json = {
+        "path": outcome.path,
+        "kind": outcome.kind,
+        "size": outcome.size,
+        "outcome": outcome.result.value,
+    }
+    if index is not None:
+        row["index"] = index
+    if outcome.reason is not None:
+        row["reason"] = outcome.reason.value
+    if outcome.message:
+        row["message"] = outcome.message
+    if outcome.crc64nvme is not None:
+        row["crc64nvme"] = outcome.crc64nvme
+    return row
+
+
+def outcome_from_row(row: Json) -> Outcome:
+    """The outcome of a row."""
+    return Outcome(
+        path=row["path"],
+        kind=row["kind"],
+        size=row["size"],
+        result=Result(row["outcome"]),
+        reason=Reason(row["reason"]) if "reason" in row else None,
+        message=row.get("message", ""),
+        crc64nvme=row.get("crc64nvme"),
+    )
+
+
+def failure_row(outcome: Outcome, phase: str) -> Json:
+    """A row of failures.jsonl: what is wrong with an entry and what to do about it."""
+    return {
+        "path": outcome.path,
+        "outcome": outcome.result.value,
+        "phase": phase,
+        "size": outcome.size,
+        "reason": outcome.reason.value if outcome.reason else "",
+        "message": outcome.message,
+        "remedy": REMEDIES.get(outcome.reason, "") if outcome.reason else "",
+    }
+
+
+def count_row(count: Count) -> Json:
+    """Entries and bytes."""
+    return {"entries": count.entries, "bytes": count.bytes}
+
+
+def count_from_row(row: Json) -> Count:
+    """The count of a row."""
+    return Count(row["entries"], row["bytes"])
+
+
+def counts_row(counts: dict[Result, Count]) -> Json:
+    """Counts by outcome."""
+    return {result.value: count_row(count) for result, count in counts.items()}
+
+
+def counts_from_row(row: Json) -> dict[Result, Count]:
+    """The counts of a row."""
+    return no_counts() | {Result(name): count_from_row(count) for name, count in row.items()}
+
+
+def segment_row(segment: Segment) -> Json:
+    """A segment, as it stands in a round's list."""
+    row: Json = {"id": segment.id, "prefix": segment.prefix, "after": segment.after, "until": segment.until}
+    if segment.files_above:
+        row["files_above"] = list(segment.files_above)
+    return row
+
+
+def segment_from_row(row: Json) -> Segment:
+    """The segment of a row."""
+    return Segment(row["id"], row["prefix"], row["after"], row["until"], tuple(row.get("files_above", ())))
+
+
+def shard_row(shard: Shard) -> Json:
+    """A shard, as it stands in shards.json."""
+    row: Json = {
+        "id": shard.id,
+        "key": shard.key,
+        "entries": shard.entries,
+        "bytes": shard.bytes,
+        "seconds": round(shard.seconds, 3),
+    }
+    if shard.blocks is not None:
+        row["blocks"] = list(shard.blocks)
+    return row
+
+
+def shard_from_row(row: Json) -> Shard:
+    """The shard of a row."""
+    blocks = (row["blocks"][0], row["blocks"][1]) if "blocks" in row else None
+    return Shard(row["id"], row["key"], row["entries"], row["bytes"], row["seconds"], blocks)
