@@ -1,0 +1,1 @@
+"""The outside behind the ports: S3, file systems, memory."""

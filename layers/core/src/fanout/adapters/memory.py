@@ -1,0 +1,252 @@
+"""A tree and a work store in memory: real adapters for rehearsals and tests."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.domain import limits
+from fanout.domain.big_files import Receipt
+from fanout.domain.checksums import to_base64
+from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.errors import ItemError, NotFound
+from fanout.domain.outcomes import Reason
+from fanout.domain.segments import Segment
+from fanout.ports import Found
+
+
+class MemoryStore:
+    """A ``WorkStore`` of one process."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, bytes] = {}
+
+    def put(self, key: str, data: bytes) -> None:
+        """See ``fanout.ports.WorkStore``."""
+        self._objects[key] = data
+
+    def get(self, key: str) -> bytes:
+        """See ``fanout.ports.WorkStore``."""
+        try:
+            return self._objects[key]
+        except KeyError:
+            raise NotFound(key) from None
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """See ``fanout.ports.WorkStore``."""
+        return iter(sorted(key for key in self._objects if key.startswith(prefix)))
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An entry with its bytes (a symlink's are its target) and attributes."""
+
+    entry: Entry
+    data: bytes = b""
+    attributes: Attributes = field(default_factory=Attributes)
+
+
+class MemorySource:
+    """See ``fanout.ports.Source``."""
+
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
+        self.attributes = stored.attributes
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.Source``."""
+        return self._stored.data[offset : offset + length]
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``fanout.ports.Source``."""
+        return 0
+
+    def confirm(self, crc64nvme: int | None) -> None:
+        """See ``fanout.ports.Source``; what was opened can not change."""
+
+    def close(self) -> None:
+        """See ``fanout.ports.Source``."""
+
+
+class MemoryTarget:
+    """See ``fanout.ports.Target``."""
+
+    keeps_holes = False
+
+    def __init__(self, tree: MemoryTree, entry: Entry, attributes: Attributes) -> None:
+        self._tree, self._entry, self._attributes = tree, entry, attributes
+        self._data = bytearray()
+
+    def write(self, offset: int, data: bytes) -> None:
+        """See ``fanout.ports.Target``."""
+        self._data[offset:offset] = data
+
+    def commit(self, checksum: int) -> None:
+        """See ``fanout.ports.Target``."""
+        if crc64nvme(bytes(self._data)) != checksum:
+            raise ItemError(Reason.CHECKSUM, "what was written is not what was read")
+        self._tree.put(self._entry.path, self._entry.kind, bytes(self._data), self._attributes)
+
+    def abort(self) -> None:
+        """See ``fanout.ports.Target``; nothing is visible before the commit."""
+
+
+class MemoryBlocks:
+    """See ``fanout.ports.BlockTarget``."""
+
+    keeps_holes = False
+
+    def __init__(self, tree: MemoryTree, entry: Entry, blocks: dict[int, bytes]) -> None:
+        self._tree, self._entry, self._blocks = tree, entry, blocks
+
+    def write(self, index: int, offset: int, data: bytes, checksum: int) -> str:
+        """See ``fanout.ports.BlockTarget``."""
+        if crc64nvme(data) != checksum:
+            raise ItemError(Reason.CHECKSUM, "what was written is not what was read")
+        self._blocks[index] = data
+        return f'"{index}"'
+
+    def complete(self, receipts: Sequence[Receipt], checksum: int, attributes: Attributes) -> None:
+        """See ``fanout.ports.BlockTarget``."""
+        if not self._blocks and self._tree.contents()[self._entry.path].entry.size == self._entry.size:
+            return
+        data = b"".join(self._blocks[receipt.index] for receipt in receipts)
+        if crc64nvme(data) != checksum or len(data) != self._entry.size:
+            raise ItemError(Reason.CHECKSUM, "what was written is not what was read")
+        self._tree.put(self._entry.path, self._entry.kind, data, attributes)
+        self._blocks.clear()
+
+    def discard(self) -> None:
+        """See ``fanout.ports.BlockTarget``."""
+        self._blocks.clear()
+
+
+class MemoryTree:
+    """A ``Tree`` of one process. Its time is ``changes``, two seconds each; trees that share it share a clock."""
+
+    def __init__(self, changes: Iterator[int] | None = None) -> None:
+        self._entries: dict[str, Stored] = {}
+        self._changes = changes or itertools.count(1)
+        self._lock = threading.Lock()
+        self._begun: dict[str, dict[int, bytes]] = {}
+
+    def put(self, path: str, kind: Kind, data: bytes = b"", attributes: Attributes | None = None) -> Entry:
+        """Store an entry, replacing what was at the path."""
+        attributes = attributes or Attributes()
+        with self._lock:
+            change = next(self._changes)
+            changed_ns = change * 2_000_000_000
+            mtime_ns = changed_ns if attributes.mtime_ns is None else attributes.mtime_ns
+            size = len(data)
+            entry = Entry(path, kind, size, mtime_ns, changed_ns, f'"{change}"')
+            self._entries[path] = Stored(entry, data, attributes)
+        return entry
+
+    def remove(self, path: str) -> None:
+        """Remove an entry."""
+        del self._entries[path]
+
+    def contents(self) -> dict[str, Stored]:
+        """Everything that the tree holds, by path."""
+        return dict(self._entries)
+
+    def list(self, segment: Segment) -> Iterator[Entry]:
+        """See ``fanout.ports.Tree``."""
+        after, until = os.fsencode(segment.after), os.fsencode(segment.until)
+        for entry in sorted((stored.entry for stored in self._entries.values()), key=lambda entry: entry.sort_key):
+            inside = entry.path.startswith(segment.prefix) and entry.sort_key > after
+            if inside and (not until or entry.sort_key < until):
+                yield entry
+
+    def find(self, path: str) -> Entry | None:
+        """See ``fanout.ports.Tree``."""
+        stored = self._entries.get(path)
+        return stored.entry if stored else None
+
+    def find_stored(self, path: str) -> Found | None:
+        """See ``fanout.ports.Tree``."""
+        entry = self.find(path)
+        return None if entry is None else Found(entry, None)
+
+    def open(self, entry: Entry) -> MemorySource:
+        """See ``fanout.ports.Tree``."""
+        stored = self._entries.get(entry.path)
+        if stored is None:
+            raise ItemError(Reason.SOURCE_VANISHED, "no such entry")
+        if (stored.entry.etag, stored.entry.size) != (entry.etag, entry.size):
+            raise ItemError(Reason.SOURCE_CHANGED, "the entry is not the one that was listed")
+        return MemorySource(stored)
+
+    def create(self, entry: Entry, attributes: Attributes) -> MemoryTarget:
+        """See ``fanout.ports.Tree``."""
+        return MemoryTarget(self, entry, attributes)
+
+    def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
+        """See ``fanout.ports.Tree``."""
+        token = f"begun-{next(self._changes)}"
+        self._begun[token] = {}
+        return token
+
+    def open_blocks(self, entry: Entry, token: str) -> MemoryBlocks:
+        """See ``fanout.ports.Tree``."""
+        return MemoryBlocks(self, entry, self._begun[token])
+
+    def unfinished_blocks(self) -> int:
+        """Blocks that were written of files that were neither completed nor discarded."""
+        return sum(len(blocks) for blocks in self._begun.values())
+
+    def make_directory(self, entry: Entry, attributes: Attributes) -> None:
+        """See ``fanout.ports.Tree``."""
+        self.put(entry.path, Kind.DIRECTORY, b"", attributes)
+
+    def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
+        """See ``fanout.ports.Tree``."""
+        mode = attributes.mode if attributes.is_symlink else stat.S_IFLNK | 0o777
+        self.put(entry.path, Kind.SYMLINK, target, replace(attributes, mode=mode))
+
+    def link(self, entry: Entry, first: str) -> None:
+        """See ``fanout.ports.Tree``; both names hold the same bytes."""
+        stored = self._entries.get(first)
+        if stored is None:
+            raise ItemError(Reason.TRANSIENT, f"{first} is not there")
+        self.put(entry.path, stored.entry.kind, stored.data, stored.attributes)
+
+    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+        """See ``fanout.ports.Tree``."""
+        self.put(entry.path, Kind.DIRECTORY, b"", attributes)
+
+    def block_bytes(self, entry: Entry) -> int:
+        """See ``fanout.ports.Tree``."""
+        return limits.BLOCK_BYTES
+
+    def check(self, *, writing: bool) -> None:
+        """See ``fanout.ports.Tree``; memory is always there."""
+
+    def limitations(self) -> tuple[str, ...]:
+        """See ``fanout.ports.Tree``."""
+        return ()
+
+    def close(self) -> None:
+        """See ``fanout.ports.Tree``; nothing is held open."""
+
+    def finish(self) -> None:
+        """See ``fanout.ports.Tree``; nothing is staged."""
+
+
+class MemoryEntryCopier:
+    """An ``EntryCopier`` between two trees of one process."""
+
+    def __init__(self, source: MemoryTree, destination: MemoryTree) -> None:
+        self._source, self._destination = source, destination
+
+    def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
+        """See ``fanout.ports.EntryCopier``."""
+        source = self._source.open(entry)
+        data = source.read(0, entry.size)
+        self._destination.put(entry.path, entry.kind, data, source.attributes)
+        return None if entry.kind is Kind.DIRECTORY else to_base64(crc64nvme(data))

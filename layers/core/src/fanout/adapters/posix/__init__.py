@@ -1,0 +1,1 @@
+"""A tree in a file system that the function sees under a path."""

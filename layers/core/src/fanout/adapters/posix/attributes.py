@@ -1,0 +1,83 @@
+"""Owner, mode and times, set on what is open."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from fanout.adapters.posix.staging import open_staged
+from fanout.domain.entries import Attributes
+
+# EINVAL: a user namespace that does not know the id.
+_NOT_PERMITTED = (errno.EPERM, errno.EINVAL)
+
+
+def apply_attributes(
+    descriptor: int, attributes: Attributes, default_mode: int, found: os.stat_result | None = None
+) -> None:
+    """Owner, mode and times, with no operation for what is right already by ``found``.
+
+    Owner first, because changing it clears set-uid bits. A change of owner that is not
+    permitted is left out: where an access point enforces an identity nobody can keep it.
+    A file that could not be given its owner does not get the bits that act in the owner's name.
+    """
+    found = found or os.fstat(descriptor)
+    uid = found.st_uid if attributes.uid is None else attributes.uid
+    gid = found.st_gid if attributes.gid is None else attributes.gid
+    owned = (uid, gid) == (found.st_uid, found.st_gid) or _change_owner(descriptor, uid, gid)
+    mode = default_mode if attributes.mode is None else stat.S_IMODE(attributes.mode)
+    if not owned and stat.S_ISREG(found.st_mode):
+        mode &= ~(stat.S_ISUID | stat.S_ISGID)
+    if mode != stat.S_IMODE(found.st_mode) or mode & (stat.S_ISUID | stat.S_ISGID):
+        os.fchmod(descriptor, mode)
+    if attributes.mtime_ns is not None:
+        os.utime(descriptor, ns=times_of(attributes.mtime_ns, attributes.atime_ns))
+
+
+def apply_link_attributes(directory: int, name: str, attributes: Attributes) -> None:
+    """Owner and times of a symlink; its mode means nothing on Linux."""
+    if attributes.uid is not None and attributes.gid is not None:
+        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        if (attributes.uid, attributes.gid) != (found.st_uid, found.st_gid):
+            try:
+                os.chown(name, attributes.uid, attributes.gid, dir_fd=directory, follow_symlinks=False)
+            except OSError as error:
+                if error.errno not in _NOT_PERMITTED:
+                    raise
+    if attributes.mtime_ns is not None:
+        times = times_of(attributes.mtime_ns, attributes.atime_ns)
+        os.utime(name, ns=times, dir_fd=directory, follow_symlinks=False)
+
+
+def times_of(mtime_ns: int, atime_ns: int | None) -> tuple[int, int]:
+    """Access and modification time; the former is the latter where it is not known."""
+    return mtime_ns if atime_ns is None else atime_ns, mtime_ns
+
+
+def owner_limitation(directory: int, name: str) -> str | None:
+    """Why owners can not be kept in this file system, found out on a file of its own; ``None`` if they can."""
+    descriptor, found = open_staged(directory, name, 0o600)
+    try:
+        wanted = (found.st_uid + 1, found.st_gid + 1)
+        if _change_owner(descriptor, *wanted):
+            after = os.fstat(descriptor)
+            if (after.st_uid, after.st_gid) == wanted:
+                return None
+    finally:
+        os.close(descriptor)
+        os.unlink(name, dir_fd=directory)
+    return (
+        f"owners can not be kept: every file at the destination belongs to {found.st_uid}:{found.st_gid}, "
+        "which an access point enforces or the function's user is"
+    )
+
+
+def _change_owner(descriptor: int, uid: int, gid: int) -> bool:
+    try:
+        os.fchown(descriptor, uid, gid)
+    except OSError as error:
+        if error.errno not in _NOT_PERMITTED:
+            raise
+        return False
+    return True

@@ -1,0 +1,110 @@
+"""Paths below a directory whose symlinks are followed as long as they stay below it.
+
+Where the kernel has openat2 it decides (``RESOLVE_BENEATH``); elsewhere each component
+is opened by itself with ``O_NOFOLLOW`` and each symlink resolved here. Both refuse what
+leads above the root, absolute targets too, with ``EXDEV``, and open none of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import stat
+from collections import deque
+from functools import cache
+
+# /usr/include/asm-generic/unistd.h and linux/openat2.h
+_SYS_OPENAT2 = 437
+_RESOLVE_NO_MAGICLINKS = 0x02
+_RESOLVE_BENEATH = 0x08
+# The kernel's own limit on symlinks in one path (path_resolution(7)).
+_LINKS = 40
+# The kernel gives EAGAIN when a directory of the path is renamed while it resolves "..".
+_ATTEMPTS = 10
+_SEARCH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+def open_beneath(root: int, path: str, flags: int) -> int:
+    """A descriptor of what ``path`` leads to below the directory ``root``; raises ``OSError``."""
+    if not has_openat2():
+        return walk(root, path, flags)[0]
+    for _ in range(_ATTEMPTS):
+        try:
+            return _openat2(root, path, flags)
+        except BlockingIOError:
+            continue
+    return walk(root, path, flags)[0]
+
+
+@cache
+def has_openat2() -> bool:
+    """Whether the kernel has openat2 (Linux 5.6) and lets this process use it."""
+    slash = os.open("/", _SEARCH)
+    try:
+        os.close(_openat2(slash, ".", _SEARCH))
+    except OSError:
+        return False
+    finally:
+        os.close(slash)
+    return True
+
+
+def _openat2(root: int, path: str, flags: int) -> int:
+    how = _OpenHow(flags | os.O_CLOEXEC, 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
+    name = ctypes.c_char_p(os.fsencode(path))
+    descriptor: int = _libc().syscall(
+        ctypes.c_long(_SYS_OPENAT2), ctypes.c_int(root), name, ctypes.byref(how), ctypes.c_size_t(ctypes.sizeof(how))
+    )
+    if descriptor < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return descriptor
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def walk(root: int, path: str, flags: int) -> tuple[int, int]:
+    """The same component by component; returns also when the youngest symlink on the way changed (ctime, ns)."""
+    rest = deque(path.split("/"))
+    above: list[int] = []
+    links, changed_ns = 0, 0
+    try:
+        while rest:
+            here = above[-1] if above else root
+            name = rest.popleft()
+            if name in ("", "."):
+                continue
+            if name == "..":
+                if not above:
+                    raise _error(errno.EXDEV)
+                os.close(above.pop())
+                continue
+            found = os.stat(name, dir_fd=here, follow_symlinks=False)
+            if stat.S_ISLNK(found.st_mode):
+                links, changed_ns = links + 1, max(changed_ns, found.st_ctime_ns)
+                if links > _LINKS:
+                    raise _error(errno.ELOOP)
+                target = os.readlink(name, dir_fd=here)
+                if target.startswith("/"):
+                    raise _error(errno.EXDEV)
+                rest.extendleft(reversed(target.split("/")))
+            elif rest or stat.S_ISDIR(found.st_mode):
+                above.append(os.open(name, _SEARCH, dir_fd=here))
+            else:
+                return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here), changed_ns
+        return os.open(".", flags | os.O_CLOEXEC, dir_fd=above[-1] if above else root), changed_ns
+    finally:
+        for descriptor in above:
+            os.close(descriptor)
+
+
+def _error(number: int) -> OSError:
+    return OSError(number, os.strerror(number))

@@ -1,0 +1,75 @@
+"""A big file being written in blocks by several functions: one staged file, renamed when it is whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+
+from fanout.adapters.posix.attributes import apply_attributes
+from fanout.adapters.posix.directories import Directories
+from fanout.adapters.posix.errors import destination_error
+from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
+from fanout.domain.big_files import Receipt
+from fanout.domain.entries import Attributes
+
+_FLAGS = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class StagedBlocks:
+    """A ``BlockTarget`` over the staged file ``token`` in the directory ``staged`` (a path of ``Directories``)."""
+
+    keeps_holes = True
+
+    def __init__(self, directories: Directories, staged: str, token: str, path: str, size: int) -> None:
+        self._directories = directories
+        self._staged = staged
+        self._token = token
+        self._path = path
+        self._size = size
+
+    def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
+        """See ``fanout.ports.BlockTarget``; the first block that is written makes the file."""
+        try:
+            with self._directories.hold(self._staged, create=True) as staged:
+                descriptor = os.open(self._token, _FLAGS | os.O_CREAT, 0o600, dir_fd=staged)
+            try:
+                write_all(descriptor, data, offset)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise destination_error("write", error) from error
+        return ""
+
+    def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
+        """See ``fanout.ports.BlockTarget``. Done twice it finds the file in its place, and no staged one."""
+        parent, separator, name = self._path.rpartition("/")
+        try:
+            with self._directories.hold(self._staged) as staged:
+                descriptor = os.open(self._token, _FLAGS, dir_fd=staged)
+                try:
+                    os.ftruncate(descriptor, self._size)
+                    apply_attributes(descriptor, attributes, DEFAULT_FILE_MODE)
+                finally:
+                    os.close(descriptor)
+                with self._directories.hold(parent + separator, create=True) as directory:
+                    os.rename(self._token, name, src_dir_fd=staged, dst_dir_fd=directory)
+        except FileNotFoundError as error:
+            if not self._is_in_place(attributes):
+                raise destination_error("commit", error) from error
+        except OSError as error:
+            raise destination_error("commit", error) from error
+
+    def _is_in_place(self, attributes: Attributes) -> bool:
+        parent, separator, name = self._path.rpartition("/")
+        try:
+            with self._directories.hold(parent + separator) as directory:
+                found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        except OSError:
+            return False
+        return found.st_size == self._size and attributes.mtime_ns in (None, found.st_mtime_ns)
+
+    def discard(self) -> None:
+        """See ``fanout.ports.BlockTarget``. What can not be removed now goes with the staging directory."""
+        with suppress(OSError), self._directories.hold(self._staged) as staged:
+            os.unlink(self._token, dir_fd=staged)

@@ -1,0 +1,134 @@
+"""Directories below a root, opened step by step without ever following a symlink."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+
+from fanout.domain.errors import ItemError
+from fanout.domain.outcomes import Reason
+
+# Descriptors kept open; well under the 1,024 of a Lambda environment.
+KEPT_DIRECTORIES = 256
+DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Held:
+    """A directory that stays open while ``with`` holds it; several may hold the same one.
+
+    A class and not a generator, because every file enters several of them.
+    """
+
+    __slots__ = ("_release", "descriptor", "users")
+
+    def __init__(self, descriptor: int, release: Callable[[Held], None]) -> None:
+        self.descriptor = descriptor
+        self.users = 0
+        self._release = release
+
+    def __enter__(self) -> int:
+        return self.descriptor
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._release(self)
+
+
+class Directories:
+    """Descriptors of directories by path, each opened once from its parent's.
+
+    A path is relative to ``base``, ends in ``/`` or is empty for the base itself.
+    No component may be a symlink, so nothing opened here lies outside the base. ``follow``
+    opens one all the same, for a source whose symlinks are followed; it answers for where they lead.
+    No lock is held over a system call; a descriptor is closed only when nobody holds it.
+    """
+
+    def __init__(self, base: str, follow: Callable[[str], int] | None = None) -> None:
+        self._base = base
+        self._follow = follow
+        self._lock = threading.Lock()
+        self._open: OrderedDict[str, Held] = OrderedDict()
+        self._opening: dict[str, threading.Event] = {}
+
+    def hold(self, path: str, *, create: bool = False) -> Held:
+        """The descriptor of a directory, made with those above it if ``create``; for ``with``, at once.
+
+        One thread opens or makes it, the others that want it wait for that one. Raises
+        ``OSError`` if it is not there, and ``ItemError`` if a component is a symlink.
+        """
+        while True:
+            with self._lock:
+                held = self._open.get(path)
+                if held is not None:
+                    held.users += 1
+                    self._open.move_to_end(path)
+                    return held
+                opening = self._opening.get(path)
+                if opening is None:
+                    opened = self._opening[path] = threading.Event()
+                    break
+            opening.wait()
+        held = None
+        try:
+            held = Held(self._open_directory(path, create), self._release)
+        finally:
+            with self._lock:
+                del self._opening[path]
+                if held is not None:
+                    held.users = 1
+                    self._open[path] = held
+            opened.set()
+        return held
+
+    def _open_directory(self, path: str, create: bool) -> int:
+        if not path:
+            return os.open(self._base, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
+        parent, _, name = path[:-1].rpartition("/")
+        with self.hold(f"{parent}/" if parent else "", create=create) as above:
+            try:
+                return self._enter(path, name, above)
+            except FileNotFoundError:
+                if not create:
+                    raise
+            with suppress(FileExistsError):  # another worker may make it at the same moment
+                os.mkdir(name, 0o755, dir_fd=above)
+            return self._enter(path, name, above)
+
+    def _enter(self, path: str, name: str, above: int) -> int:
+        try:
+            return os.open(name, DIRECTORY_FLAGS, dir_fd=above)
+        except NotADirectoryError:
+            if not stat.S_ISLNK(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
+                raise
+        if self._follow is not None:
+            return self._follow(path)
+        raise ItemError(Reason.LINK_IN_PATH, "a directory of the path is a symlink")
+
+    def _release(self, held: Held) -> None:
+        with self._lock:
+            held.users -= 1
+            if len(self._open) <= KEPT_DIRECTORIES:
+                return
+            idle = next((path for path, other in self._open.items() if not other.users), None)
+            if idle is None:
+                return
+            descriptor = self._open.pop(idle).descriptor
+        os.close(descriptor)
+
+    def forget(self, path: str) -> None:
+        """Drop what is kept of a directory and all below it, because they were removed."""
+        with self._lock:
+            gone = [key for key, held in self._open.items() if key.startswith(path) and not held.users]
+            closing = [self._open.pop(key).descriptor for key in gone]
+        for descriptor in closing:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """Close every descriptor that nobody holds."""
+        self.forget("")

@@ -1,0 +1,47 @@
+"""Translation of the file system's errors, once."""
+
+from __future__ import annotations
+
+import errno
+
+from fanout.domain.errors import ItemError
+from fanout.domain.outcomes import Reason
+
+_SOURCE = {
+    errno.ENOENT: Reason.SOURCE_VANISHED,
+    errno.ENOTDIR: Reason.SOURCE_VANISHED,
+    errno.ESTALE: Reason.SOURCE_VANISHED,
+    errno.ELOOP: Reason.SOURCE_CHANGED,
+    errno.EXDEV: Reason.LINK_OUTSIDE,
+    errno.EACCES: Reason.SOURCE_DENIED,
+    errno.EPERM: Reason.SOURCE_DENIED,
+}
+_DESTINATION = {
+    errno.EACCES: Reason.DESTINATION_DENIED,
+    errno.EPERM: Reason.DESTINATION_DENIED,
+    errno.EROFS: Reason.DESTINATION_DENIED,
+    errno.ENOSPC: Reason.NO_SPACE,
+    errno.EDQUOT: Reason.NO_SPACE,
+    errno.EISDIR: Reason.DESTINATION_KIND,
+    errno.ENOTDIR: Reason.DESTINATION_KIND,
+    errno.ENOTEMPTY: Reason.DESTINATION_KIND,
+    errno.EEXIST: Reason.DESTINATION_KIND,
+    errno.ENAMETOOLONG: Reason.NAME_TOO_LONG,
+    errno.ELOOP: Reason.LINK_IN_PATH,
+}
+
+
+def source_error(operation: str, error: OSError) -> ItemError:
+    """The item error of a failed operation at the source."""
+    return _item_error(_SOURCE, "source", operation, error)
+
+
+def destination_error(operation: str, error: OSError) -> ItemError:
+    """The item error of a failed operation at the destination."""
+    return _item_error(_DESTINATION, "destination", operation, error)
+
+
+def _item_error(reasons: dict[int, Reason], end: str, operation: str, error: OSError) -> ItemError:
+    number = error.errno or 0
+    name = errno.errorcode.get(number, str(number))
+    return ItemError(reasons.get(number, Reason.TRANSIENT), f"{operation} at the {end}: {name}")

@@ -1,0 +1,164 @@
+"""A file or symlink opened for reading, pinned to size and mtime."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable
+
+from fanout.adapters.posix.errors import source_error
+from fanout.adapters.posix.fresh import refresh_attributes
+from fanout.adapters.posix.stats import attributes_of
+from fanout.domain.decisions import MARGIN_NS
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.errors import ItemError
+from fanout.domain.outcomes import Reason
+
+# Without O_NONBLOCK a FIFO that was put in the file's place would be waited for.
+FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+# Opening asks the server for the attributes, later the client may answer from its cache. What changes
+# within half of the margin of a comparison is seen as changed by the next run.
+FRESH_SECONDS = MARGIN_NS / 2 / 1_000_000_000
+
+
+class FileSource:
+    """A regular file, given its descriptor. Raises ``ItemError`` if it is not the one that was listed."""
+
+    def __init__(self, descriptor: int, entry: Entry, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._entry = entry
+        self._monotonic = monotonic
+        self._opened_at = monotonic()
+        self._descriptor = descriptor
+        self._data_until = 0
+        try:
+            self.attributes = attributes_of(self._pinned())
+        except ItemError:
+            self.close()
+            raise
+
+    def _pinned(self) -> os.stat_result:
+        try:
+            found = os.fstat(self._descriptor)
+        except OSError as error:
+            raise source_error("stat", error) from error
+        same = found.st_size == self._entry.size and found.st_mtime_ns == self._entry.mtime_ns
+        same = same and self._entry.inode in ("", str(found.st_ino))
+        if not same or not stat.S_ISREG(found.st_mode):
+            raise ItemError(Reason.SOURCE_CHANGED, "size, mtime, kind or inode is not what was listed")
+        return found
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.Source``."""
+        wanted = max(0, min(length, self._entry.size - offset))
+        blocks: list[bytes] = []
+        while wanted:
+            try:
+                block = os.pread(self._descriptor, wanted, offset)
+            except OSError as error:
+                raise source_error("read", error) from error
+            if len(block) == wanted and not blocks:
+                return block
+            if not block:
+                raise ItemError(Reason.SOURCE_CHANGED, "the file ends before its listed size")
+            blocks.append(block)
+            offset, wanted = offset + len(block), wanted - len(block)
+        return b"".join(blocks)
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``fanout.ports.Source``; a hole is asked for once, and until its end not again."""
+        if offset < self._data_until:
+            return 0
+        try:
+            data = os.lseek(self._descriptor, offset, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                return max(0, self._entry.size - offset)
+            self._data_until = self._entry.size  # the file system can not tell, so everything is data
+            return 0
+        if data == offset:
+            self._data_until = self._hole_after(offset)
+        return data - offset
+
+    def _hole_after(self, offset: int) -> int:
+        try:
+            return os.lseek(self._descriptor, offset, os.SEEK_HOLE)
+        except OSError as error:
+            raise source_error("seek", error) from error
+
+    def confirm(self, crc64nvme: int | None) -> None:
+        """See ``fanout.ports.Source``; a file system keeps no checksum, so size and mtime decide."""
+        if self._monotonic() - self._opened_at > FRESH_SECONDS:
+            try:
+                refresh_attributes(self._descriptor)
+            except OSError as error:
+                raise source_error("stat", error) from error
+        self._pinned()
+
+    def close(self) -> None:
+        """See ``fanout.ports.Source``."""
+        os.close(self._descriptor)
+
+
+class LinkSource:
+    """A symlink; its bytes are its target."""
+
+    def __init__(self, directory: int, name: str, entry: Entry) -> None:
+        try:
+            self._target = os.fsencode(os.readlink(name, dir_fd=directory))
+            found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        except OSError as error:
+            raise source_error("readlink", error) from error
+        if not stat.S_ISLNK(found.st_mode) or found.st_mtime_ns != entry.mtime_ns:
+            raise ItemError(Reason.SOURCE_CHANGED, "mtime or kind is not what was listed")
+        self.attributes = attributes_of(found)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.Source``."""
+        return self._target[offset : offset + length]
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``fanout.ports.Source``."""
+        return 0
+
+    def confirm(self, crc64nvme: int | None) -> None:
+        """See ``fanout.ports.Source``; the target was read at once."""
+
+    def close(self) -> None:
+        """See ``fanout.ports.Source``."""
+
+
+class DirectorySource:
+    """A directory; it has attributes and no bytes."""
+
+    def __init__(self, directory: int) -> None:
+        try:
+            self.attributes = attributes_of(os.fstat(directory))
+        except OSError as error:
+            raise source_error("stat", error) from error
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.Source``."""
+        return b""
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``fanout.ports.Source``."""
+        return 0
+
+    def confirm(self, crc64nvme: int | None) -> None:
+        """See ``fanout.ports.Source``; a directory's content may change while it is copied."""
+
+    def close(self) -> None:
+        """See ``fanout.ports.Source``."""
+
+
+def open_source(directory: int, name: str, entry: Entry) -> FileSource | LinkSource | DirectorySource:
+    """The entry opened by its kind; of a directory, ``directory`` is its own descriptor."""
+    if entry.kind is Kind.DIRECTORY:
+        return DirectorySource(directory)
+    if entry.kind is Kind.SYMLINK:
+        return LinkSource(directory, name, entry)
+    return FileSource(os.open(name, FILE_FLAGS | os.O_NOFOLLOW, dir_fd=directory), entry)

@@ -1,0 +1,86 @@
+"""A file being written: staged, given its attributes, moved to its place."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+from fanout.adapters.posix.attributes import apply_attributes
+from fanout.adapters.posix.directories import Directories
+from fanout.adapters.posix.errors import destination_error
+from fanout.adapters.posix.holes import runs_of_data
+from fanout.adapters.posix.staging import Staging, open_staged
+from fanout.domain.entries import Attributes
+
+DEFAULT_FILE_MODE = 0o644
+
+
+def write_all(descriptor: int, data: bytes, offset: int) -> int:
+    """Write every byte but whole chunks of zeros, which stay holes; returns where the last write ended."""
+    view = memoryview(data)
+    written_until = 0
+    for start, end in runs_of_data(data):
+        while start < end:
+            start += os.pwrite(descriptor, view[start:end], offset + start)
+        written_until = offset + end
+    return written_until
+
+
+class FileTarget:
+    """A regular file of ``size`` bytes; see ``fanout.ports.Target``. Whole chunks of zeros stay holes."""
+
+    keeps_holes = True
+
+    def __init__(
+        self, directories: Directories, staging: Staging, path: str, size: int, attributes: Attributes
+    ) -> None:
+        self._directories = directories
+        self._path = path
+        self._attributes = attributes
+        self._size = size
+        self._written_until = 0
+        self._staging = staging
+        self._staged_directory, self._staged_name = staging.place()
+        mode = DEFAULT_FILE_MODE if attributes.mode is None else stat.S_IMODE(attributes.mode)
+        try:
+            with directories.hold(self._staged_directory, create=True) as directory:
+                self._descriptor, self._found = open_staged(directory, self._staged_name, mode & 0o777)
+        except OSError as error:
+            raise destination_error("create", error) from error
+
+    def write(self, offset: int, data: bytes) -> None:
+        """See ``fanout.ports.Target``."""
+        try:
+            self._written_until = write_all(self._descriptor, data, offset) or self._written_until
+        except OSError as error:
+            raise destination_error("write", error) from error
+
+    def commit(self, crc64nvme: int) -> None:
+        """See ``fanout.ports.Target``; closing flushes, and its error is the write's."""
+        parent, separator, name = self._path.rpartition("/")
+        try:
+            if self._written_until < self._size:
+                os.ftruncate(self._descriptor, self._size)
+            apply_attributes(self._descriptor, self._attributes, DEFAULT_FILE_MODE, self._found)
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
+            with (
+                self._directories.hold(self._staged_directory) as staged,
+                self._directories.hold(parent + separator, create=True) as directory,
+            ):
+                self._staging.move(staged, self._staged_name, directory, name)
+        except OSError as error:
+            raise destination_error("commit", error) from error
+        self._staged_name = ""
+
+    def abort(self) -> None:
+        """See ``fanout.ports.Target``. What can not be removed now goes with the staging directory."""
+        if self._descriptor >= 0:
+            with suppress(OSError):
+                os.close(self._descriptor)
+            self._descriptor = -1
+        if self._staged_name:
+            with suppress(OSError), self._directories.hold(self._staged_directory) as staged:
+                os.unlink(self._staged_name, dir_fd=staged)
+            self._staged_name = ""

@@ -1,0 +1,191 @@
+"""A tree below a directory of a mount."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from fanout.adapters.posix.attributes import apply_attributes, apply_link_attributes, owner_limitation
+from fanout.adapters.posix.beneath import open_beneath
+from fanout.adapters.posix.blocks import StagedBlocks
+from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories
+from fanout.adapters.posix.errors import destination_error, source_error
+from fanout.adapters.posix.listing import find_entry, list_segment
+from fanout.adapters.posix.source import FILE_FLAGS, DirectorySource, FileSource, LinkSource, open_source
+from fanout.adapters.posix.staging import Staging
+from fanout.adapters.posix.stats import is_same_file
+from fanout.adapters.posix.target import FileTarget
+from fanout.domain import limits
+from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, Transient
+from fanout.domain.outcomes import Reason
+from fanout.domain.segments import Segment
+from fanout.ports import Found
+
+DEFAULT_DIRECTORY_MODE = 0o755
+
+
+class PosixTree:
+    """The entries below ``path`` (relative, empty for the whole mount) of the mount at ``mount``.
+
+    Every name is opened relative to the descriptor of its directory, and no symlink
+    is followed, so nothing outside the root is read or written. With ``follow``, for a source
+    alone, symlinks are followed as long as they stay below the root.
+    """
+
+    def __init__(
+        self, mount: Path, path: str, run_id: str, nonce: str, field: str = "destination", *, follow: bool = False
+    ) -> None:
+        self._root = f"{path}/" if path else ""
+        self._directories = Directories(str(mount), self._open_followed if follow else None)
+        self._follow = follow
+        self._staging = Staging(self._directories, self._root, run_id, nonce)
+        self._field = field
+
+    def list(self, segment: Segment) -> Iterator[Entry]:
+        """See ``fanout.ports.Tree``."""
+        return list_segment(self._directories, self._root, segment, follow=self._follow)
+
+    def find_stored(self, path: str) -> Found | None:
+        """See ``fanout.ports.Tree``; a file system keeps no checksum."""
+        entry = self.find(path) or self.find(path.removesuffix("/") if path.endswith("/") else f"{path}/")
+        return None if entry is None else Found(entry, None)
+
+    def find(self, path: str) -> Entry | None:
+        """See ``fanout.ports.Tree``."""
+        return find_entry(self._directories, self._root, path)
+
+    def open(self, entry: Entry) -> FileSource | LinkSource | DirectorySource:
+        """See ``fanout.ports.Tree``."""
+        parent, separator, name = (self._root + entry.path).rpartition("/")
+        try:
+            if self._follow and entry.kind is Kind.FILE:
+                with self._directories.hold(self._root) as root:
+                    return FileSource(open_beneath(root, entry.path, FILE_FLAGS), entry)
+            with self._directories.hold(parent + separator) as directory:
+                return open_source(directory, name, entry)
+        except ItemError as error:
+            if error.reason is Reason.LINK_IN_PATH:
+                raise ItemError(Reason.SOURCE_CHANGED, "a directory of the path became a symlink") from error
+            raise
+        except OSError as error:
+            raise source_error("open", error) from error
+
+    def _open_followed(self, path: str) -> int:
+        """A directory that a symlink at ``path`` leads to; those of the root's own path are not followed."""
+        below = path.removeprefix(self._root)
+        if not path.startswith(self._root) or not below:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        with self._directories.hold(self._root) as root:
+            return open_beneath(root, below, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
+
+    def create(self, entry: Entry, attributes: Attributes) -> FileTarget:
+        """See ``fanout.ports.Tree``."""
+        return FileTarget(self._directories, self._staging, self._root + entry.path, entry.size, attributes)
+
+    def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
+        """See ``fanout.ports.Tree``; the staged file is made by its first block, where the mount can be written."""
+        return self._staging.token()
+
+    def open_blocks(self, entry: Entry, token: str) -> StagedBlocks:
+        """See ``fanout.ports.Tree``."""
+        return StagedBlocks(self._directories, f"{self._staging.path}big/", token, self._root + entry.path, entry.size)
+
+    def make_directory(self, entry: Entry, attributes: Attributes) -> None:
+        """See ``fanout.ports.Tree``; its attributes are set when its content is there."""
+        try:
+            with self._directories.hold(self._root + entry.path, create=True):
+                return
+        except OSError as error:
+            raise destination_error("mkdir", error) from error
+
+    def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
+        """See ``fanout.ports.Tree``."""
+        parent, separator, name = (self._root + entry.path).rpartition("/")
+        staged_directory, staged_name = self._staging.place()
+        try:
+            with (
+                self._directories.hold(staged_directory, create=True) as staged,
+                self._directories.hold(parent + separator, create=True) as directory,
+            ):
+                os.symlink(target, staged_name, dir_fd=staged)
+                apply_link_attributes(staged, staged_name, attributes)
+                os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
+        except (OSError, ValueError) as error:
+            if isinstance(error, ValueError):
+                error = OSError(22, "the target of the symlink holds NUL")
+            raise destination_error("symlink", error) from error
+
+    def link(self, entry: Entry, first: str) -> None:
+        """See ``fanout.ports.Tree``. A name that is right already stays: renaming one onto the other does nothing."""
+        first_parent, first_slash, first_name = (self._root + first).rpartition("/")
+        parent, slash, name = (self._root + entry.path).rpartition("/")
+        staged_directory, staged_name = self._staging.place()
+        try:
+            with (
+                self._directories.hold(first_parent + first_slash) as origin,
+                self._directories.hold(parent + slash, create=True) as directory,
+            ):
+                if is_same_file(origin, first_name, directory, name):
+                    return
+                with self._directories.hold(staged_directory, create=True) as staged:
+                    os.link(first_name, staged_name, src_dir_fd=origin, dst_dir_fd=staged, follow_symlinks=False)
+                    os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
+        except OSError as error:
+            raise destination_error("link", error) from error
+
+    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+        """See ``fanout.ports.Tree``."""
+        try:
+            with self._directories.hold(self._root + entry.path) as descriptor:
+                apply_attributes(descriptor, attributes, DEFAULT_DIRECTORY_MODE)
+        except OSError as error:
+            raise destination_error("attributes", error) from error
+
+    def block_bytes(self, entry: Entry) -> int:
+        """See ``fanout.ports.Tree``."""
+        return limits.BLOCK_BYTES
+
+    def check(self, *, writing: bool) -> None:
+        """See ``fanout.ports.Tree``. Writing is tried by making and removing the staging directory."""
+        where = f"/{self._root}"
+        try:
+            if writing:
+                with self._directories.hold(self._staging.path, create=True):
+                    self._staging.remove_abandoned()
+                self._staging.remove()
+                return
+            with self._directories.hold(self._root) as descriptor:
+                os.scandir(descriptor).close()
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise InvalidRequest(self._field, f"{where} is not a directory of the mount", "name one that is") from error
+        except ItemError as error:
+            raise InvalidRequest(self._field, f"{where}: {error.message}", "name its real path") from error
+        except OSError as error:
+            action = "writing below" if writing else "reading"
+            remedy = "check the access point's identity and the directory's mode and owner"
+            raise AccessDenied(action, f"{self._field} {where}", f"{remedy} ({error.strerror})") from error
+
+    def limitations(self) -> tuple[str, ...]:
+        """See ``fanout.ports.Tree``: whether owners can be kept."""
+        directory, name = self._staging.place()
+        try:
+            with self._directories.hold(directory, create=True) as staged:
+                found = owner_limitation(staged, name)
+            self._staging.remove()
+        except OSError as error:
+            raise Transient(f"trying the owner of a file below /{self._root}: {error.strerror}") from error
+        return (found,) if found else ()
+
+    def close(self) -> None:
+        """See ``fanout.ports.Tree``; without it a warm function would run out of descriptors."""
+        self._directories.close()
+
+    def finish(self) -> None:
+        """See ``fanout.ports.Tree``."""
+        try:
+            self._staging.remove()
+        except OSError as error:
+            raise destination_error("remove staging", error) from error

@@ -1,0 +1,59 @@
+"""A big object being written in blocks by several functions: one multipart upload."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.responses import Copied, Part
+from fanout.domain.big_files import Receipt
+from fanout.domain.checksums import to_base64
+from fanout.domain.entries import Attributes
+from fanout.domain.errors import FanoutError, ItemError, NotFound
+from fanout.domain.outcomes import Reason
+
+
+class UploadBlocks:
+    """A ``BlockTarget`` over an upload; block ``n`` is part ``n + 1``. The token is the upload's id."""
+
+    keeps_holes = False
+
+    def __init__(self, client: S3Client, bucket: str, key: str, size: int, upload_id: str) -> None:
+        self._client = client
+        self._bucket = bucket
+        self._key = key
+        self._size = size
+        self._upload_id = upload_id
+
+    def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
+        """See ``fanout.ports.BlockTarget``; S3 refuses bytes that the checksum does not fit."""
+        try:
+            part = self._client.upload_part(self._bucket, self._key, self._upload_id, index + 1, data, crc64nvme)
+        except NotFound as error:
+            raise ItemError(Reason.DESTINATION_VANISHED, "the multipart upload is no longer there") from error
+        return part.etag
+
+    def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
+        """See ``fanout.ports.BlockTarget``; the attributes came with the upload's begin."""
+        parts = [Part(receipt.index + 1, receipt.etag, to_base64(receipt.crc64nvme)) for receipt in receipts]
+        complete_upload(self._client, self._bucket, self._key, self._upload_id, parts, crc64nvme, self._size)
+
+    def discard(self) -> None:
+        """See ``fanout.ports.BlockTarget``. What S3 does not let go of now is left to the bucket's lifecycle rule."""
+        with suppress(FanoutError):
+            self._client.abort_multipart_upload(self._bucket, self._key, self._upload_id)
+
+
+def complete_upload(
+    client: S3Client, bucket: str, key: str, upload_id: str, parts: Sequence[Part], crc64nvme: int | None, size: int
+) -> Copied:
+    """Complete an upload, also one whose completion happened although the answer to it was lost."""
+    try:
+        return client.complete_multipart_upload(bucket, key, upload_id, parts, crc64nvme=crc64nvme, size=size)
+    except NotFound:
+        found = client.head_object(bucket, key).headers
+        stored = found.get("x-amz-checksum-crc64nvme", "")
+        if crc64nvme is None or stored != to_base64(crc64nvme):
+            raise
+        return Copied(found.get("etag", ""), stored)

@@ -1,0 +1,165 @@
+"""Objects copied inside S3: no byte passes through this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from functools import reduce
+
+from fanout.adapters.s3.blocks import complete_upload
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.metadata import carried_headers, tagging_header
+from fanout.adapters.s3.responses import Part
+from fanout.adapters.s3.transport import Response
+from fanout.domain import limits
+from fanout.domain.checksums import NO_BYTES, combine, from_base64
+from fanout.domain.entries import Entry
+from fanout.domain.errors import Archived, FanoutError, ItemError, NotFound, OutOfTime, PreconditionFailed
+from fanout.domain.locations import S3Location
+from fanout.domain.outcomes import Reason
+
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+def part_ranges(size: int, least_part_bytes: int = limits.COPY_PART_BYTES) -> list[tuple[int, int]]:
+    """The first and last byte of each part: at most 10,000 of them, of whole MiB but the last."""
+    mebibytes = -(-size // (limits.MULTIPART_PARTS * limits.MIB))
+    step = max(least_part_bytes, mebibytes * limits.MIB)
+    return [(first, min(first + step, size) - 1) for first in range(0, size, step)]
+
+
+class S3EntryCopier:
+    """An ``EntryCopier`` between two prefixes.
+
+    Metadata and tags go along; storage class and encryption are those of ``write_headers`` or, without,
+    the destination bucket's defaults. Up to ``whole_bytes`` an object is one CopyObject, above it an
+    upload of ranges of the source, several in flight. Each request is pinned to the listed ETag.
+    """
+
+    def __init__(
+        self,
+        client: S3Client,
+        source: S3Location,
+        destination: S3Location,
+        write_headers: Mapping[str, str] = _NO_HEADERS,
+        *,
+        whole_bytes: int = limits.COPY_WHOLE_BYTES,
+        part_bytes: int = limits.COPY_PART_BYTES,
+    ) -> None:
+        self._client = client
+        self._source, self._destination = source, destination
+        self._write_headers = write_headers
+        self._whole_bytes, self._part_bytes = whole_bytes, part_bytes
+        # Starts a thread only for a part that waits, and ends them with this object.
+        self._pool = ThreadPoolExecutor(limits.COPY_PARTS_IN_FLIGHT, thread_name_prefix="part")
+
+    def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
+        """See ``fanout.ports.EntryCopier``."""
+        if entry.size > self._whole_bytes:
+            return self._copy_parts(entry, out_of_time)
+        ends = (*self._target_of(entry), *self._source_of(entry))
+        with self._pinned(entry):
+            copied = self._client.copy_object(*ends, self._write_headers, source_if_match=entry.etag)
+        return copied.crc64nvme or self._checksum_of_copy(entry)
+
+    def _copy_parts(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
+        found = self._head(entry)
+        headers = {**carried_headers(found.headers), **self._tags(entry), **self._write_headers}
+        bucket, key = self._target_of(entry)
+        upload_id = self._client.create_multipart_upload(bucket, key, headers)
+        try:
+            ranges = part_ranges(entry.size, self._part_bytes)
+            parts = self._copy_ranges(entry, upload_id, ranges, out_of_time)
+            whole = _whole_checksum(found.headers, parts, ranges)
+            copied = complete_upload(self._client, bucket, key, upload_id, parts, whole, entry.size)
+        except BaseException:
+            with suppress(FanoutError):  # what S3 does not let go of now is left to the bucket's lifecycle rule
+                self._client.abort_multipart_upload(bucket, key, upload_id)
+            raise
+        return copied.crc64nvme or self._checksum_of_copy(entry)
+
+    def _copy_ranges(
+        self, entry: Entry, upload_id: str, ranges: list[tuple[int, int]], out_of_time: Callable[[], bool]
+    ) -> list[Part]:
+        def copy_range(number: int, byte_range: tuple[int, int]) -> Part:
+            if out_of_time():
+                raise OutOfTime
+            bucket, key = self._target_of(entry)
+            with self._pinned(entry):
+                return self._client.upload_part_copy(
+                    bucket,
+                    key,
+                    upload_id,
+                    number,
+                    *self._source_of(entry),
+                    byte_range=byte_range,
+                    source_if_match=entry.etag,
+                )
+
+        futures = [self._pool.submit(copy_range, number, one) for number, one in enumerate(ranges, start=1)]
+        try:
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            _raise_first(done)
+        finally:
+            # No part may still be on its way when the upload is completed or aborted.
+            for future in futures:
+                future.cancel()
+            wait(futures)
+        return [future.result() for future in futures]
+
+    @contextmanager
+    def _pinned(self, entry: Entry) -> Iterator[None]:
+        """Tell a source that is no longer what was listed from a request that failed."""
+        name = f"s3://{self._source.bucket}/{self._source.prefix}{entry.path}"
+        try:
+            yield
+        except PreconditionFailed as exc:
+            raise ItemError(Reason.SOURCE_CHANGED, f"{name} was written after it was listed") from exc
+        except Archived as exc:
+            raise ItemError(Reason.SOURCE_ARCHIVED, str(exc)) from exc
+        except NotFound as exc:
+            if exc.code == "NoSuchUpload":
+                raise
+            raise ItemError(Reason.SOURCE_VANISHED, f"{name} is no longer there") from exc
+
+    def _head(self, entry: Entry) -> Response:
+        with self._pinned(entry):
+            return self._client.head_object(*self._source_of(entry), if_match=entry.etag)
+
+    def _tags(self, entry: Entry) -> dict[str, str]:
+        with self._pinned(entry):
+            return tagging_header(self._client.get_object_tagging(*self._source_of(entry)))
+
+    def _checksum_of_copy(self, entry: Entry) -> str | None:
+        found = self._client.head_object(*self._target_of(entry)).headers
+        return found.get("x-amz-checksum-crc64nvme") if _is_of_whole(found) else None
+
+    def _source_of(self, entry: Entry) -> tuple[str, str]:
+        return self._source.bucket, self._source.prefix + entry.path
+
+    def _target_of(self, entry: Entry) -> tuple[str, str]:
+        return self._destination.bucket, self._destination.prefix + entry.path
+
+
+def _raise_first(done: set[Future[Part]]) -> None:
+    """The error to report: what is wrong with the entry before what is wrong with a request."""
+    errors = [error for future in done if (error := future.exception()) is not None]
+    if errors:
+        raise next((error for error in errors if isinstance(error, ItemError)), errors[0])
+
+
+def _whole_checksum(source: Mapping[str, str], parts: list[Part], ranges: list[tuple[int, int]]) -> int | None:
+    """The source's own checksum, else that of its parts joined; ``None`` if S3 gives neither."""
+    stored = source.get("x-amz-checksum-crc64nvme")
+    if stored and _is_of_whole(source):
+        return from_base64(stored)
+    if not all(part.crc64nvme for part in parts):
+        return None
+    lengths = [last - first + 1 for first, last in ranges]
+    pairs = [(from_base64(part.crc64nvme), length) for part, length in zip(parts, lengths, strict=True)]
+    return reduce(lambda crc, tail: combine(crc, *tail), pairs, NO_BYTES)
+
+
+def _is_of_whole(headers: Mapping[str, str]) -> bool:
+    return headers.get("x-amz-checksum-type", "FULL_OBJECT") == "FULL_OBJECT"

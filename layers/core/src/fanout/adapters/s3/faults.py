@@ -1,0 +1,117 @@
+"""What a failed exchange means: whether to repeat it, and which of our errors it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import unescape
+
+from fanout.adapters.s3.transport import Response
+from fanout.domain.errors import (
+    AccessDenied,
+    Archived,
+    FanoutError,
+    InvalidRequest,
+    NotFound,
+    PreconditionFailed,
+    Throttled,
+    Transient,
+)
+
+THROTTLING_CODES = frozenset({"SlowDown", "Throttling", "ThrottlingException", "TooManyRequests"})
+PASSING_CODES = frozenset(
+    {
+        "InternalError",
+        "ServiceUnavailable",
+        "RequestTimeout",
+        "OperationAborted",
+        "ConditionalRequestConflict",
+        "BadDigest",
+        "ExpiredToken",
+        "ConnectionBroken",
+    }
+)
+PASSING_STATUSES = frozenset({500, 502, 503, 504})
+
+# Operations that S3 begins to answer with 200 before it knows how they end.
+_LATE_OPERATIONS = frozenset({"CopyObject", "UploadPartCopy", "CompleteMultipartUpload"})
+
+_ACTIONS = {
+    "HeadBucket": "s3:ListBucket",
+    "ListObjectsV2": "s3:ListBucket",
+    "ListMultipartUploads": "s3:ListBucketMultipartUploads",
+    "ListParts": "s3:ListMultipartUploadParts",
+    "GetObject": "s3:GetObject",
+    "HeadObject": "s3:GetObject",
+    "DeleteObject": "s3:DeleteObject",
+    "DeleteObjects": "s3:DeleteObject",
+    "AbortMultipartUpload": "s3:AbortMultipartUpload",
+    "GetObjectTagging": "s3:GetObjectTagging",
+    "CopyObject": "s3:PutObject and s3:PutObjectTagging, and s3:GetObject and s3:GetObjectTagging on the source,",
+    "UploadPartCopy": "s3:PutObject, and s3:GetObject on the source,",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A failed exchange: HTTP status (0 without a response), S3's code and message, the bucket's region if told."""
+
+    status: int
+    code: str
+    message: str = ""
+    bucket_region: str = ""
+    cause: Exception | None = None
+
+    @property
+    def throttled(self) -> bool:
+        """Whether S3 asks for fewer requests; a 503 without a code is the SlowDown of a HEAD."""
+        return self.code in THROTTLING_CODES or self.status == 429 or (self.status == 503 and not self.code)
+
+    @property
+    def passing(self) -> bool:
+        """Whether a repetition may succeed."""
+        return self.throttled or self.code in PASSING_CODES or self.status in PASSING_STATUSES
+
+
+def find_fault(operation: str, response: Response) -> Fault | None:
+    """The fault in a response, also one that hides in a 200; ``None`` if the operation succeeded."""
+    if response.status < 300:
+        if operation not in _LATE_OPERATIONS or (response.body.strip() and b"<Error" not in response.body):
+            return None
+        code = _element(response.body, b"Code") or "InternalError"
+    else:
+        code = _element(response.body, b"Code")
+    message = _element(response.body, b"Message")
+    return Fault(response.status, code, message, response.headers.get("x-amz-bucket-region", ""))
+
+
+def to_error(fault: Fault, operation: str, bucket: str, key: str, region: str) -> FanoutError:
+    """Our error for a fault that repetition did not cure."""
+    target = f"s3://{bucket}/{key}"
+    said = " ".join(part for part in (str(fault.status or ""), fault.code, fault.message) if part)
+    text = f"{operation} on {target}: {said}"
+    if fault.throttled:
+        return Throttled(text)
+    if fault.passing:
+        return Transient(text)
+    wrong_region = bool(fault.bucket_region) and fault.bucket_region != region
+    if fault.status in (301, 307) or (fault.status == 400 and wrong_region):
+        where = f"is in region {fault.bucket_region}" if wrong_region else "is at another endpoint"
+        return InvalidRequest("bucket", f"{bucket} {where}, not {region}", "name a bucket of the stack's region")
+    if fault.code == "NoSuchBucket" or (fault.status == 404 and operation in ("HeadBucket", "ListObjectsV2")):
+        return InvalidRequest("bucket", f"{bucket} does not exist", "name a bucket that exists")
+    if fault.status == 404:
+        return NotFound(text, fault.code)
+    if fault.status == 412:
+        return PreconditionFailed(text)
+    if fault.code == "InvalidObjectState":
+        return Archived(operation, target, "restore the object from its archive first")
+    if fault.status in (401, 403):
+        action = _ACTIONS.get(operation, "s3:PutObject")
+        return AccessDenied(operation, target, f"allow {action} and the bucket's KMS key to the role (S3 says: {said})")
+    return InvalidRequest("s3", text, "")
+
+
+def _element(body: bytes, name: bytes) -> str:
+    # By search, not by parser: an error document may quote a key that is no valid XML.
+    _, found, rest = body.partition(b"<" + name + b">")
+    return unescape(rest.partition(b"</")[0].decode("utf-8", "replace")) if found else ""

@@ -1,0 +1,44 @@
+"""The operations on buckets: does it exist, what does it hold."""
+
+from __future__ import annotations
+
+from fanout.adapters.s3.requests import S3Requests
+from fanout.adapters.s3.responses import ObjectPage, UploadPage, parse_object_page, parse_upload_page
+
+
+class ListingCalls(S3Requests):
+    """Head a bucket, list its objects and its unfinished uploads."""
+
+    def head_bucket(self, bucket: str) -> None:
+        """Raise ``InvalidRequest`` or ``AccessDenied`` if the bucket is not there to be listed."""
+        self.call("HeadBucket", "HEAD", bucket)
+
+    def list_objects_v2(
+        self,
+        bucket: str,
+        *,
+        prefix: str = "",
+        start_after: str = "",
+        continuation: str = "",
+        delimiter: str = "",
+        max_keys: int = 1000,
+    ) -> ObjectPage:
+        """A page of the keys under ``prefix`` after ``start_after``, or the page that ``continuation`` names."""
+        query = [("list-type", "2"), ("encoding-type", "url"), ("max-keys", str(max_keys))]
+        optional = {
+            "prefix": prefix,
+            "start-after": start_after,
+            "continuation-token": continuation,
+            "delimiter": delimiter,
+        }
+        query += [(name, value) for name, value in optional.items() if value]
+        return parse_object_page(self.call("ListObjectsV2", "GET", bucket, query=query).body)
+
+    def list_multipart_uploads(
+        self, bucket: str, *, prefix: str = "", key_marker: str = "", upload_id_marker: str = ""
+    ) -> UploadPage:
+        """A page of the unfinished multipart uploads under ``prefix`` after the markers."""
+        query = [("uploads", ""), ("encoding-type", "url")]
+        optional = {"prefix": prefix, "key-marker": key_marker, "upload-id-marker": upload_id_marker}
+        query += [(name, value) for name, value in optional.items() if value]
+        return parse_upload_page(self.call("ListMultipartUploads", "GET", bucket, query=query).body)

@@ -1,0 +1,110 @@
+"""Attributes as S3 object headers, and back.
+
+POSIX attributes stand under the keys that AWS's own services (S3 Files, FSx, File Cache,
+DataSync) read and write. Header names are lower-case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from fanout.domain.entries import Attributes
+from fanout.domain.object_options import ObjectOptions
+
+USER_PREFIX = "x-amz-meta-"
+OWNER = USER_PREFIX + "file-owner"
+GROUP = USER_PREFIX + "file-group"
+PERMISSIONS = USER_PREFIX + "file-permissions"
+MTIME = USER_PREFIX + "file-mtime"
+ATIME = USER_PREFIX + "file-atime"
+
+_POSIX_HEADERS = frozenset({OWNER, GROUP, PERMISSIONS, MTIME, ATIME})
+_KEPT_HEADERS = frozenset(
+    {"content-type", "cache-control", "content-encoding", "content-disposition", "content-language"}
+)
+_NANOSECONDS_A_MILLISECOND = 1_000_000
+_MODE_LIMIT = 0o200000
+_ID_LIMIT = 2**32
+_NUMBER_DIGITS = 20
+
+
+def to_headers(attributes: Attributes) -> dict[str, str]:
+    """The headers that carry the attributes; what is ``None`` is left out."""
+    headers = dict(attributes.headers)
+    if attributes.uid is not None:
+        headers[OWNER] = str(attributes.uid)
+    if attributes.gid is not None:
+        headers[GROUP] = str(attributes.gid)
+    if attributes.mode is not None:
+        headers[PERMISSIONS] = f"0{attributes.mode:06o}"
+    if attributes.mtime_ns is not None:
+        headers[MTIME] = f"{attributes.mtime_ns}ns"
+    if attributes.atime_ns is not None:
+        headers[ATIME] = f"{attributes.atime_ns}ns"
+    return headers
+
+
+def from_headers(headers: Mapping[str, str]) -> Attributes:
+    """The attributes that the headers carry; a value that can not be read counts as absent."""
+    return Attributes(
+        mode=_number(headers.get(PERMISSIONS), base=8, limit=_MODE_LIMIT),
+        uid=_number(headers.get(OWNER), limit=_ID_LIMIT),
+        gid=_number(headers.get(GROUP), limit=_ID_LIMIT),
+        mtime_ns=_nanoseconds(headers.get(MTIME)),
+        atime_ns=_nanoseconds(headers.get(ATIME)),
+        headers={
+            name: value
+            for name, value in headers.items()
+            if name in _KEPT_HEADERS or (name.startswith(USER_PREFIX) and name not in _POSIX_HEADERS)
+        },
+    )
+
+
+def carried_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """What CopyObject would carry of an object's headers, for a copy that is made in parts."""
+    kept = _KEPT_HEADERS | {"expires"}
+    return {name: value for name, value in headers.items() if name in kept or name.startswith(USER_PREFIX)}
+
+
+def tagging_header(tags: Mapping[str, str]) -> dict[str, str]:
+    """The header that gives an object its tags; none for no tags."""
+    text = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in tags.items())
+    return {"x-amz-tagging": text} if text else {}
+
+
+def write_headers(options: ObjectOptions) -> dict[str, str]:
+    """The headers of every object that is written: storage class and encryption.
+
+    The bucket key spares a call of KMS, and its price and limit, for nearly every object.
+    """
+    headers = {}
+    if options.storage_class:
+        headers["x-amz-storage-class"] = options.storage_class
+    if options.kms_key_id:
+        headers["x-amz-server-side-encryption"] = "aws:kms"
+        headers["x-amz-server-side-encryption-aws-kms-key-id"] = options.kms_key_id
+        headers["x-amz-server-side-encryption-bucket-key-enabled"] = "true"
+    return headers
+
+
+def _number(text: str | None, *, limit: int, base: int = 10) -> int | None:
+    if not text or len(text) > _NUMBER_DIGITS or not (text.isascii() and text.isdigit()):
+        return None
+    try:
+        value = int(text, base)
+    except ValueError:  # 8 or 9 in an octal number
+        return None
+    return value if value < limit else None
+
+
+def _nanoseconds(text: str | None) -> int | None:
+    if not text:
+        return None
+    digits = text.removesuffix("ns")
+    value = _number(digits.removeprefix("-"), limit=2**63)
+    if value is None:
+        return None
+    value = -value if digits.startswith("-") else value
+    nanoseconds = value if text.endswith("ns") else value * _NANOSECONDS_A_MILLISECOND
+    return nanoseconds if abs(nanoseconds) < 2**63 else None

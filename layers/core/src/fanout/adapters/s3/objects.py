@@ -1,0 +1,127 @@
+"""The operations on single objects."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterable, Mapping
+from xml.sax.saxutils import escape
+
+from fanout.adapters.s3.requests import S3Requests
+from fanout.adapters.s3.responses import Copied, parse_copied, parse_delete_errors, parse_tags
+from fanout.adapters.s3.sigv4 import encode_path
+from fanout.adapters.s3.transport import Response
+from fanout.domain.checksums import to_base64
+from fanout.domain.errors import FanoutError
+
+_NO_HEADERS: Mapping[str, str] = {}
+_SPACES = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
+
+
+class ObjectCalls(S3Requests):
+    """Get, head, put, copy and delete objects."""
+
+    def get_object(
+        self, bucket: str, key: str, *, if_match: str = "", byte_range: tuple[int, int] | None = None
+    ) -> Response:
+        """The object, or its bytes from the first to the last of ``byte_range``, both included.
+
+        ``total_bytes`` of the response is the size of the whole object.
+        """
+        headers = {"x-amz-checksum-mode": "ENABLED"}
+        if if_match:
+            headers["if-match"] = if_match
+        if byte_range:
+            headers["range"] = f"bytes={byte_range[0]}-{byte_range[1]}"
+        return self.call("GetObject", "GET", bucket, key, headers=headers)
+
+    def head_object(self, bucket: str, key: str, *, if_match: str = "") -> Response:
+        """The object's headers, its checksum among them."""
+        headers = {"x-amz-checksum-mode": "ENABLED"}
+        if if_match:
+            headers["if-match"] = if_match
+        return self.call("HeadObject", "HEAD", bucket, key, headers=headers)
+
+    def put_object(
+        self,
+        bucket: str,
+        key: str,
+        body: bytes,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        *,
+        crc64nvme: int | None = None,
+        if_match: str = "",
+        if_none_match: str = "",
+    ) -> str:
+        """Write an object whole and return its ETag; S3 refuses bytes that the checksum does not fit."""
+        sent = dict(headers)
+        if crc64nvme is not None:
+            sent["x-amz-sdk-checksum-algorithm"] = "CRC64NVME"
+            sent["x-amz-checksum-crc64nvme"] = to_base64(crc64nvme)
+        if if_match:
+            sent["if-match"] = if_match
+        if if_none_match:
+            sent["if-none-match"] = if_none_match
+        return self.call("PutObject", "PUT", bucket, key, headers=sent, body=body).headers.get("etag", "")
+
+    def copy_object(
+        self,
+        bucket: str,
+        key: str,
+        source_bucket: str,
+        source_key: str,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        *,
+        source_if_match: str = "",
+    ) -> Copied:
+        """Copy an object of at most 5 GB inside S3, with its metadata and tags; S3 makes a CRC64NVME of the copy."""
+        sent = {**headers, **copy_source(source_bucket, source_key, source_if_match)}
+        sent["x-amz-checksum-algorithm"] = "CRC64NVME"
+        return parse_copied(self.call("CopyObject", "PUT", bucket, key, headers=sent, body=b"").body)
+
+    def get_object_tagging(self, bucket: str, key: str) -> dict[str, str]:
+        """The object's tags."""
+        return parse_tags(self.call("GetObjectTagging", "GET", bucket, key, query=[("tagging", "")]).body)
+
+    def delete_object(self, bucket: str, key: str) -> None:
+        """Delete the object; one that is not there counts as deleted."""
+        self.call("DeleteObject", "DELETE", bucket, key)
+
+    def delete_objects(self, bucket: str, keys: Iterable[str]) -> dict[str, str]:
+        """Delete at most 1,000 objects; the keys that are still there, each with the reason.
+
+        Keys that XML can not hold are deleted one by one.
+        """
+        plain: list[str] = []
+        failed: dict[str, str] = {}
+        for key in keys:
+            if _fits_xml(key):
+                plain.append(key)
+                continue
+            try:
+                self.delete_object(bucket, key)
+            except FanoutError as exc:
+                failed[key] = str(exc)
+        if plain:
+            listed = "".join(f"<Object><Key>{escape(key, _SPACES)}</Key></Object>" for key in plain)
+            body = f"<Delete><Quiet>true</Quiet>{listed}</Delete>".encode()
+            headers = {
+                "content-type": "application/xml",
+                "x-amz-sdk-checksum-algorithm": "CRC32",
+                "x-amz-checksum-crc32": base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode("ascii"),
+            }
+            response = self.call("DeleteObjects", "POST", bucket, query=[("delete", "")], headers=headers, body=body)
+            failed |= parse_delete_errors(response.body)
+        return failed
+
+
+def copy_source(bucket: str, key: str, if_match: str) -> dict[str, str]:
+    """The headers that name the source of a copy and pin it."""
+    headers = {"x-amz-copy-source": encode_path(f"{bucket}/{key}")}
+    if if_match:
+        headers["x-amz-copy-source-if-match"] = if_match
+    return headers
+
+
+def _fits_xml(key: str) -> bool:
+    return not any((char < " " and char not in _SPACES) or char in "\ufffe\uffff" for char in key)

@@ -1,0 +1,36 @@
+"""A listing as a stream of pages, one of them fetched ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.responses import ListedObject, ObjectPage
+from fanout.domain.errors import ListingIncomplete
+
+
+def object_pages(
+    client: S3Client, bucket: str, prefix: str, *, start_after: str = "", last_key: str = ""
+) -> Iterator[list[ListedObject]]:
+    """The pages of the keys under ``prefix`` after ``start_after``.
+
+    While the consumer works on a page a thread fetches the next one, and no more than that; none is fetched
+    after a page that reaches ``last_key``. Closing the iterator waits for the fetch under way.
+    Raises ``ListingIncomplete`` where S3 says that there is more but not how to go on.
+    """
+
+    def fetch(continuation: str) -> ObjectPage:
+        return client.list_objects_v2(bucket, prefix=prefix, start_after=start_after, continuation=continuation)
+
+    page = fetch("")
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="list") as executor:
+        while page.truncated:
+            if not page.continuation:
+                raise ListingIncomplete(f"s3://{bucket}/{prefix}: a page without a token for the next one")
+            if last_key and page.objects and page.objects[-1].key.encode() >= last_key.encode():
+                break
+            ahead = executor.submit(fetch, page.continuation)
+            yield page.objects
+            page = ahead.result()
+        yield page.objects

@@ -1,0 +1,91 @@
+"""Signing, sending and repeating: the one way from an operation to S3 and back."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from fanout.adapters.s3.credentials import CredentialsProvider, credentials_from_environment
+from fanout.adapters.s3.endpoint import Endpoint, locate
+from fanout.adapters.s3.faults import Fault, find_fault, to_error
+from fanout.adapters.s3.sigv4 import Signer, encode_path, encode_query
+from fanout.adapters.s3.transport import ConnectionBroken, CurlTransport, Response
+
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Exponential back-off with full jitter."""
+
+    attempts: int = 5
+    base_seconds: float = 0.2
+    cap_seconds: float = 10.0
+
+    def delay_seconds(self, failures: int, fraction: float) -> float:
+        """The wait after so many failures, for a random fraction between 0 and 1."""
+        return fraction * min(self.cap_seconds, self.base_seconds * 2.0**failures)
+
+
+class S3Requests:
+    """Sends signed requests to one endpoint. Safe to share between threads."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        credentials: CredentialsProvider = credentials_from_environment,
+        *,
+        transport: CurlTransport | None = None,
+        retry: RetryPolicy | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        draw: Callable[[], float] = random.random,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._endpoint = endpoint
+        self._credentials = credentials
+        self._transport = transport or CurlTransport()
+        self._retry = retry or RetryPolicy()
+        self._sleep = sleep
+        self._draw = draw
+        self._now = now
+        self._signer = Signer(endpoint.region)
+
+    def call(
+        self,
+        operation: str,
+        method: str,
+        bucket: str,
+        key: str = "",
+        *,
+        query: Iterable[tuple[str, str]] = (),
+        headers: Mapping[str, str] = _NO_HEADERS,
+        body: bytes | None = None,
+    ) -> Response:
+        """The response of an operation that succeeded, repeated where its failure may pass.
+
+        Header names are lower-case. Raises ``Throttled``, ``Transient``, ``AccessDenied``, ``NotFound``,
+        ``PreconditionFailed`` or ``InvalidRequest``. A repeated conditional write can find its own
+        first attempt done and raise ``PreconditionFailed``.
+        """
+        location = locate(self._endpoint, bucket)
+        path = location.root + encode_path(key)
+        query_text = encode_query(query) if query else ""
+        url = f"{location.origin}{path}?{query_text}" if query_text else location.origin + path
+        failures = 0
+        while True:
+            signed = self._signer.sign(
+                method, location.host, path, query_text, headers, self._credentials(), self._now()
+            )
+            try:
+                response = self._transport.exchange(method, url, signed, body)
+                fault = find_fault(operation, response)
+                if fault is None:
+                    return response
+            except ConnectionBroken as exc:
+                fault = Fault(0, "ConnectionBroken", str(exc), cause=exc)
+            failures += 1
+            if not fault.passing or failures >= self._retry.attempts:
+                raise to_error(fault, operation, bucket, key, self._endpoint.region) from fault.cause
+            self._sleep(self._retry.delay_seconds(failures - 1, self._draw()))

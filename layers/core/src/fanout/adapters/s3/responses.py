@@ -1,0 +1,165 @@
+"""S3's XML answers as values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import unquote_plus
+from xml.etree import ElementTree
+
+from fanout.domain.errors import Transient
+
+_NAMESPACE = b' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
+
+
+@dataclass(frozen=True, slots=True)
+class ListedObject:
+    """One key of a listing, its time in nanoseconds since 1970."""
+
+    key: str
+    size: int
+    modified_ns: int
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPage:
+    """A page of ListObjectsV2; ``continuation`` is empty on the last one."""
+
+    objects: list[ListedObject]
+    common_prefixes: list[str]
+    continuation: str
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a multipart upload, its checksum as S3 writes it."""
+
+    number: int
+    etag: str
+    crc64nvme: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What S3 says of an object that it made; ``crc64nvme`` is empty where it gives no checksum."""
+
+    etag: str
+    crc64nvme: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PartPage:
+    """A page of ListParts; ``next_marker`` is 0 on the last one."""
+
+    parts: list[Part]
+    next_marker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A multipart upload that is neither completed nor aborted."""
+
+    key: str
+    upload_id: str
+    initiated_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class UploadPage:
+    """A page of ListMultipartUploads; the markers are empty on the last one."""
+
+    uploads: list[Upload]
+    next_key_marker: str
+    next_upload_id_marker: str
+
+
+def parse_object_page(body: bytes) -> ObjectPage:
+    """The page of a ListObjectsV2 answer."""
+    root = _root(body)
+    decode = _decoder(root)
+    objects = []
+    for contents in root.iter("Contents"):
+        fields = {child.tag: child.text or "" for child in contents}
+        modified_ns = to_nanoseconds(fields["LastModified"])
+        objects.append(ListedObject(decode(fields["Key"]), int(fields["Size"]), modified_ns, fields.get("ETag", "")))
+    prefixes = [decode(prefix.findtext("Prefix", "")) for prefix in root.iter("CommonPrefixes")]
+    truncated = root.findtext("IsTruncated") == "true"
+    return ObjectPage(objects, prefixes, root.findtext("NextContinuationToken", ""), truncated)
+
+
+def parse_upload_page(body: bytes) -> UploadPage:
+    """The page of a ListMultipartUploads answer."""
+    root = _root(body)
+    decode = _decoder(root)
+    uploads = [
+        Upload(
+            decode(upload.findtext("Key", "")),
+            upload.findtext("UploadId", ""),
+            to_nanoseconds(upload.findtext("Initiated", "")),
+        )
+        for upload in root.iter("Upload")
+    ]
+    if root.findtext("IsTruncated") != "true":
+        return UploadPage(uploads, "", "")
+    return UploadPage(uploads, decode(root.findtext("NextKeyMarker", "")), root.findtext("NextUploadIdMarker", ""))
+
+
+def parse_part_page(body: bytes) -> PartPage:
+    """The page of a ListParts answer."""
+    root = _root(body)
+    parts = [
+        Part(int(part.findtext("PartNumber", "0")), part.findtext("ETag", ""), part.findtext("ChecksumCRC64NVME", ""))
+        for part in root.iter("Part")
+    ]
+    truncated = root.findtext("IsTruncated") == "true"
+    return PartPage(parts, int(root.findtext("NextPartNumberMarker", "0")) if truncated else 0)
+
+
+def parse_delete_errors(body: bytes) -> dict[str, str]:
+    """S3's error code for each key that DeleteObjects did not delete."""
+    return {error.findtext("Key", ""): error.findtext("Code", "") for error in _root(body).iter("Error")}
+
+
+def parse_copied(body: bytes) -> Copied:
+    """The answer to CopyObject, UploadPartCopy or CompleteMultipartUpload."""
+    root = _root(body)
+    return Copied(root.findtext("ETag", ""), root.findtext("ChecksumCRC64NVME", ""))
+
+
+def parse_tags(body: bytes) -> dict[str, str]:
+    """The tags of a GetObjectTagging answer."""
+    return {tag.findtext("Key", ""): tag.findtext("Value", "") for tag in _root(body).iter("Tag")}
+
+
+def parse_text(body: bytes, element: str) -> str:
+    """The text of the first element of that name right below the root; empty without one."""
+    return _root(body).findtext(element, "")
+
+
+def to_nanoseconds(timestamp: str) -> int:
+    """Nanoseconds since 1970 of an ISO 8601 time."""
+    moment = datetime.fromisoformat(timestamp)
+    return int(moment.replace(microsecond=0).timestamp()) * 1_000_000_000 + moment.microsecond * 1000
+
+
+def to_seconds(http_date: str) -> int:
+    """Seconds since 1970 of a header's time. Raises ``Transient`` where S3 sends none."""
+    try:
+        return int(parsedate_to_datetime(http_date).timestamp())
+    except ValueError as exc:
+        raise Transient(f"S3 answered with {http_date!r} for a time") from exc
+
+
+def _root(body: bytes) -> ElementTree.Element:
+    try:
+        return ElementTree.fromstring(body.replace(_NAMESPACE, b"", 1))
+    except ElementTree.ParseError as exc:
+        raise Transient(f"S3 answered with {len(body)} bytes that are no XML: {exc}") from exc
+
+
+def _decoder(root: ElementTree.Element) -> Callable[[str], str]:
+    return unquote_plus if root.findtext("EncodingType") == "url" else str

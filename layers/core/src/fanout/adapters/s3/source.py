@@ -1,0 +1,109 @@
+"""An S3 object opened for reading, every request pinned to the listed ETag."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.metadata import from_headers
+from fanout.adapters.s3.transport import Response
+from fanout.domain.checksums import from_base64, to_base64
+from fanout.domain.entries import Attributes, Entry
+from fanout.domain.errors import AccessDenied, Archived, ItemError, NotFound, PreconditionFailed
+from fanout.domain.outcomes import Reason
+
+
+def stored_checksum(headers: Mapping[str, str]) -> int | None:
+    """S3's own CRC64NVME of the whole object, where the headers hold it."""
+    stored = headers.get("x-amz-checksum-crc64nvme")
+    if not stored or headers.get("x-amz-checksum-type", "FULL_OBJECT") != "FULL_OBJECT":
+        return None
+    return from_base64(stored)
+
+
+class ObjectSource:
+    """A ``Source`` over one object.
+
+    An object of at most ``whole_bytes`` is one GET that yields bytes, attributes and checksum alike.
+    A larger one is read in ranges, and one HEAD yields the attributes and the checksum of the whole,
+    which a range does not carry.
+    """
+
+    def __init__(self, client: S3Client, bucket: str, key: str, entry: Entry, whole_bytes: int) -> None:
+        self._client = client
+        self._bucket = bucket
+        self._key = key
+        self._entry = entry
+        self._etag = entry.etag
+        self._is_whole = entry.size <= whole_bytes
+        self._body = b""
+        self._headers: dict[str, str] | None = None
+
+    @property
+    def attributes(self) -> Attributes:
+        """What the object carries beside its bytes."""
+        return from_headers(self._whole_headers())
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Up to ``length`` bytes from ``offset``; fewer only at the end of the object."""
+        if self._is_whole:
+            self._whole_headers()
+            return self._body[offset : offset + length]
+        end = min(offset + length, self._entry.size)
+        if offset >= end:
+            return b""
+        response = self._request((offset, end - 1))
+        if len(response.body) != end - offset:
+            raise ItemError(Reason.SOURCE_CHANGED, f"{self._name} gave {len(response.body)} of {end - offset} bytes")
+        return response.body
+
+    def zeros_at(self, offset: int) -> int:
+        """An object has no holes."""
+        return 0
+
+    def confirm(self, crc64nvme: int | None) -> None:
+        """Raise ``ItemError`` if the object is not what was listed or holds bytes of another checksum.
+
+        An object without a full-object checksum has nothing to compare with.
+        """
+        headers = self._whole_headers()
+        if crc64nvme is None:
+            return
+        stored = stored_checksum(headers)
+        if stored is not None and stored != crc64nvme:
+            message = f"{self._name} read as {to_base64(crc64nvme)}, stored as {to_base64(stored)}"
+            raise ItemError(Reason.CHECKSUM, message)
+
+    def close(self) -> None:
+        """Let go of the bytes; the connection stays with its thread."""
+        self._body = b""
+
+    @property
+    def _name(self) -> str:
+        return f"s3://{self._bucket}/{self._key}"
+
+    def _whole_headers(self) -> dict[str, str]:
+        if self._headers is None:
+            response = self._request(head=not self._is_whole)
+            self._headers, self._body = response.headers, response.body
+        return self._headers
+
+    def _request(self, byte_range: tuple[int, int] | None = None, *, head: bool = False) -> Response:
+        try:
+            if head:
+                response = self._client.head_object(self._bucket, self._key, if_match=self._etag)
+            else:
+                response = self._client.get_object(self._bucket, self._key, if_match=self._etag, byte_range=byte_range)
+        except PreconditionFailed as exc:
+            raise ItemError(Reason.SOURCE_CHANGED, f"{self._name} was written after it was listed") from exc
+        except NotFound as exc:
+            raise ItemError(Reason.SOURCE_VANISHED, f"{self._name} is no longer there") from exc
+        except Archived as exc:
+            raise ItemError(Reason.SOURCE_ARCHIVED, str(exc)) from exc
+        except AccessDenied as exc:
+            raise ItemError(Reason.SOURCE_DENIED, str(exc)) from exc
+        if response.total_bytes != self._entry.size:
+            message = f"{self._name} has {response.total_bytes} bytes, listed with {self._entry.size}"
+            raise ItemError(Reason.SOURCE_CHANGED, message)
+        self._etag = self._etag or response.headers.get("etag", "")
+        return response

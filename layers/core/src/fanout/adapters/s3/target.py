@@ -1,0 +1,85 @@
+"""S3 objects being written: in one request, or in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from fanout.adapters.checksum import crc64nvme as checksum
+from fanout.adapters.s3.blocks import complete_upload
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.responses import Part
+from fanout.domain.errors import FanoutError, ItemError
+from fanout.domain.outcomes import Reason
+
+
+class PutTarget:
+    """A ``Target`` that is one PUT at its commit; until then nothing is sent."""
+
+    keeps_holes = False
+
+    def __init__(self, client: S3Client, bucket: str, key: str, size: int, headers: Mapping[str, str]) -> None:
+        self._client = client
+        self._bucket = bucket
+        self._key = key
+        self._size = size
+        self._headers = headers
+        self._blocks: list[bytes] = []
+
+    def write(self, offset: int, data: bytes) -> None:
+        """Keep a block; blocks come in order."""
+        self._blocks.append(data)
+
+    def commit(self, crc64nvme: int) -> None:
+        """Put the object; S3 refuses bytes that the checksum does not fit."""
+        body = self._blocks[0] if len(self._blocks) == 1 else b"".join(self._blocks)
+        _require_size(self._bucket, self._key, len(body), self._size)
+        self._client.put_object(self._bucket, self._key, body, self._headers, crc64nvme=crc64nvme)
+        self._blocks.clear()
+
+    def abort(self) -> None:
+        """Forget the blocks."""
+        self._blocks.clear()
+
+
+class MultipartTarget:
+    """A ``Target`` whose blocks are the parts of one multipart upload, begun with the first of them."""
+
+    keeps_holes = False
+
+    def __init__(self, client: S3Client, bucket: str, key: str, size: int, headers: Mapping[str, str]) -> None:
+        self._client = client
+        self._bucket = bucket
+        self._key = key
+        self._size = size
+        self._headers = headers
+        self._upload_id = ""
+        self._parts: list[Part] = []
+        self._written_bytes = 0
+
+    def write(self, offset: int, data: bytes) -> None:
+        """Upload a block as the next part; blocks come in order."""
+        if not self._upload_id:
+            self._upload_id = self._client.create_multipart_upload(self._bucket, self._key, self._headers)
+        number = len(self._parts) + 1
+        part = self._client.upload_part(self._bucket, self._key, self._upload_id, number, data, checksum(data))
+        self._parts.append(part)
+        self._written_bytes += len(data)
+
+    def commit(self, crc64nvme: int) -> None:
+        """Complete the upload; S3 refuses parts that do not make up the size and the checksum of the whole."""
+        _require_size(self._bucket, self._key, self._written_bytes, self._size)
+        complete_upload(self._client, self._bucket, self._key, self._upload_id, self._parts, crc64nvme, self._size)
+        self._upload_id = ""
+
+    def abort(self) -> None:
+        """Discard the upload. What S3 does not let go of now is left to the bucket's lifecycle rule."""
+        if self._upload_id:
+            with suppress(FanoutError):
+                self._client.abort_multipart_upload(self._bucket, self._key, self._upload_id)
+            self._upload_id = ""
+
+
+def _require_size(bucket: str, key: str, written_bytes: int, size: int) -> None:
+    if written_bytes != size:
+        raise ItemError(Reason.SOURCE_CHANGED, f"s3://{bucket}/{key} got {written_bytes} bytes, listed with {size}")

@@ -1,0 +1,179 @@
+"""A tree of the keys under a prefix of a bucket."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.s3.blocks import UploadBlocks
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.content_types import content_type_header
+from fanout.adapters.s3.metadata import to_headers
+from fanout.adapters.s3.pages import object_pages
+from fanout.adapters.s3.responses import ListedObject, to_seconds
+from fanout.adapters.s3.source import ObjectSource, stored_checksum
+from fanout.adapters.s3.target import MultipartTarget, PutTarget
+from fanout.domain.big_files import block_bytes_of
+from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.errors import ItemError, NotFound
+from fanout.domain.outcomes import Reason
+from fanout.domain.segments import Segment
+from fanout.ports import Found
+
+_SYMLINK_MODE = stat.S_IFLNK | 0o777
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+class S3Tree:
+    """A ``Tree`` over a bucket's keys that start with ``prefix``, which is empty or ends in ``/``.
+
+    A key that ends in ``/`` and holds no bytes is a directory, every other key a file; that a file is
+    a symlink shows in the attributes of its source. ``write_headers`` go with every object that is
+    written (storage class, encryption); with ``guess_content_type`` a file that brings no Content-Type
+    gets the one of its name.
+    """
+
+    def __init__(
+        self,
+        client: S3Client,
+        bucket: str,
+        prefix: str,
+        *,
+        write_headers: Mapping[str, str] = _NO_HEADERS,
+        guess_content_type: bool = False,
+    ) -> None:
+        self._client = client
+        self._bucket = bucket
+        self._prefix = prefix
+        self._write_headers = write_headers
+        self._guess_content_type = guess_content_type
+
+    def list(self, segment: Segment) -> Iterator[Entry]:
+        """The entries of the segment in the order of their keys; the key of the root itself is none."""
+        skip = len(self._prefix)
+        prefix, after = _start_bound(segment.prefix), _start_bound(segment.after)
+        until = segment.until if os.fsencode(segment.until).isascii() else ""  # only saves requests
+        pages = object_pages(
+            self._client,
+            self._bucket,
+            self._prefix + prefix,
+            start_after=self._prefix + after if after else "",
+            last_key=self._prefix + until if until else "",
+        )
+        first, end = os.fsencode(segment.after), os.fsencode(segment.until)
+        for page in pages:
+            for listed in page:
+                path = listed.key[skip:]
+                if not path or not path.startswith(segment.prefix):
+                    continue
+                sort_key = path.encode()
+                if end and sort_key >= end:
+                    return
+                if sort_key > first:
+                    yield _to_entry(path, listed)
+
+    def find(self, path: str) -> Entry | None:
+        """The object of one key; a directory without an object of its own is none, and so is the root."""
+        found = self.find_stored(path)
+        return None if found is None else found.entry
+
+    def find_stored(self, path: str) -> Found | None:
+        """One HEAD: the object of one key, and its checksum if S3 keeps one of the whole."""
+        if not path:
+            return None
+        key = self._prefix + path
+        try:
+            found = self._client.head_object(self._bucket, key)
+        except NotFound:
+            return None
+        modified_ns = to_seconds(found.headers.get("last-modified", "")) * 1_000_000_000
+        listed = ListedObject(key, found.total_bytes, modified_ns, found.headers.get("etag", ""))
+        return Found(_to_entry(path, listed), stored_checksum(found.headers))
+
+    def open(self, entry: Entry) -> ObjectSource:
+        """The object, read at the first use; each request fails unless the ETag is the listed one."""
+        return ObjectSource(self._client, self._bucket, self._prefix + entry.path, entry, self.block_bytes(entry))
+
+    def create(self, entry: Entry, attributes: Attributes) -> PutTarget | MultipartTarget:
+        """One PUT for an entry of at most one block, else a multipart upload."""
+        target = PutTarget if entry.size <= self.block_bytes(entry) else MultipartTarget
+        headers = self._headers(attributes)
+        if self._guess_content_type and "content-type" not in headers:
+            headers |= content_type_header(entry.path)
+        return target(self._client, self._bucket, self._prefix + entry.path, entry.size, headers)
+
+    def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
+        """Begin a multipart upload; the token is its id."""
+        return self._client.create_multipart_upload(self._bucket, self._prefix + entry.path, self._headers(attributes))
+
+    def open_blocks(self, entry: Entry, token: str) -> UploadBlocks:
+        """The multipart upload of a big object."""
+        return UploadBlocks(self._client, self._bucket, self._prefix + entry.path, entry.size, token)
+
+    def make_directory(self, entry: Entry, attributes: Attributes) -> None:
+        """Put an object without bytes that carries the attributes; the root has none."""
+        if entry.path:
+            self._put(entry.path, b"", attributes)
+
+    def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
+        """Put an object whose bytes are the target and whose mode says that it is a symlink."""
+        mode = _SYMLINK_MODE if not attributes.is_symlink else attributes.mode
+        self._put(entry.path, target, replace(attributes, mode=mode))
+
+    def link(self, entry: Entry, first: str) -> None:
+        """Refuse: each name is an object of its own, and no plan asks for this."""
+        raise ItemError(Reason.DESTINATION_DENIED, "a bucket has no hard links")
+
+    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+        """Do nothing: a directory's object got its attributes with ``make_directory``, and content changes none."""
+
+    def block_bytes(self, entry: Entry) -> int:
+        """8 MiB, or the whole MiB in which the entry fits the parts of one upload."""
+        return block_bytes_of(entry.size)
+
+    def check(self, *, writing: bool) -> None:
+        """List one key; for writing also begin and abort an upload, which leaves nothing behind."""
+        self._client.list_objects_v2(self._bucket, prefix=self._prefix, max_keys=1)
+        if writing:
+            key = self._prefix + ".fanout-check"
+            upload_id = self._client.create_multipart_upload(self._bucket, key, self._write_headers)
+            self._client.abort_multipart_upload(self._bucket, key, upload_id)
+
+    def limitations(self) -> tuple[str, ...]:
+        """None: attributes stand in the object's metadata."""
+        return ()
+
+    def close(self) -> None:
+        """See ``fanout.ports.Tree``; nothing is held open."""
+
+    def finish(self) -> None:
+        """Do nothing: a target that is not committed is aborted by its owner."""
+
+    def _put(self, path: str, body: bytes, attributes: Attributes) -> None:
+        headers = self._headers(attributes)
+        self._client.put_object(self._bucket, self._prefix + path, body, headers, crc64nvme=crc64nvme(body))
+
+    def _headers(self, attributes: Attributes) -> dict[str, str]:
+        return {**to_headers(attributes), **self._write_headers}
+
+
+def _to_entry(path: str, listed: ListedObject) -> Entry:
+    kind = Kind.DIRECTORY if path.endswith("/") and not listed.size else Kind.FILE
+    return Entry(path, kind, listed.size, listed.modified_ns, listed.modified_ns, listed.etag)
+
+
+def _start_bound(path: str) -> str:
+    """A bound as S3 can take it, at most a little before the one that is meant.
+
+    A bound may hold bytes that no key has: of a name elsewhere, or 0xFF after a whole subtree,
+    for which the last character of Unicode stands.
+    """
+    raw = os.fsencode(path)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as exc:
+        after_all = "\U0010ffff" if raw[exc.start] == 0xFF else ""
+        return raw[: exc.start].decode() + after_all

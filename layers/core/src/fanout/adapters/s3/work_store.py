@@ -1,0 +1,30 @@
+"""The ledger's place in S3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.pages import object_pages
+
+
+class S3WorkStore:
+    """A ``WorkStore`` over the keys of one bucket."""
+
+    def __init__(self, client: S3Client, bucket: str) -> None:
+        self._client = client
+        self._bucket = bucket
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write the object whole; a reader sees the old one or the new one."""
+        self._client.put_object(self._bucket, key, data)
+
+    def get(self, key: str) -> bytes:
+        """The object's bytes. Raises ``NotFound``."""
+        return self._client.get_object(self._bucket, key).body
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """The keys that start with the prefix, in their order."""
+        for page in object_pages(self._client, self._bucket, prefix):
+            for listed in page:
+                yield listed.key

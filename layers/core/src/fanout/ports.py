@@ -1,0 +1,179 @@
+"""The ports: what the use cases need of the outside, in few methods.
+
+Entry-level problems are raised as ``ItemError``; task-level ones as the errors
+of ``fanout.domain.errors``. Adapters translate vendor errors once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from fanout.domain.big_files import Receipt
+from fanout.domain.entries import Attributes, Entry
+from fanout.domain.segments import Segment
+
+
+class Source(Protocol):
+    """An entry opened for reading, pinned to what was listed."""
+
+    @property
+    def attributes(self) -> Attributes:
+        """What the entry carries beside its bytes."""
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Up to ``length`` bytes from ``offset``; fewer only at the end of the entry."""
+
+    def zeros_at(self, offset: int) -> int:
+        """How many bytes from ``offset`` are known to be zero without reading them; 0 where that can not be told."""
+
+    def confirm(self, crc64nvme: int | None) -> None:
+        """Raise ``ItemError`` if the entry is not what was listed or, for a checksum of
+        all its bytes, not what the store says it holds."""
+
+    def close(self) -> None:
+        """Release what is open; never raises."""
+
+
+class Target(Protocol):
+    """An entry being written; invisible until it is committed."""
+
+    @property
+    def keeps_holes(self) -> bool:
+        """Whether bytes that are never written become zeros; else every block must be written."""
+
+    def write(self, offset: int, data: bytes) -> None:
+        """Write a block. Blocks come in order, each but the last of ``block_bytes``.
+
+        Where ``keeps_holes``, whole blocks of zeros may be left out.
+        """
+
+    def commit(self, crc64nvme: int) -> None:
+        """Make the whole entry visible at once, replacing what was there."""
+
+    def abort(self) -> None:
+        """Remove what was written; never raises, and does nothing after a commit."""
+
+
+class BlockTarget(Protocol):
+    """A big file being written in blocks by several functions; invisible until it is completed.
+
+    Blocks come in any order, also twice; what of them is written is kept when a function ends.
+    """
+
+    @property
+    def keeps_holes(self) -> bool:
+        """Whether a block of zeros need not be written."""
+
+    def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
+        """Write a block; returns the destination's word for it, which ``complete`` wants back."""
+
+    def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
+        """Make the whole file visible at once; ``receipts`` are of all its blocks in order."""
+
+    def discard(self) -> None:
+        """Remove what was written; never raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What stands at a path now; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one."""
+
+    entry: Entry
+    crc64nvme: int | None
+
+
+class Tree(Protocol):
+    """A tree of entries below one root."""
+
+    def list(self, segment: Segment) -> Iterator[Entry]:
+        """The entries of the segment in the order of their ``sort_key``.
+
+        A missing root is an empty tree. Raises ``ListingIncomplete`` where a part can not be read.
+        """
+
+    def find(self, path: str) -> Entry | None:
+        """The entry of one path as the listing shows it, or ``None``.
+
+        A directory stands under a path that ends in ``/``, everything else under one that does not.
+        """
+
+    def find_stored(self, path: str) -> Found | None:
+        """What stands at one path, of whatever kind, with the store's own checksum if it keeps one."""
+
+    def open(self, entry: Entry) -> Source:
+        """Open a file or symlink for reading."""
+
+    def create(self, entry: Entry, attributes: Attributes) -> Target:
+        """Begin to write a file of ``entry.size`` bytes."""
+
+    def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
+        """Begin a big file; returns the token by which every function finds it."""
+
+    def open_blocks(self, entry: Entry, token: str) -> BlockTarget:
+        """A big file that was begun."""
+
+    def make_directory(self, entry: Entry, attributes: Attributes) -> None:
+        """Make the directory, and those above it, if they are not there."""
+
+    def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
+        """Make a symlink that holds ``target``, replacing a file or symlink."""
+
+    def link(self, entry: Entry, first: str) -> None:
+        """Make the path of ``entry`` a further name of the file at the path ``first``, replacing a file or symlink.
+
+        Asked of a file system alone; a store without hard links raises ``ItemError``.
+        """
+
+    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+        """Set the attributes of a directory that has its content."""
+
+    def block_bytes(self, entry: Entry) -> int:
+        """The size in which ``create`` wants the entry's blocks."""
+
+    def check(self, *, writing: bool) -> None:
+        """Raise ``InvalidRequest`` or ``AccessDenied`` if the root can not be read or written."""
+
+    def limitations(self) -> tuple[str, ...]:
+        """What this tree can not keep of what it is given, a sentence each, found out by trying."""
+
+    def close(self) -> None:
+        """Release what is held open; the tree is not used after."""
+
+    def finish(self) -> None:
+        """Remove what this run staged."""
+
+
+class EntryCopier(Protocol):
+    """Copies entries between two trees of one store, which moves the bytes itself."""
+
+    def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
+        """Copy the entry, pinned to what was listed, with all that it carries beside its bytes.
+
+        Visible as a whole or not at all. Returns the store's own CRC64NVME of the copy, as S3
+        writes it, or ``None`` if it keeps none. Raises ``OutOfTime`` where it had to stop.
+        """
+
+
+class WorkStore(Protocol):
+    """The ledger's place: small objects under keys."""
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write the object whole; a reader sees the old one or the new one."""
+
+    def get(self, key: str) -> bytes:
+        """The object's bytes. Raises ``NotFound``."""
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """The keys that start with the prefix, in their order."""
+
+
+class Clock(Protocol):
+    """Time, injected."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
