@@ -1,0 +1,14 @@
+"""Lambda handler of the state CheckMount."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fanout.domain.rows import Json
+from fanout.handlers import handle
+from fanout.steps.check_mount import check_mount
+
+
+def handler(event: Json, context: Any) -> Json:
+    """Check the ends from where the copying happens."""
+    return handle("CheckMount", event, context, check_mount)

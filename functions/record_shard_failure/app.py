@@ -1,0 +1,22 @@
+"""Lambda handler of the state RecordShardFailure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fanout.domain.rows import Json
+from fanout.events import copy_event
+from fanout.handlers import handle
+from fanout.steps.record_shard_failure import record_shard_failure
+
+
+def handler(event: Json, context: Any) -> Json:
+    """Give the entries of a failed shard their outcomes."""
+    task = copy_event(event)
+    return handle(
+        "RecordShardFailure",
+        event,
+        context,
+        lambda step: record_shard_failure(task.shard, task.error, step),
+        shard_id=task.shard.id,
+    )

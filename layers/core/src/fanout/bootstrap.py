@@ -1,0 +1,114 @@
+"""The one place where adapters are chosen."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from functools import cache
+
+from fanout.adapters.posix.tree import PosixTree
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.copier import S3EntryCopier
+from fanout.adapters.s3.credentials import Credentials, credentials_from_environment
+from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.s3.metadata import write_headers
+from fanout.adapters.s3.tree import S3Tree
+from fanout.adapters.s3.work_store import S3WorkStore
+from fanout.domain.errors import InvalidRequest
+from fanout.domain.locations import Location, S3Location
+from fanout.domain.object_options import ContentType
+from fanout.domain.plan import Plan
+from fanout.domain.request import Symlinks
+from fanout.ledger import Ledger
+from fanout.ports import EntryCopier, Tree
+from fanout.settings import Settings, settings_from
+from fanout.steps.context import Context
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> float:
+        """See ``fanout.ports.Clock``."""
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        """See ``fanout.ports.Clock``."""
+        time.sleep(seconds)
+
+
+@cache
+def settings() -> Settings:
+    """The settings of this environment, read once."""
+    return settings_from(os.environ)
+
+
+@cache
+def _work_client() -> S3Client:
+    here = settings()
+    return S3Client(Endpoint(here.region, here.endpoint_url), credentials_from_environment)
+
+
+@cache
+def _data_client() -> S3Client:
+    here = settings()
+    data = here.data_endpoint
+    if data is None:
+        return _work_client()
+    credentials = Credentials(data.access_key_id, data.secret_access_key)
+    return S3Client(Endpoint(here.region, data.url), lambda: credentials)
+
+
+def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
+    """The context of one attempt that may take so many seconds."""
+    clock = SystemClock()
+    nonce = secrets.token_hex(4)
+
+    opened: list[Tree] = []
+
+    def tree(field: str, location: Location, plan: Plan) -> Tree:
+        opened.append(make_tree(field, location, plan, nonce))
+        return opened[-1]
+
+    def release() -> None:
+        for one in opened:
+            one.close()
+
+    return Context(
+        ledger=Ledger(S3WorkStore(_work_client(), settings().work_bucket), run_id, prefix),
+        clock=clock,
+        deadline=clock.now() + remaining_seconds,
+        nonce=nonce,
+        source=lambda plan: tree("source", plan.request.source, plan),
+        destination=lambda plan: tree("destination", plan.request.destination, plan),
+        entry_copier=make_entry_copier,
+        release=release,
+    )
+
+
+def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
+    """The adapter of a location; only a source's symlinks are ever followed."""
+    if isinstance(location, S3Location):
+        objects = plan.request.objects
+        return S3Tree(
+            _data_client(),
+            location.bucket,
+            location.prefix,
+            write_headers=write_headers(objects),
+            guess_content_type=objects.content_type is ContentType.GUESS,
+        )
+    mount = settings().mounts.get(location.mount)
+    if mount is None:
+        known = ", ".join(settings().mounts) or "none"
+        raise InvalidRequest(field, f"this function does not see the mount {location.mount!r}", f"it sees {known}")
+    follow = field == "source" and plan.request.symlinks is Symlinks.FOLLOW
+    return PosixTree(mount, location.path, plan.run_id, nonce, field, follow=follow)
+
+
+def make_entry_copier(plan: Plan) -> EntryCopier | None:
+    """What copies inside the store that holds both ends, if one does."""
+    source, destination = plan.request.source, plan.request.destination
+    if isinstance(source, S3Location) and isinstance(destination, S3Location):
+        return S3EntryCopier(_data_client(), source, destination, write_headers(plan.request.objects))
+    return None

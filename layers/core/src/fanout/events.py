@@ -1,0 +1,72 @@
+"""What the states hand to the functions, typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fanout.domain.errors import InvalidRequest
+from fanout.domain.ledger_keys import VERIFICATION, run_prefix
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json, segment_from_row, shard_from_row
+from fanout.domain.segments import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEvent:
+    """Input of PlanTransfer: the request as it came, and the execution's name."""
+
+    request: Any
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CopyEvent:
+    """Input of CopyShard and, with the error, of RecordShardFailure."""
+
+    run: Json
+    shard: Shard
+    cursor: int
+    error: Json
+
+
+def field(event: Json, *path: str) -> Any:
+    """A field of an event. Raises ``InvalidRequest`` that names it if the state did not send it."""
+    value: Any = event
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            raise InvalidRequest(".".join(path), "is missing in the event", "start the function from the state machine")
+        value = value[name]
+    return value
+
+
+def plan_event(event: Json) -> PlanEvent:
+    """The input of PlanTransfer."""
+    return PlanEvent(field(event, "request"), field(event, "run_id"))
+
+
+def run_id_of(event: Json) -> str:
+    """The run of any other event."""
+    run_id: str = field(event, "run", "id")
+    return run_id
+
+
+def run_prefix_of(event: Json) -> str:
+    """Where the ledger lies that the event is about: the run's, or the one of its verification."""
+    run_id, prefix = run_id_of(event), field(event, "run", "prefix")
+    allowed = (run_prefix(run_id), run_prefix(run_id) + VERIFICATION)
+    if prefix not in allowed:
+        raise InvalidRequest("run.prefix", f"{prefix!r} is not of the run", f"it is one of {', '.join(allowed)}")
+    return str(prefix)
+
+
+def segment_of(event: Json) -> Segment:
+    """The segment of ListSegment."""
+    return segment_from_row(field(event, "segment"))
+
+
+def copy_event(event: Json) -> CopyEvent:
+    """The input of CopyShard and RecordShardFailure."""
+    return CopyEvent(
+        field(event, "run"), shard_from_row(field(event, "shard")), field(event, "cursor"), event.get("error", {})
+    )

@@ -1,0 +1,153 @@
+"""The request as it comes from outside: checked field by field, and turned into the domain's."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fanout.domain import limits
+from fanout.domain.decisions import Compare
+from fanout.domain.errors import InvalidRequest
+from fanout.domain.locations import Location, MountLocation, S3Location, parse_location
+from fanout.domain.naming import OnConflict
+from fanout.domain.object_options import ContentType, ObjectOptions
+from fanout.domain.request import Limits, Mode, Request, Symlinks, Verify, check_request
+
+# docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html, less the classes that only directory buckets,
+# Outposts and FSx have.
+StorageClass = Literal[
+    "STANDARD",
+    "INTELLIGENT_TIERING",
+    "STANDARD_IA",
+    "ONEZONE_IA",
+    "GLACIER_IR",
+    "GLACIER",
+    "DEEP_ARCHIVE",
+    "REDUCED_REDUNDANCY",
+]
+_KMS_ARN = r"arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:"
+_KMS_ID = r"mrk-[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+KMS_KEY = rf"^(({_KMS_ARN}key/)?({_KMS_ID})|({_KMS_ARN})?alias/[A-Za-z0-9/_-]{{1,250}})$"
+
+
+class LimitsModel(BaseModel):
+    """What the run may use."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    max_concurrency: Annotated[
+        int | None,
+        Field(ge=1, le=limits.MAP_CONCURRENCY, description="functions that copy at once; default: the stack's"),
+    ] = None
+    shard_seconds: Annotated[
+        float,
+        Field(ge=0.1, le=limits.LAMBDA_TIMEOUT_SECONDS / 2, description="predicted seconds of a shard"),
+    ] = 60.0
+    split_bytes: Annotated[
+        int,
+        Field(ge=limits.BLOCK_BYTES, description="a file of this size is copied in blocks by several functions"),
+    ] = limits.SPLIT_BYTES
+
+
+class RequestModel(BaseModel):
+    """The input of an execution."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    source: Annotated[str, Field(description="the tree to read: s3://bucket/prefix/ or efs://MOUNT/path")]
+    destination: Annotated[str, Field(description="the tree to write: efs://MOUNT/path or s3://bucket/prefix/")]
+    mode: Annotated[
+        Literal["copy", "verify"],
+        Field(description="copy: write what is new or changed, delete nothing; verify: compare both ends by checksum"),
+    ] = "copy"
+    verify: Annotated[
+        Literal["none", "copied", "all"],
+        Field(description="after a copy: none; copied: read back what was copied; all: compare both whole trees"),
+    ] = "none"
+    compare: Annotated[
+        Literal["size-mtime", "always"],
+        Field(description="size-mtime: leave what is the same; always: copy everything"),
+    ] = "size-mtime"
+    symlinks: Annotated[
+        Literal["keep", "follow", "skip"],
+        Field(description="keep: as symlinks; follow: copy what they lead to, within the source; skip: leave them out"),
+    ] = "keep"
+    on_conflict: Annotated[
+        Literal["fail", "skip", "escape", "unescape"],
+        Field(
+            description="names that the destination can not hold: rejected, skipped, escaped; or escaped ones undone"
+        ),
+    ] = "fail"
+    storage_class: Annotated[
+        StorageClass | None, Field(description="of the objects written; default: the bucket's")
+    ] = None
+    kms_key_id: Annotated[
+        str | None,
+        Field(pattern=KMS_KEY, description="KMS key (id, alias or ARN) of the objects written; default: the bucket's"),
+    ] = None
+    content_type: Annotated[
+        Literal["guess", "none"] | None,
+        Field(description="of files written to S3: guess (the default) by the name's ending, or none"),
+    ] = None
+    limits: Annotated[LimitsModel, Field(description="what the run may use")] = LimitsModel()
+
+
+def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) -> Request:
+    """The request of a JSON document. Raises ``InvalidRequest`` for the first field that is wrong."""
+    if not isinstance(document, dict):
+        raise InvalidRequest(
+            "request", "is not a JSON object", 'e.g. {"source": "s3://...", "destination": "efs://..."}'
+        )
+    try:
+        model = RequestModel.model_validate(document)
+    except ValidationError as error:
+        raise _first_problem(error) from error
+    source = parse_location("source", model.source, mounts)
+    destination = parse_location("destination", model.destination, mounts)
+    request = Request(
+        source=source,
+        destination=destination,
+        compare=Compare(model.compare),
+        limits=_limits(model.limits, max_concurrency),
+        mode=Mode(model.mode),
+        verify=Verify(model.verify),
+        symlinks=Symlinks(model.symlinks),
+        on_conflict=OnConflict(model.on_conflict),
+        objects=_objects(model, source, destination),
+    )
+    check_request(request)
+    return request
+
+
+def _objects(model: RequestModel, source: Location, destination: Location) -> ObjectOptions:
+    for field in ("storage_class", "kms_key_id", "content_type"):
+        if getattr(model, field) is not None and not isinstance(destination, S3Location):
+            raise InvalidRequest(
+                field, f"the destination {destination} holds no objects", "leave it out, or name s3://"
+            )
+    if model.content_type is not None and not isinstance(source, MountLocation):
+        raise InvalidRequest("content_type", f"objects of {source} keep their own", "leave it out")
+    content_type = ContentType(model.content_type or ContentType.GUESS)
+    return ObjectOptions(model.storage_class or "", model.kms_key_id or "", content_type)
+
+
+def _limits(model: LimitsModel, max_concurrency: int) -> Limits:
+    wanted = max_concurrency if model.max_concurrency is None else model.max_concurrency
+    if wanted > max_concurrency:
+        field = "limits.max_concurrency"
+        raise InvalidRequest(field, f"{wanted} is over the stack's {max_concurrency}", "ask for less or redeploy")
+    return Limits(wanted, model.shard_seconds, model.split_bytes)
+
+
+def _first_problem(error: ValidationError) -> InvalidRequest:
+    problem = error.errors()[0]
+    path = [str(part) for part in problem["loc"]]
+    field = ".".join(path)
+    if problem["type"] == "extra_forbidden":
+        model = LimitsModel if path[0] == "limits" else RequestModel
+        return InvalidRequest(field, "unknown field", f"known are {', '.join(model.model_fields)}")
+    if problem["type"] == "missing":
+        return InvalidRequest(field, "is missing", RequestModel.model_fields[field].description or "")
+    given = repr(problem["input"])[:80]
+    return InvalidRequest(field, f"{given} is not allowed", problem["msg"])

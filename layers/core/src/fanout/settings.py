@@ -1,0 +1,56 @@
+"""Settings: what a deployment fixes, read from the environment when a function starts its work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fanout.domain.errors import InvalidRequest
+
+
+@dataclass(frozen=True, slots=True)
+class DataEndpoint:
+    """Another S3 than the work bucket's that holds the trees; of a local run only."""
+
+    url: str
+    access_key_id: str
+    secret_access_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``mounts`` maps a mount's name to the path under which the function sees it."""
+
+    work_bucket: str
+    mounts: Mapping[str, Path]
+    max_concurrency: int
+    region: str
+    endpoint_url: str
+    data_endpoint: DataEndpoint | None
+
+
+def settings_from(environment: Mapping[str, str]) -> Settings:
+    """The settings of an environment. Raises ``InvalidRequest`` that names a variable that is missing."""
+    try:
+        work_bucket = environment["FANOUT_WORK_BUCKET"]
+    except KeyError as error:
+        raise InvalidRequest("FANOUT_WORK_BUCKET", "is not set", "deploy the function with template.yaml") from error
+    mounts = json.loads(environment.get("FANOUT_MOUNTS", "{}"))
+    data_url = environment.get("FANOUT_DATA_ENDPOINT_URL", "")
+    data_endpoint = None
+    if data_url:
+        data_endpoint = DataEndpoint(
+            data_url,
+            environment.get("FANOUT_DATA_ACCESS_KEY_ID", ""),
+            environment.get("FANOUT_DATA_SECRET_ACCESS_KEY", ""),
+        )
+    return Settings(
+        work_bucket=work_bucket,
+        mounts={name: Path(path) for name, path in mounts.items()},
+        max_concurrency=int(environment.get("FANOUT_MAX_CONCURRENCY", "100")),
+        region=environment.get("AWS_REGION", "us-east-1"),
+        endpoint_url=environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL", ""),
+        data_endpoint=data_endpoint,
+    )

@@ -1,0 +1,52 @@
+"""What every use case is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fanout.domain import limits
+from fanout.domain.ledger_keys import phase_key
+from fanout.domain.plan import Plan
+from fanout.ledger import Ledger
+from fanout.ports import Clock, EntryCopier, Tree
+
+
+def no_entry_copier(_plan: Plan) -> EntryCopier | None:
+    """None: bytes are read at one end and written at the other."""
+    return None
+
+
+def nothing_to_release() -> None:
+    """Trees that hold nothing open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One attempt of a task.
+
+    ``deadline`` is when the function is ended, in seconds since 1970; ``nonce``
+    tells this attempt's files from those of every other attempt. The trees are
+    made on first use, because most tasks need one or none. ``entry_copier`` is what
+    copies where one store holds both trees. ``release`` closes what the trees hold open, when the task ends:
+    the function may go on to the next one in the same process.
+    """
+
+    ledger: Ledger
+    clock: Clock
+    deadline: float
+    nonce: str
+    source: Callable[[Plan], Tree]
+    destination: Callable[[Plan], Tree]
+    entry_copier: Callable[[Plan], EntryCopier | None] = no_entry_copier
+    release: Callable[[], None] = nothing_to_release
+
+    @property
+    def stop_at(self) -> float:
+        """When to stop working, so that time is left to write what was done."""
+        now = self.clock.now()
+        return self.deadline - min(limits.DEADLINE_RESERVE_SECONDS, (self.deadline - now) / 3)
+
+    def begin(self, phase: str) -> None:
+        """Note when a phase began."""
+        self.ledger.write_json(phase_key(phase), {"began": self.clock.now()})

@@ -1,0 +1,125 @@
+"""Copying a part of a big file: blocks, several at a time, each with a receipt in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+
+from fanout.domain import limits
+from fanout.domain.big_files import BigFile, Receipt, big_file_from_row
+from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros
+from fanout.domain.errors import ItemError, Throttled, Transient
+from fanout.domain.outcomes import Reason
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json
+from fanout.ports import BlockTarget, Source
+from fanout.steps.byte_budget import ByteBudget
+from fanout.steps.context import Context
+
+
+def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+    """Copy the blocks of a part that have no receipt yet; returns ``cursor`` (receipts so far) and ``done``.
+
+    Raises ``Transient`` if blocks failed for reasons that may pass; those that were copied count.
+    """
+    assert shard.blocks is not None
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    big = big_file_from_row(ledger.read_json(shard.key))
+    known = ledger.read_receipts(shard.id)
+    wanted = [index for index in range(*shard.blocks) if index not in known]
+    target = context.destination(plan).open_blocks(big.entry.placed, big.token)
+    stop_at = context.stop_at
+    try:
+        source = context.source(plan).open(big.entry)
+    except ItemError as error:
+        failed = {index: failed_block(index, error) for index in wanted}
+        ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
+        return {"cursor": shard.items, "done": True}
+    try:
+        copier = _BlockCopier(big, source, target, crc64nvme)
+        written, passing = _run(copier, wanted, shard, context, stop_at)
+    finally:
+        source.close()
+    if passing is not None and not written:
+        raise Transient(f"{shard.id}: {passing.message}")
+    total = len(known) + written
+    return {"cursor": total, "done": total >= shard.items}
+
+
+def _run(
+    copier: _BlockCopier, wanted: list[int], shard: Shard, context: Context, stop_at: float
+) -> tuple[int, Receipt | None]:
+    """Copy, and write receipts every ``limits.CHECKPOINT_SECONDS``; returns their number and a passing failure."""
+    held: dict[int, Receipt] = {}
+    written = files = 0
+    passing: Receipt | None = None
+    flushed_at = context.clock.now()
+
+    def flush() -> None:
+        nonlocal written, files, flushed_at
+        flushed_at = context.clock.now()
+        if held:
+            size = sum(copier.big.block(index)[1] for index, receipt in held.items() if receipt.reason is None)
+            context.ledger.write_receipts(shard.id, f"{context.nonce}-{files:04d}", held, size)
+            written, files = written + len(held), files + 1
+            held.clear()
+
+    for receipt in copier.copy(wanted, lambda: context.clock.now() > stop_at):
+        if receipt.reason is Reason.TRANSIENT:
+            passing = receipt
+            continue
+        held[receipt.index] = receipt
+        if context.clock.now() - flushed_at >= limits.CHECKPOINT_SECONDS:
+            flush()
+    flush()
+    return written, passing
+
+
+class _BlockCopier:
+    def __init__(self, big: BigFile, source: Source, target: BlockTarget, crc64nvme: Crc64Nvme) -> None:
+        self.big = big
+        self._source, self._target = source, target
+        self._crc64nvme = crc64nvme
+        self._budget = ByteBudget(limits.BUFFER_BYTES)
+
+    def copy(self, wanted: list[int], out_of_time: Callable[[], bool]) -> Iterator[Receipt]:
+        """Receipts as they come; blocks that the time did not reach have none."""
+        threads = max(1, min(limits.BLOCKS_IN_FLIGHT, len(wanted)))
+        with ThreadPoolExecutor(threads) as pool:
+            futures: list[Future[Receipt | None]] = [
+                pool.submit(self._copy_block, index, out_of_time) for index in wanted
+            ]
+            for future in as_completed(futures):
+                receipt = future.result()
+                if receipt is not None:
+                    yield receipt
+
+    def _copy_block(self, index: int, out_of_time: Callable[[], bool]) -> Receipt | None:
+        offset, length = self.big.block(index)
+        with self._budget.take(length):
+            if out_of_time():
+                return None
+            try:
+                # The last block is written even so: it makes the file.
+                if self._target.keeps_holes and index < self.big.blocks - 1 and self._source.zeros_at(offset) >= length:
+                    return Receipt(index, append_zeros(NO_BYTES, length))
+                data = self._source.read(offset, length)
+                if len(data) != length:
+                    raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
+                checksum = self._crc64nvme(data, NO_BYTES)
+                return Receipt(index, checksum, self._target.write(index, offset, data, checksum))
+            except ItemError as error:
+                return failed_block(index, error)
+            except (Throttled, Transient) as error:
+                return passing_block(index, error)
+
+
+def failed_block(index: int, error: ItemError) -> Receipt:
+    """The receipt of a block that could not be copied."""
+    return Receipt(index, reason=error.reason, message=error.message)
+
+
+def passing_block(index: int, error: Throttled | Transient) -> Receipt:
+    """The receipt of a block that may be copied when it is tried again."""
+    return Receipt(index, reason=Reason.TRANSIENT, message=f"{type(error).__name__}: {error}")

@@ -1,0 +1,122 @@
+"""CopyShard: copies the entries of a shard that have no outcome yet, until they are done or the time is up."""
+
+from __future__ import annotations
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
+from fanout.domain.books import tally
+from fanout.domain.checksums import Crc64Nvme
+from fanout.domain.coverage import indexes_of
+from fanout.domain.entries import Attributes, Entry
+from fanout.domain.errors import Transient
+from fanout.domain.outcomes import Outcome, Reason, Result
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json
+from fanout.ledger import Ledger
+from fanout.steps.context import Context
+from fanout.steps.copy_blocks import copy_blocks
+from fanout.steps.copying import Copier
+
+
+class OutcomeWriter:
+    """Writes outcomes in files that no other attempt names, every ``limits.CHECKPOINT_SECONDS``."""
+
+    def __init__(self, shard: Shard, context: Context) -> None:
+        self._shard, self._context = shard, context
+        self._held: dict[int, Outcome] = {}
+        self._files = 0
+        self._written_at = context.clock.now()
+        self.written = 0
+
+    def add(self, index: int, outcome: Outcome, directories: list[tuple[Entry, Attributes]]) -> None:
+        """Take an outcome; writes when it is time to."""
+        self._held[index] = outcome
+        if self._context.clock.now() - self._written_at >= limits.CHECKPOINT_SECONDS:
+            self.flush(directories)
+
+    def flush(self, directories: list[tuple[Entry, Attributes]]) -> None:
+        """Write what is held. Directories first: an outcome must not count before their attributes are kept."""
+        self._written_at = self._context.clock.now()
+        if not self._held:
+            return
+        ledger, nonce = self._context.ledger, self._context.nonce
+        taken, directories[:] = list(directories), []
+        if taken:
+            key = keys.directories_key(self._shard.id, nonce, self._files)
+            ledger.write_rows(key, (directory_row(entry, attributes) for entry, attributes in taken))
+        counts = tally(self._held.values())
+        ledger.write_outcomes(self._shard.id, f"{nonce}-{self._files:04d}", self._held, counts)
+        self.written += len(self._held)
+        self._files += 1
+        self._held = {}
+
+
+def copy_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+    """Copy what the ledger does not show as done; returns ``cursor`` (outcomes so far) and ``done``.
+
+    Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
+    """
+    if shard.blocks is not None:
+        return copy_blocks(shard, context, crc64nvme)
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    entries = ledger.read_shard(shard.key)
+    settled = settled_indexes(shard, ledger)
+    work = [(index, entry) for index, entry in enumerate(entries) if index not in settled]
+    stop_at = context.stop_at
+    copier = Copier(
+        context.source(plan),
+        context.destination(plan),
+        crc64nvme,
+        lambda: context.clock.now() > stop_at,
+        symlinks=plan.request.symlinks,
+        within=context.entry_copier(plan),
+    )
+    writer = OutcomeWriter(shard, context)
+    transient = 0
+    threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(work)) or 1
+    held_back: dict[int, Outcome] = {}
+    for index, outcome in copier.copy_all(work, threads):
+        if outcome.reason is Reason.TRANSIENT:
+            transient += 1
+            held_back[index] = outcome
+            continue
+        writer.add(index, outcome, copier.directories)
+    writer.flush(copier.directories)
+    if held_back and not writer.written:
+        raise Transient(f"{transient} of {len(work)} entries failed, none was copied: {_sample(held_back)}")
+    for index, outcome in held_back.items():
+        writer.add(index, outcome, copier.directories)
+    if not writer.written:
+        for index, entry in copier.unfinished:
+            writer.add(index, out_of_time(entry), copier.directories)
+    writer.flush(copier.directories)
+    total = len(settled) + writer.written
+    return {"cursor": total, "done": total >= len(entries)}
+
+
+def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:
+    """The indexes of the shard's entries that have an outcome."""
+    return {index for file in ledger.outcome_files(shard.id) for index in indexes_of(file.ranges)}
+
+
+def out_of_time(entry: Entry) -> Outcome:
+    """The outcome of an entry that a whole function could not copy."""
+    message = f"{entry.size} bytes are more than one function copies in its time"
+    return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.OUT_OF_TIME, message)
+
+
+def directory_row(entry: Entry, attributes: Attributes) -> Json:
+    """A directory that was made, with what is to be set on it at the end."""
+    return {
+        "path": entry.path,
+        "mode": attributes.mode,
+        "uid": attributes.uid,
+        "gid": attributes.gid,
+        "mtime_ns": attributes.mtime_ns,
+        "atime_ns": attributes.atime_ns,
+    }
+
+
+def _sample(outcomes: dict[int, Outcome]) -> str:
+    return next(iter(outcomes.values())).message

@@ -1,0 +1,143 @@
+"""Copying entries with many operations in flight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+
+from fanout.domain import limits
+from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros, to_base64
+from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, NotFound, OutOfTime, Throttled, Transient
+from fanout.domain.outcomes import Outcome, Reason, Result, result_of
+from fanout.domain.request import Symlinks
+from fanout.ports import EntryCopier, Source, Target, Tree
+from fanout.steps.byte_budget import ByteBudget
+from fanout.steps.parallel import work_on
+
+_NOT_COUNTED = nullcontext()
+
+
+class Copier:
+    """Copies entries from one tree to another.
+
+    ``out_of_time`` says when to stop; ``directories`` collects the attributes of the
+    directories that were made, to be set when their content is there. With ``within``
+    the store that holds both trees copies, and no byte passes through here.
+    """
+
+    def __init__(
+        self,
+        source: Tree,
+        destination: Tree,
+        crc64nvme: Crc64Nvme,
+        out_of_time: Callable[[], bool],
+        symlinks: Symlinks = Symlinks.KEEP,
+        within: EntryCopier | None = None,
+    ) -> None:
+        self._source, self._destination = source, destination
+        self._symlinks = symlinks
+        self._within = within
+        self._crc64nvme = crc64nvme
+        self._out_of_time = out_of_time
+        self._budget = ByteBudget(limits.BUFFER_BYTES)
+        self.directories: list[tuple[Entry, Attributes]] = []
+        self.unfinished: list[tuple[int, Entry]] = []
+
+    def copy_all(self, entries: Iterable[tuple[int, Entry]], threads: int) -> Iterator[tuple[int, Outcome]]:
+        """Copy entries in their order, at most ``threads`` at a time; yields outcomes as they come.
+
+        Entries that the time did not reach have no outcome; ``unfinished`` holds those that
+        it cut off.
+        """
+        return work_on(entries, self._outcome, threads, self._out_of_time, self.unfinished)
+
+    def _outcome(self, entry: Entry) -> Outcome:
+        try:
+            checksum = self._copy(entry)
+        except ItemError as error:
+            result = result_of(error.reason)
+            return Outcome(entry.path, entry.kind.value, entry.size, result, error.reason, error.message)
+        except (Throttled, Transient, NotFound) as error:
+            reason, message = Reason.TRANSIENT, f"{type(error).__name__}: {error}"
+            return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)
+        except (AccessDenied, InvalidRequest) as error:
+            reason = Reason.DESTINATION_DENIED
+            return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, str(error))
+        return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=checksum)
+
+    def _copy(self, entry: Entry) -> str | None:
+        if entry.kind is Kind.DIRECTORY and not entry.path.endswith("/"):
+            raise ItemError(Reason.SOURCE_CHANGED, "a directory without / at its end")
+        if self._within is not None:
+            return self._within.copy(entry, self._out_of_time)
+        source = self._source.open(entry)
+        try:
+            if entry.kind is Kind.DIRECTORY:
+                self._make_directory(entry, source)
+                return None
+            if entry.kind is Kind.SYMLINK or source.attributes.is_symlink:
+                if self._symlinks is not Symlinks.KEEP:
+                    raise _not_kept(self._symlinks)
+                return self._make_symlink(entry, source)
+            return self._copy_file(entry, source)
+        finally:
+            source.close()
+
+    def _make_directory(self, entry: Entry, source: Source) -> None:
+        self._destination.make_directory(entry.placed, source.attributes)
+        self.directories.append((entry.placed, source.attributes))
+
+    def _make_symlink(self, entry: Entry, source: Source) -> str:
+        if entry.size > limits.SYMLINK_TARGET_BYTES:
+            raise ItemError(Reason.DESTINATION_DENIED, "the target of a symlink has at most 4,080 bytes")
+        target = source.read(0, entry.size)
+        checksum = self._crc64nvme(target, NO_BYTES)
+        source.confirm(checksum)
+        self._destination.make_symlink(entry.placed, target, source.attributes)
+        return to_base64(checksum)
+
+    def _copy_file(self, entry: Entry, source: Source) -> str:
+        target = self._destination.create(entry.placed, source.attributes)
+        try:
+            checksum = self._copy_blocks(entry, source, target)
+            source.confirm(checksum)
+            target.commit(checksum)
+        finally:
+            target.abort()
+        return to_base64(checksum)
+
+    def _copy_blocks(self, entry: Entry, source: Source, target: Target) -> int:
+        block_bytes = self._destination.block_bytes(entry)
+        checksum, offset = NO_BYTES, 0
+        while offset < entry.size:
+            zeros = _whole_holes(entry, source, target, offset, block_bytes)
+            if zeros:
+                checksum, offset = append_zeros(checksum, zeros), offset + zeros
+                continue
+            if offset and self._out_of_time():
+                raise OutOfTime
+            wanted = min(block_bytes, entry.size - offset)
+            with self._budget.take(wanted) if wanted > limits.BLOCK_BYTES_FREE else _NOT_COUNTED:
+                block = source.read(offset, wanted)
+                if len(block) != wanted:
+                    raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
+                checksum = self._crc64nvme(block, checksum)
+                target.write(offset, block)
+            offset += wanted
+        return checksum
+
+
+def _whole_holes(entry: Entry, source: Source, target: Target, offset: int, block_bytes: int) -> int:
+    """Bytes of whole blocks from ``offset`` that are a hole; asked only where a block could be one."""
+    if not target.keeps_holes or entry.size - offset < block_bytes:
+        return 0
+    zeros = source.zeros_at(offset)
+    return zeros - zeros % block_bytes
+
+
+def _not_kept(symlinks: Symlinks) -> ItemError:
+    """What becomes of an object that says only when it is opened that it is a symlink."""
+    if symlinks is Symlinks.SKIP:
+        return ItemError(Reason.SYMLINK, "the request skips symlinks")
+    return ItemError(Reason.LINK_IN_STORE, "its bytes are a path, and a bucket has no directories to follow it in")

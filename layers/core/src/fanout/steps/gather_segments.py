@@ -1,0 +1,79 @@
+"""GatherSegments: closes a round of the listing and opens the next one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.books import Books
+from fanout.domain.errors import LedgerBroken
+from fanout.domain.rows import (
+    SCHEMA_VERSION,
+    Json,
+    count_from_row,
+    count_row,
+    counts_from_row,
+    counts_row,
+    segment_from_row,
+    segment_row,
+)
+from fanout.steps.context import Context
+from fanout.steps.plan_transfer import list_reference
+
+# A round is about 15 of the 25,000 events of an execution (step-functions/latest/dg/service-quotas.html).
+ROUNDS = 1_500
+
+
+def gather_segments(number: int, context: Context) -> Json:
+    """Join the records of a round; returns the reference to the next one (count 0 if nothing is left).
+
+    Raises ``LedgerBroken`` if a segment of the round has no record.
+    """
+    ledger = context.ledger
+    segments = [segment_from_row(row) for row in ledger.read_json(keys.round_key(number))]
+    books, complete = Books(), True
+    shards: list[Json] = []
+    loose: list[Json] = []
+    outcome_files: list[str] = []
+    big_files: list[Json] = []
+    extras: list[str] = []
+    names: list[Json] = []
+    left: list[Json] = []
+    for segment in segments:
+        record = ledger.read_json(keys.segment_key(segment.id))
+        books = books.plus(count_from_row(record["listed"]), counts_from_row(record["outcomes"]))
+        complete = complete and record["complete"]
+        shards += record["shards"]
+        loose += [record["loose"]] if record["loose"] else []
+        names += record["names"]
+        outcome_files += record["outcome_files"]
+        big_files += record["big_files"]
+        extras += [record["extras"]] if record["extras"] else []
+        left += record["left"]
+    ledger.write_json(
+        keys.round_done_key(number),
+        {
+            "schema_version": SCHEMA_VERSION,
+            "complete": complete,
+            "listed": count_row(books.listed),
+            "outcomes": counts_row(dict(books.by_result)),
+            "outcome_files": outcome_files,
+            "shards": shards,
+            "loose": loose,
+            "big_files": big_files,
+            "extras": extras,
+            "names": names,
+            "segments": len(segments),
+        },
+    )
+    following = number + 1
+    if left and following > ROUNDS:
+        raise LedgerBroken(f"the listing did not end in {ROUNDS} rounds")
+    named = [
+        segment_row(replace(segment_from_row(row), id=f"{following:04d}-{index:06d}")) for index, row in enumerate(left)
+    ]
+    if named:
+        ledger.write_json(keys.round_key(following), named)
+    else:
+        context.begin("partition")
+    return list_reference(context, following, len(named))

@@ -1,0 +1,91 @@
+"""The further names of files, linked to the copy of the first when every file is in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
+from fanout.domain.books import tally
+from fanout.domain.entries import Entry
+from fanout.domain.errors import ItemError
+from fanout.domain.outcomes import Outcome, Reason, Result, result_of
+from fanout.domain.partitioning import Shard
+from fanout.domain.plan import Plan
+from fanout.domain.rows import entry_from_row, shard_from_row
+from fanout.ledger import Ledger
+from fanout.ports import Tree
+from fanout.steps.assemble_big_files import read_or_none
+from fanout.steps.context import Context
+from fanout.steps.copy_shard import settled_indexes
+
+# Outcomes written at once: what a repeated task repeats at most.
+NAMES_PER_FILE = 2_000
+_ATTEMPTS = 3
+
+
+def link_names(plan: Plan, context: Context) -> int:
+    """Link every further name that has no outcome yet; returns how many got one.
+
+    A name is linked only if this run copied the first name of its file, and only if
+    it still is a name of the file that was listed.
+    """
+    done = 0
+    source, destination = context.source(plan), context.destination(plan)
+    with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
+        for row in read_or_none(context.ledger, keys.LINKS):
+            shard, copied = shard_from_row(row["shard"]), copied_paths(row["copied_by"], context.ledger)
+            outcome_of = partial(_outcome, source, destination, copied)
+            for number, rows in enumerate(_batches(_open_rows(shard, context.ledger))):
+                outcomes = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
+                name = f"{context.nonce}-{number:04d}"
+                context.ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
+                done += len(outcomes)
+    return done
+
+
+def copied_paths(shard_id: str, ledger: Ledger) -> frozenset[str]:
+    """The paths that a shard copied; none for no shard."""
+    files = ledger.outcome_files(shard_id) if shard_id else []
+    outcomes = (outcome for file in files for _, outcome in ledger.read_outcomes(file))
+    return frozenset(outcome.path for outcome in outcomes if outcome.result is Result.COPIED)
+
+
+def _open_rows(shard: Shard, ledger: Ledger) -> Iterator[tuple[int, list[Any]]]:
+    settled = settled_indexes(shard, ledger)
+    return ((index, row) for index, row in enumerate(ledger.read_rows(shard.key)) if index not in settled)
+
+
+def _batches(rows: Iterable[tuple[int, list[Any]]]) -> Iterator[list[tuple[int, list[Any]]]]:
+    iterator = iter(rows)
+    while batch := list(islice(iterator, NAMES_PER_FILE)):
+        yield batch
+
+
+def _outcome(source: Tree, destination: Tree, copied: frozenset[str], indexed: tuple[int, list[Any]]) -> Outcome:
+    row = indexed[1]
+    entry, first = entry_from_row(row), str(row[-1])
+    if not first:
+        return Outcome(entry.path, entry.kind.value, entry.size, Result.UNCHANGED, Reason.SAME)
+    if first not in copied:
+        message = f"its first name is {first}"
+        return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.FIRST_NAME, message)
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            _link(source, destination, entry, first)
+        except ItemError as error:
+            if error.reason is Reason.TRANSIENT and attempt < _ATTEMPTS:
+                continue
+            result = result_of(error.reason)
+            return Outcome(entry.path, entry.kind.value, entry.size, result, error.reason, error.message)
+        break
+    return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, message=f"linked to {first}")
+
+
+def _link(source: Tree, destination: Tree, entry: Entry, first: str) -> None:
+    source.open(entry).close()
+    destination.link(entry, first)

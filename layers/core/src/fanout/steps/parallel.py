@@ -1,0 +1,55 @@
+"""Work on many items with many operations in flight."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from fanout.domain.errors import OutOfTime
+from fanout.steps.threads import Threads
+
+Item = TypeVar("Item")
+Done = TypeVar("Done")
+
+
+def work_on(
+    items: Iterable[tuple[int, Item]],
+    work: Callable[[Item], Done],
+    most_threads: int,
+    out_of_time: Callable[[], bool],
+    unfinished: list[tuple[int, Item]],
+) -> Iterator[tuple[int, Done]]:
+    """Work on items in their order, at most ``most_threads`` at a time; yields results by index as they come.
+
+    Items that the time did not reach have no result; ``unfinished`` gets those that it cut off
+    (``OutOfTime``). Any other exception of ``work`` ends the whole and is raised when the threads have stopped.
+    """
+    queue = iter(items)
+    lock = threading.Lock()
+    stop = threading.Event()
+    done: deque[tuple[int, Done]] = deque()
+
+    def take() -> tuple[int, Item] | None:
+        with lock:
+            return None if stop.is_set() or out_of_time() else next(queue, None)
+
+    def run() -> None:
+        try:
+            while (item := take()) is not None:
+                try:
+                    done.append((item[0], work(item[1])))
+                except OutOfTime:
+                    unfinished.append(item)
+        except BaseException:
+            stop.set()
+            raise
+
+    with ThreadPoolExecutor(most_threads) as pool:
+        running = Threads(pool, run, most_threads, done)
+        while running.review():
+            for _ in range(len(done)):
+                yield done.popleft()
+    yield from done

@@ -1,0 +1,92 @@
+"""PartitionShards: joins the loose ends and orders the shards, longest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.big_files import big_file_from_row, cut
+from fanout.domain.entries import Entry
+from fanout.domain.partitioning import Shard, pack, spread, target_seconds
+from fanout.domain.plan import Plan
+from fanout.domain.rows import Json, shard_from_row, shard_row
+from fanout.ledger import Ledger
+from fanout.steps.context import Context
+from fanout.steps.place_names import place_names
+
+
+def partition_shards(context: Context) -> Json:
+    """Write shards.json, what CopyShards reads; returns its key, the number of shards, and how many run at once."""
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    full: list[Shard] = []
+    loose: list[Shard] = []
+    big_files: list[Json] = []
+    names: list[Shard] = []
+    for done in rounds_done(ledger):
+        full += [shard_from_row(row) for row in done["shards"]]
+        loose += [shard_from_row(row) for row in done["loose"]]
+        big_files += done["big_files"]
+        names += [shard_from_row(row) for row in done["names"]]
+    full += place_names(names, plan, context)
+    target = _target_seconds(full + loose, big_files, plan)
+    shards = full + _join(loose, target, plan, ledger) + _cut(big_files, target, plan, ledger)
+    shards.sort(key=lambda shard: (-shard.seconds, shard.id))
+    ledger.write_json(keys.BIG_FILES, big_files)
+    ledger.write_json(keys.SHARDS, [{"shard": shard_row(shard)} for shard in shards])
+    if shards:
+        context.begin(plan.request.mode.value)
+    return {
+        "count": len(shards),
+        "key": ledger.prefix + keys.SHARDS,
+        "next": _next(plan, len(shards)),
+        "verify": plan.request.verify.value,
+        "max_concurrency": min(plan.request.limits.max_concurrency, max(1, len(shards))),
+    }
+
+
+def _next(plan: Plan, count: int) -> str:
+    """What is done with the shards: ``copy``, ``verify``, or nothing where there is none."""
+    return plan.request.mode.value if count else "nothing"
+
+
+def rounds_done(ledger: Ledger) -> Iterator[Json]:
+    """What every round of the listing found, in order."""
+    for key in ledger.keys("segments/round-"):
+        if key.endswith("-done.json"):
+            yield ledger.read_json(key)
+
+
+def _target_seconds(shards: list[Shard], big_files: list[Json], plan: Plan) -> float:
+    limits = plan.request.limits
+    total = sum(shard.seconds for shard in shards) + sum(plan.rates.seconds(1, big["bytes"]) for big in big_files)
+    return target_seconds(total, limits.max_concurrency, limits.shard_seconds)
+
+
+def _cut(big_files: list[Json], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
+    shards: list[Shard] = []
+    for row in big_files:
+        key = keys.big_file_key(row["id"])
+        shards += cut(big_file_from_row(ledger.read_json(key)), key, plan.rates, target)
+    return shards
+
+
+def _join(loose: list[Shard], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
+    """The loose ends as shards of the right size; one that has it already stays as it is."""
+    if len(loose) == 1 and loose[0].seconds <= target:
+        return loose
+    return [
+        _write_shard(f"joined-{number:06d}", entries, plan, ledger)
+        for number, entries in enumerate(pack(_entries(loose, ledger), plan.rates, target))
+    ]
+
+
+def _entries(loose: list[Shard], ledger: Ledger) -> Iterator[Entry]:
+    for shard in loose:
+        yield from ledger.read_shard(shard.key)
+
+
+def _write_shard(shard_id: str, entries: list[Entry], plan: Plan, ledger: Ledger) -> Shard:
+    size = sum(entry.size for entry in entries)
+    key = ledger.write_shard(shard_id, spread(entries))
+    return Shard(shard_id, key, len(entries), size, plan.rates.seconds(len(entries), size))

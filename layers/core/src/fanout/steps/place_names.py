@@ -1,0 +1,115 @@
+"""The names of files with several: grouped by file, and put into shards of copies and of links.
+
+Names of one file may be listed by any segment, so they are brought together here: spread
+over buckets by a hash of the inode, as many as keep a bucket at ``limits.LINKED_NAMES``
+on average, and worked off bucket by bucket. So memory holds about twice as many names
+at once, whatever the tree; only the names of one inode are never parted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from zlib import crc32
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
+from fanout.domain.books import Count
+from fanout.domain.entries import Entry
+from fanout.domain.hard_links import Name, Placed, files_of, place
+from fanout.domain.partitioning import Shard, spread
+from fanout.domain.plan import Plan
+from fanout.domain.request import keeps_hard_links
+from fanout.domain.rows import Json, link_row, name_from_row, name_row, shard_row
+from fanout.steps.context import Context
+
+
+def place_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard]:
+    """Write the shards of names to copy, which are returned, links.json, and a note on further names."""
+    linked = keeps_hard_links(plan.request)
+    writer = _Writer(plan, context)
+    further = Count()
+    for bucket in _buckets(listed, context):
+        for names in files_of(bucket, linked=linked):
+            further += Count(len(names) - 1, sum(name.entry.size for name in names[1:]))
+            writer.add(place(names, linked=linked))
+    writer.close()
+    context.ledger.write_json(keys.LINKS, writer.links)
+    if further.entries:
+        context.ledger.write_json(keys.note_key("partition"), [_note(further, linked)])
+    return writer.shards
+
+
+def _note(further: Count, linked: bool) -> str:
+    what = f"{further.entries:,} further names of files with several hard links, {further.bytes:,} bytes,"
+    return f"{what} are kept as hard links" if linked else f"{what} are stored as objects of their own"
+
+
+def _buckets(listed: list[Shard], context: Context) -> Iterator[list[Name]]:
+    count = -(-sum(shard.entries for shard in listed) // limits.LINKED_NAMES)
+    if count <= 1:
+        yield list(_names(listed, context))
+        return
+    spilled: list[list[str]] = [[] for _ in range(count)]
+    held: list[list[list[Any]]] = [[] for _ in range(count)]
+    for number, name in enumerate(_names(listed, context), start=1):
+        held[crc32(name.entry.inode.encode()) % count].append(name_row(name))
+        if number % limits.LINKED_NAMES == 0:
+            _spill(held, spilled, context)
+    _spill(held, spilled, context)
+    for files in spilled:
+        yield [name_from_row(row) for key in files for row in context.ledger.read_rows(key)]
+
+
+def _names(listed: list[Shard], context: Context) -> Iterator[Name]:
+    for shard in listed:
+        yield from map(name_from_row, context.ledger.read_rows(shard.key))
+
+
+def _spill(held: list[list[list[Any]]], spilled: list[list[str]], context: Context) -> None:
+    for bucket, rows in enumerate(held):
+        if rows:
+            key = keys.spilled_names_key(bucket, context.nonce, len(spilled[bucket]))
+            context.ledger.write_rows(key, rows)
+            spilled[bucket].append(key)
+            rows.clear()
+
+
+class _Writer:
+    """Writes shards of copies, and beside each the shard of links that waits for it."""
+
+    def __init__(self, plan: Plan, context: Context) -> None:
+        self._plan, self._ledger = plan, context.ledger
+        self._copies: list[Entry] = []
+        self._links: list[tuple[Entry, str]] = []
+        self._seconds = 0.0
+        self._number = 0
+        self.shards: list[Shard] = []
+        self.links: list[Json] = []
+
+    def add(self, placed: Placed) -> None:
+        """Take what becomes of one file's names."""
+        self._copies += placed.copies
+        self._links += placed.links + [(entry, "") for entry in placed.unchanged]
+        self._seconds += self._plan.rates.seconds(len(placed.copies), sum(entry.size for entry in placed.copies))
+        full = len(self._copies) + len(self._links) >= limits.SHARD_ENTRIES
+        if full or self._seconds >= self._plan.request.limits.shard_seconds:
+            self.close()
+
+    def close(self) -> None:
+        """Write what is held."""
+        copied_by = ""
+        if self._copies:
+            copied_by = f"names-{self._number:06d}"
+            key = self._ledger.write_shard(copied_by, spread(self._copies))
+            size = sum(entry.size for entry in self._copies)
+            self.shards.append(Shard(copied_by, key, len(self._copies), size, self._seconds))
+        if self._links:
+            shard_id = f"links-{self._number:06d}"
+            key = keys.shard_key(shard_id)
+            self._ledger.write_rows(key, (link_row(entry, first) for entry, first in self._links))
+            size = sum(entry.size for entry, _ in self._links)
+            shard = Shard(shard_id, key, len(self._links), size, 0.0)
+            self.links.append({"shard": shard_row(shard), "copied_by": copied_by})
+        self._copies, self._links, self._seconds = [], [], 0.0
+        self._number += 1

@@ -1,0 +1,105 @@
+"""The books of a run, from its ledger alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.books import Books, Count
+from fanout.domain.errors import LedgerBroken
+from fanout.domain.outcomes import Outcome, Result
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json, count_from_row, counts_from_row, outcome_from_row, shard_from_row
+from fanout.domain.run_error import RunError
+from fanout.ledger import Ledger
+from fanout.steps.partition_shards import rounds_done
+from fanout.steps.shard_results import big_file_results, shard_result
+
+_TROUBLE = (Result.FAILED, Result.REJECTED)
+# Failures that are kept in memory beside the books, for what needs to see them together.
+FAILURES_KEPT = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunBooks:
+    """What was listed and what became of it; ``failures`` are the first ``FAILURES_KEPT``."""
+
+    books: Books
+    complete: bool
+    shards: list[Shard]
+    failures: list[Outcome]
+
+
+def run_books(
+    ledger: Ledger, error: RunError | None, add_failure: Callable[[Outcome, str], None], phase: str
+) -> RunBooks:
+    """Add up the listing and all shards; each failure goes to ``add_failure`` with its phase.
+
+    Raises ``LedgerBroken`` if shards of a run that did not break off are missing.
+    """
+    kept: list[Outcome] = []
+
+    def add(outcome: Outcome, where: str) -> None:
+        if len(kept) < FAILURES_KEPT:
+            kept.append(outcome)
+        add_failure(outcome, where)
+
+    books, complete, to_copy = _listing(ledger, add)
+    shards, links = _shards(ledger, error, to_copy)
+    for shard in shards + links:
+        if shard.blocks is None:
+            result = shard_result(shard, ledger)
+            books = books.plus(Count(), result.results)
+            for outcome in result.failures:
+                add(outcome, phase)
+    big_files = big_file_results(ledger)
+    for outcome in big_files.failures:
+        add(outcome, phase)
+    return RunBooks(books.plus(Count(), big_files.results), complete, shards, kept)
+
+
+def _listing(ledger: Ledger, add: Callable[[Outcome, str], None]) -> tuple[Books, bool, int]:
+    """The books of the listing, whether it was complete, and the entries that were to be copied."""
+    books, complete = Books(), True
+    to_copy = 0
+    for done in rounds_done(ledger):
+        results = counts_from_row(done["outcomes"])
+        books = books.plus(count_from_row(done["listed"]), results)
+        to_copy += sum(row["entries"] for row in done["shards"] + done["loose"] + done["names"])
+        to_copy += len(done["big_files"])
+        complete = complete and done["complete"]
+        if any(results[result].entries for result in _TROUBLE):
+            for outcome in _listed_failures(done["outcome_files"], ledger):
+                add(outcome, "list")
+    return books, complete, to_copy
+
+
+def _listed_failures(files: list[str], ledger: Ledger) -> Iterator[Outcome]:
+    for key in files:
+        for row in ledger.read_rows(key):
+            outcome = outcome_from_row(row)
+            if outcome.result in _TROUBLE:
+                yield outcome
+
+
+def _shards(ledger: Ledger, error: RunError | None, to_copy: int) -> tuple[list[Shard], list[Shard]]:
+    """The shards of copies, and those of links.
+
+    They must hold every entry that was to be copied, unless the run broke off before.
+    """
+    try:
+        rows = ledger.read_json(keys.SHARDS)
+        links = [shard_from_row(row["shard"]) for row in ledger.read_json(keys.LINKS)]
+    except LedgerBroken:
+        if error is None:
+            raise
+        return [shard for done in rounds_done(ledger) for shard in _listed_shards(done)], []
+    shards = [shard_from_row(row["shard"]) for row in rows]
+    if sum(shard.entries for shard in shards + links) + len(ledger.read_json(keys.BIG_FILES)) != to_copy:
+        raise LedgerBroken(f"the shards do not hold the {to_copy} entries that were to be copied")
+    return shards, links
+
+
+def _listed_shards(done: Json) -> list[Shard]:
+    return [shard_from_row(row) for row in done["shards"] + done["loose"] + done["names"]]

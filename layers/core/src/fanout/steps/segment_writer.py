@@ -1,0 +1,196 @@
+"""What one ListSegment found, written as it comes in files of bounded size."""
+
+from __future__ import annotations
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.big_files import BigFile, big_file_row, block_bytes_of
+from fanout.domain.books import Count, no_counts
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.errors import ItemError
+from fanout.domain.hard_links import Name
+from fanout.domain.implied import ImpliedDirectories
+from fanout.domain.locations import S3Location
+from fanout.domain.outcomes import Outcome, Reason, Result
+from fanout.domain.partitioning import Packer, Shard, spread
+from fanout.domain.plan import Plan
+from fanout.domain.request import Mode
+from fanout.domain.rows import (
+    SCHEMA_VERSION,
+    Json,
+    count_row,
+    counts_row,
+    name_row,
+    outcome_row,
+    segment_row,
+    shard_row,
+)
+from fanout.domain.segments import Segment
+from fanout.domain.touched import OpenDirectories
+from fanout.ports import Tree
+from fanout.steps.context import Context
+
+OUTCOMES_PER_FILE = 50_000
+
+
+class SegmentWriter:
+    """Collects what one ListSegment finds, and writes it in files of bounded size."""
+
+    def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
+        self._plan, self._segment, self._context = plan, segment, context
+        self._source, self._destination = source, destination
+        self._to_files = not isinstance(plan.request.destination, S3Location)
+        self._around = OpenDirectories()
+        self._packer = Packer(plan.rates, plan.request.limits.shard_seconds)
+        self._shards: list[Shard] = []
+        self._big_files: list[Json] = []
+        self._outcomes: list[Outcome] = []
+        self._outcome_files: list[str] = []
+        self._names: list[Name] = []
+        self._names_files: list[Shard] = []
+        self._results = no_counts()
+        self._extras: list[Outcome] = []
+        self._implied = ImpliedDirectories()
+        self.listed = Count()
+        self.to_copy = Count()
+        self.complete = True
+
+    def begin(self, entry: Entry) -> None:
+        """Count an entry of the source, and settle the directories that end before it."""
+        self.listed += Count(1, entry.size)
+        self._add_extras(self._implied.source_entry(entry.path))
+        for directory in self._around.left_before(entry.path):
+            self.settle(directory, Result.UNCHANGED, Reason.SAME)
+
+    def copy(self, entry: Entry, *, is_new: bool) -> None:
+        """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes."""
+        request = self._plan.request
+        splits = request.mode is Mode.COPY and not request.inside_s3  # S3 copies in parts by itself
+        if splits and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
+            self._begin_big_file(entry)
+        else:
+            self._pack(entry)
+        if is_new:
+            self._touch(entry)
+
+    def unchanged(self, entry: Entry) -> None:
+        """Take an entry that is right, unless it is a directory into which something may yet be written."""
+        if entry.kind is Kind.DIRECTORY and self._to_files:
+            self._around.enter(entry)
+        else:
+            self.settle(entry, Result.UNCHANGED, Reason.SAME)
+
+    def _touch(self, entry: Entry) -> None:
+        directory = self._around.touched(entry.path)
+        if directory is not None:
+            self._pack(directory)
+
+    def _pack(self, entry: Entry) -> None:
+        self.to_copy += Count(1, entry.size)
+        full = self._packer.add(entry)
+        if full is not None:
+            self._shards.append(self._write_shard(full))
+
+    def _begin_big_file(self, entry: Entry) -> None:
+        """Begun here, because only here both ends are at hand before the first block is copied."""
+        big_file_id = f"{self._segment.id}-{self._context.nonce}-big-{len(self._big_files):04d}"
+        try:
+            source = self._source.open(entry)
+            try:
+                token = self._destination.begin_blocks(entry.placed, source.attributes)
+            finally:
+                source.close()
+        except ItemError as error:
+            self.settle(entry, Result.FAILED, error.reason, error.message)
+            return
+        big = BigFile(big_file_id, entry, block_bytes_of(entry.size), token)
+        self._context.ledger.write_json(keys.big_file_key(big_file_id), big_file_row(big))
+        self._big_files.append({"id": big_file_id, "bytes": entry.size})
+        self.to_copy += Count(1, entry.size)
+
+    def name(self, name: Name) -> None:
+        """Keep a name of a file with several until all of them are known."""
+        self.to_copy += Count(1, name.entry.size)
+        if not (name.unchanged and name.inode_there):
+            self._touch(name.entry)
+        self._names.append(name)
+        if len(self._names) >= OUTCOMES_PER_FILE:
+            self._write_names()
+
+    def settle(self, entry: Entry, result: Result, reason: Reason, message: str = "") -> None:
+        """Write an outcome for an entry that is not copied."""
+        self._results[result] += Count(1, entry.size)
+        self._outcomes.append(Outcome(entry.path, entry.kind.value, entry.size, result, reason, message))
+        if len(self._outcomes) >= OUTCOMES_PER_FILE:
+            self._write_outcomes()
+
+    def extra(self, entry: Entry) -> None:
+        """Note an entry that only the destination holds; it is in no books, which are the source's."""
+        if entry.kind is Kind.DIRECTORY:
+            self._add_extras(self._implied.add(entry))
+        else:
+            self._add_extras([entry])
+
+    def _add_extras(self, entries: list[Entry]) -> None:
+        self._extras += [
+            Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.EXTRA) for entry in entries
+        ]
+
+    def close(self, left: list[Segment]) -> None:
+        """Write what is held, and the segment's record last: it makes all the rest count.
+
+        What is written into the directories of the last path is not known if something is left.
+        """
+        for directory in self._around.rest():
+            if left:
+                self._pack(directory)
+            else:
+                self.settle(directory, Result.UNCHANGED, Reason.SAME)
+        rest = self._packer.rest()
+        loose = self._write_shard(rest) if rest else None
+        if self._outcomes:
+            self._write_outcomes()
+        if not left:  # of a directory that the next segment goes on in nothing can be said here
+            self._add_extras(self._implied.close())
+        if self._extras:
+            key = keys.extras_key(self._segment.id, self._context.nonce)
+            self._context.ledger.write_rows(key, map(outcome_row, self._extras))
+        if self._names:
+            self._write_names()
+        record: Json = {
+            "schema_version": SCHEMA_VERSION,
+            "segment": segment_row(self._segment),
+            "complete": self.complete,
+            "listed": count_row(self.listed),
+            "to_copy": count_row(self.to_copy),
+            "outcomes": counts_row(self._results),
+            "outcome_files": self._outcome_files,
+            "shards": [shard_row(shard) for shard in self._shards],
+            "loose": shard_row(loose) if loose else None,
+            "big_files": self._big_files,
+            "extras": keys.extras_key(self._segment.id, self._context.nonce) if self._extras else None,
+            "names": [shard_row(file) for file in self._names_files],
+            "left": [segment_row(segment) for segment in left],
+        }
+        self._context.ledger.write_json(keys.segment_key(self._segment.id), record)
+
+    def _write_shard(self, entries: list[Entry]) -> Shard:
+        shard_id = f"{self._segment.id}-{self._context.nonce}-{len(self._shards):04d}"
+        size = sum(entry.size for entry in entries)
+        key = self._context.ledger.write_shard(shard_id, spread(entries))
+        return Shard(shard_id, key, len(entries), size, self._plan.rates.seconds(len(entries), size))
+
+    def _write_outcomes(self) -> None:
+        number = len(self._outcome_files)
+        key = keys.listed_outcomes_key(self._segment.id, self._context.nonce, number)
+        self._context.ledger.write_rows(key, (outcome_row(outcome) for outcome in self._outcomes))
+        self._outcome_files.append(key)
+        self._outcomes = []
+
+    def _write_names(self) -> None:
+        number = len(self._names_files)
+        key = keys.listed_names_key(self._segment.id, self._context.nonce, number)
+        self._context.ledger.write_rows(key, (name_row(name) for name in self._names))
+        shard_id = f"{self._segment.id}-{self._context.nonce}-names-{number:04d}"
+        size = sum(name.entry.size for name in self._names)
+        self._names_files.append(Shard(shard_id, key, len(self._names), size, 0.0))
+        self._names = []

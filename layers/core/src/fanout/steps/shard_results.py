@@ -1,0 +1,88 @@
+"""What became of a shard's entries, from the files of its outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.big_files import big_file_from_row
+from fanout.domain.books import Count, no_counts, tally
+from fanout.domain.coverage import disjoint, indexes_of
+from fanout.domain.errors import LedgerBroken
+from fanout.domain.outcomes import Outcome, Reason, Result
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json, outcome_from_row
+from fanout.ledger import Ledger, OutcomeFile
+from fanout.steps.partition_shards import rounds_done
+
+_TROUBLE = (Result.FAILED, Result.REJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardResult:
+    """A shard's totals and the outcomes that need attention."""
+
+    results: dict[Result, Count]
+    failures: list[Outcome]
+
+
+def shard_result(shard: Shard, ledger: Ledger) -> ShardResult:
+    """The result of a shard, each entry counted once whatever number of attempts wrote it.
+
+    An entry without an outcome is failed: nothing that was listed is lost in silence.
+    """
+    files = ledger.outcome_files(shard.id)
+    covered = set().union(*(indexes_of(file.ranges) for file in files)) if files else set()
+    if len(covered) < shard.entries or not disjoint(file.ranges for file in files):
+        return _by_rows(shard, files, ledger)
+    results = no_counts()
+    for file in files:
+        results = {result: results[result] + file.results[result] for result in Result}
+    return ShardResult(results, list(_rows_in_trouble(files, ledger)))
+
+
+def _rows_in_trouble(files: list[OutcomeFile], ledger: Ledger) -> Iterator[Outcome]:
+    for file in files:
+        if any(file.results[result].entries for result in _TROUBLE):
+            yield from (outcome for _, outcome in ledger.read_outcomes(file) if outcome.result in _TROUBLE)
+
+
+def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger) -> ShardResult:
+    """Attempts that ran at the same time may both have an outcome for an entry: a copy counts before a failure."""
+    outcomes: dict[int, Outcome] = {}
+    for file in files:
+        for index, outcome in ledger.read_outcomes(file):
+            known = outcomes.get(index)
+            if known is None or known.result in _TROUBLE:
+                outcomes[index] = outcome
+    if len(outcomes) < shard.entries:
+        for index, entry in enumerate(ledger.read_shard(shard.key)):
+            if index not in outcomes:
+                reason, message = Reason.SHARD_FAILED, "no outcome was written"
+                outcomes[index] = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)
+    failures = [outcome for outcome in outcomes.values() if outcome.result in _TROUBLE]
+    return ShardResult(tally(outcomes.values()), failures)
+
+
+def big_file_results(ledger: Ledger) -> ShardResult:
+    """The result of all big files together; one without an outcome is failed."""
+    found = {row["id"]: outcome_from_row(row) for row in _rows_or_none(ledger, keys.BIG_FILE_OUTCOMES)}
+    outcomes = []
+    for done in rounds_done(ledger):
+        for row in done["big_files"]:
+            outcomes.append(found.get(row["id"]) or _without_outcome(row["id"], ledger))
+    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in _TROUBLE])
+
+
+def _rows_or_none(ledger: Ledger, key: str) -> list[Json]:
+    try:
+        return list(ledger.read_rows(key))
+    except LedgerBroken:
+        return []
+
+
+def _without_outcome(big_file_id: str, ledger: Ledger) -> Outcome:
+    entry = big_file_from_row(ledger.read_json(keys.big_file_key(big_file_id))).entry
+    reason, message = Reason.SHARD_FAILED, "no outcome was written"
+    return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)

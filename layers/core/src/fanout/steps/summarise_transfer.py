@@ -1,0 +1,145 @@
+"""SummariseTransfer: balances the books from the ledger alone and writes what people and programs read."""
+
+from __future__ import annotations
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.outcomes import Outcome, Reason, Result
+from fanout.domain.plan import Plan
+from fanout.domain.request import Mode, Verify
+from fanout.domain.rows import Json, failure_row
+from fanout.domain.run_error import RunError, run_error
+from fanout.domain.summary import Status, Summary, summary_row
+from fanout.ledger import Ledger
+from fanout.report import render_report
+from fanout.steps.context import Context
+from fanout.steps.finish_tree import DIRECTORY_FAILURES
+from fanout.steps.run_books import RunBooks, run_books
+from fanout.steps.verification_results import Verification, verified_shards, verified_trees
+
+# Rows of one file of failures: bounds the memory that writing it takes.
+FAILURES_PER_FILE = 100_000
+# Failures that the report shows itself.
+FAILURES_IN_REPORT = 100
+PHASES = ("plan", "list", "partition", "copy", "finish", "verify", "summarise")
+
+
+class FailureWriter:
+    """Writes failures.jsonl, and failures-2.jsonl and on when there are very many."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._rows: list[Json] = []
+        self._files = 0
+        self.count = 0
+        self.first: list[Json] = []
+
+    def add(self, outcome: Outcome, phase: str) -> None:
+        """Take one failed or rejected entry."""
+        row = failure_row(outcome, phase)
+        self.count += 1
+        if len(self.first) < FAILURES_IN_REPORT:
+            self.first.append(row)
+        self._rows.append(row)
+        if len(self._rows) >= FAILURES_PER_FILE:
+            self._flush()
+
+    def close(self) -> None:
+        """Write what is left; failures.jsonl is written even if it is empty."""
+        if self._rows or not self._files:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._files += 1
+        key = keys.FAILURES if self._files == 1 else f"failures-{self._files}.jsonl"
+        self._ledger.write_rows(key, self._rows)
+        self._rows = []
+
+
+def summarise_transfer(caught: Json | None, context: Context) -> Json:
+    """Write summary.json, failures.jsonl and report.html; returns status, error and cause.
+
+    ``caught`` is the error that broke the run off, as Catch hands it on.
+    """
+    ledger = context.ledger.whole_run()
+    ledger.write_json(keys.phase_key("summarise"), {"began": context.clock.now()})
+    plan = ledger.read_plan()
+    failures = FailureWriter(ledger)
+    error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
+    found = run_books(ledger, error, failures.add, plan.request.mode.value)
+    verification = _verification(plan, ledger, found, error)
+    for outcome in verification.failures if verification else []:
+        if plan.request.mode is Mode.COPY or outcome.reason is Reason.EXTRA:
+            failures.add(outcome, "verify")
+    notes = _notes(ledger)
+    failures.close()
+    summary = Summary(
+        run_id=ledger.run_id,
+        source=str(plan.request.source),
+        destination=str(plan.request.destination),
+        books=found.books,
+        seconds=_seconds(ledger, context.clock.now()),
+        shards=len(found.shards),
+        predicted_seconds=sum(shard.seconds for shard in found.shards),
+        failures=failures.count,
+        complete_listing=found.complete,
+        error=error,
+        verification=verification.row() if verification else None,
+        notes=notes,
+    )
+    document = summary_row(summary)
+    ledger.write_text(keys.REPORT, render_report(document, failures.first))
+    ledger.write_json(keys.SUMMARY, document)
+    return {"status": summary.status.value, "error": _error_name(summary), "cause": summary.cause[:1000]}
+
+
+def _verification(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError | None) -> Verification | None:
+    """What was verified, if the request asked for it and the run came so far."""
+    request = plan.request
+    if error is not None:
+        return None
+    if request.mode is Mode.VERIFY:
+        listed = found.books.by_result
+        return verified_trees(listed[Result.UNCHANGED] + listed[Result.FAILED], found.failures, ledger)
+    if request.verify is Verify.COPIED:
+        return verified_shards(found.shards, ledger)
+    if request.verify is Verify.ALL:
+        inner = ledger.verification()
+        compared = run_books(inner, None, lambda outcome, phase: None, "verify")
+        results = compared.books.by_result
+        return verified_trees(results[Result.UNCHANGED] + results[Result.FAILED], compared.failures, inner)
+    return None
+
+
+def _error_name(summary: Summary) -> str:
+    if summary.error is not None:
+        return summary.error.name
+    return {Status.SUCCEEDED: "", Status.FAILED_WITH_ITEMS: "FailedWithItems"}.get(summary.status, "LedgerBroken")
+
+
+def _segment_error(ledger: Ledger) -> RunError | None:
+    """The error of a segment that was not listed: a Map reports only that its tolerance was exceeded."""
+    for key in ledger.keys(keys.SEGMENTS_FAILED):
+        row = ledger.read_json(key)
+        if keys.segment_key(row["segment"]) not in set(ledger.keys(keys.segment_key(row["segment"]))):
+            return RunError(row["error"], row["message"])
+    return None
+
+
+def _notes(ledger: Ledger) -> list[str]:
+    notes: list[str] = []
+    for key in ledger.keys(keys.NOTES):
+        notes += ledger.read_json(key)
+    if DIRECTORY_FAILURES not in set(ledger.keys("directories/")):
+        return notes
+    rows = list(ledger.read_rows(DIRECTORY_FAILURES))
+    if rows:
+        notes.append(f"the attributes of {len(rows)} directories could not be set: {rows[0]['reason']}")
+    return notes
+
+
+def _seconds(ledger: Ledger, now: float) -> dict[str, float]:
+    """Seconds of each phase: from its begin to that of the next one that the run reached."""
+    begun = {key: ledger.read_json(key)["began"] for key in ledger.keys("phases/")}
+    times = [(phase, begun[keys.phase_key(phase)]) for phase in PHASES if keys.phase_key(phase) in begun]
+    ends = [began for _, began in times[1:]] + [now]
+    return {phase: round(end - began, 3) for (phase, began), end in zip(times, ends, strict=True)}

@@ -1,0 +1,53 @@
+"""How many threads a piece of work gets."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Sized
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from fanout.domain import limits
+
+
+class Threads:
+    """Threads that do the same work, added while what they do is wait.
+
+    Where operations wait for a server there are soon ``most`` of them. Where they do not, as on
+    a local disk, more threads than one only wait for each other's interpreter lock: 64 of them
+    copy a quarter of the files a second that one does. What tells the two apart is how often the
+    process gave its processor up of its own accord, which another process's load does not change.
+    """
+
+    def __init__(self, pool: ThreadPoolExecutor, work: Callable[[], None], most: int, done: Sized) -> None:
+        """``done`` holds what was done since the last review."""
+        self._pool, self._work, self._most, self._done = pool, work, most, done
+        self._futures: list[Future[None]] = [pool.submit(work)]
+        self._usage = _usage()
+
+    def review(self) -> bool:
+        """Wait a while, add threads if that helps; whether any is at work. Raises what one of them raised."""
+        growing = len(self._futures) < self._most
+        pause = limits.THREADS_REVIEW_SECONDS if growing else limits.OUTCOMES_EVERY_SECONDS
+        if not wait(self._futures, pause).not_done:
+            for future in self._futures:
+                future.result()
+            return False
+        if growing:
+            self._grow()
+        return True
+
+    def _grow(self) -> None:
+        now = _usage()
+        busy = (now[1] - self._usage[1]) / max(now[0] - self._usage[0], 1e-6)
+        waits = now[2] - self._usage[2] - 1  # one is this thread's own
+        self._usage = now
+        if waits >= max(1, len(self._done) // 2) and busy < limits.PROCESSOR_BUSY:
+            more = min(len(self._futures) * 3, self._most - len(self._futures))
+            self._futures += [self._pool.submit(self._work) for _ in range(more)]
+
+
+def _usage() -> tuple[float, float, int]:
+    """The time, the processor time taken, and how often the process waited."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return time.monotonic(), used.ru_utime + used.ru_stime, used.ru_nvcsw

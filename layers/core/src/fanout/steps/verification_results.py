@@ -1,0 +1,97 @@
+"""What the verification of a run found, from its ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.big_files import big_file_from_row
+from fanout.domain.books import Count, no_counts
+from fanout.domain.coverage import indexes_of
+from fanout.domain.digests import DirectoryDigest, TreeDigest, digest_from_row, entry_digest, whole
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.outcomes import Outcome, Reason, Result
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json, count_row, outcome_from_row
+from fanout.ledger import Ledger
+from fanout.steps.partition_shards import rounds_done
+
+# Directories that differ, as the summary names them.
+DIRECTORIES_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How many entries were compared, which were not equal, and the digests of both ends."""
+
+    compared: Count
+    failures: list[Outcome]
+    digest: DirectoryDigest
+    differing: list[str]
+
+    def row(self) -> Json:
+        """The part of summary.json."""
+        return {
+            "compared": count_row(self.compared),
+            "differences": len(self.failures),
+            "source_digest": f"{self.digest.source:064x}",
+            "destination_digest": f"{self.digest.destination:064x}",
+            "differing_directories": self.differing[:DIRECTORIES_SHOWN],
+        }
+
+
+def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:
+    """The verification of what was copied; an entry that was copied and not compared is a difference."""
+    counts, failures = no_counts(), []
+    for shard in shards:
+        files = ledger.outcome_files(keys.verified_id(shard.id))
+        seen: set[int] = set()
+        for file in files:
+            for index, outcome in ledger.read_outcomes(file):
+                if index not in seen:
+                    seen.add(index)
+                    first_block = shard.blocks is not None and index == 0
+                    counts[outcome.result] += Count(int(shard.blocks is None or first_block), outcome.size)
+                    if outcome.result is Result.FAILED:
+                        failures.append(outcome)
+        failures += list(_not_verified(shard, seen, ledger))
+    return _with_digests(counts[Result.COPIED] + counts[Result.FAILED], failures, ledger)
+
+
+def _not_verified(shard: Shard, seen: set[int], ledger: Ledger) -> Iterator[Outcome]:
+    if shard.blocks is not None:
+        if len(seen) < shard.items:
+            entry = big_file_from_row(ledger.read_json(shard.key)).entry
+            message = f"{shard.items - len(seen)} blocks were not verified"
+            yield Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.NOT_VERIFIED, message)
+        return
+    for file in ledger.outcome_files(shard.id):
+        if not indexes_of(file.ranges) <= seen:
+            for index, outcome in ledger.read_outcomes(file):
+                if index not in seen and outcome.result is Result.COPIED:
+                    reason, message = Reason.NOT_VERIFIED, "the verification of its shard failed"
+                    yield Outcome(outcome.path, outcome.kind, outcome.size, Result.FAILED, reason, message)
+
+
+def verified_trees(compared: Count, failures: list[Outcome], ledger: Ledger) -> Verification:
+    """The comparison of both trees; what only the destination holds is a difference too."""
+    extras = [
+        outcome_from_row(row) for done in rounds_done(ledger) for key in done["extras"] for row in ledger.read_rows(key)
+    ]
+    return _with_digests(compared, failures + extras, ledger)
+
+
+def _with_digests(compared: Count, failures: list[Outcome], ledger: Ledger) -> Verification:
+    sums = TreeDigest()
+    for key in ledger.keys(keys.DIGESTS):
+        for row in ledger.read_rows(key):
+            sums.merge(digest_from_row(row))
+    for outcome in failures:
+        if outcome.reason in (Reason.MISSING, Reason.EXTRA):
+            digest = entry_digest(Entry(outcome.path, Kind(outcome.kind), outcome.size), "")
+            missing = outcome.reason is Reason.MISSING
+            sums.add(outcome.path, digest if missing else 0, 0 if missing else digest)
+    directories = list(sums.directories())
+    differing = [one.directory for one in directories if one.differs]
+    return Verification(compared, failures, whole(directories), differing)

@@ -1,0 +1,115 @@
+"""Verifying a part of a big file: each block is read back, unless the store keeps a checksum of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
+from fanout.domain.big_files import BigFile, Receipt, big_file_from_row, whole_checksum
+from fanout.domain.books import Count
+from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros
+from fanout.domain.coverage import indexes_of
+from fanout.domain.errors import ItemError, Throttled, Transient
+from fanout.domain.outcomes import Outcome, Reason, Result
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json
+from fanout.ledger import Ledger
+from fanout.ports import Found, Source, Tree
+from fanout.steps.assemble_big_files import parts_of_big_files
+from fanout.steps.byte_budget import ByteBudget
+from fanout.steps.context import Context
+from fanout.steps.parallel import work_on
+
+
+def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+    """Verify the blocks of a part that have not been; returns ``cursor`` and ``done``.
+
+    A big file that was not completed has nothing to verify: it is a failed entry already.
+    """
+    assert shard.blocks is not None
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    big = big_file_from_row(ledger.read_json(shard.key))
+    outcomes_id = keys.verified_id(shard.id)
+    known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
+    left = [index for index in range(*shard.blocks) if index not in known]
+    destination = context.destination(plan)
+    found = destination.find_stored(big.entry.placed.path)
+    stop_at = context.stop_at
+    outcomes: dict[int, Outcome] = {}
+    if found is None or found.entry.size != big.entry.size:
+        error = ItemError(Reason.MISSING, "the destination does not hold the whole file")
+        outcomes = {index: _failed(big, index, error) for index in left}
+    elif found.crc64nvme is not None:
+        outcomes = _by_the_stores_word(big, left, found, ledger)
+    else:
+        receipts = ledger.read_receipts(shard.id)
+        outcomes = _by_reading(
+            big, left, found, receipts, destination, crc64nvme, lambda: context.clock.now() > stop_at
+        )
+    if outcomes:
+        size = sum(big.block(index)[1] for index, outcome in outcomes.items() if outcome.result is Result.COPIED)
+        ledger.write_outcomes(outcomes_id, context.nonce, outcomes, {Result.COPIED: Count(0, size)})
+    total = len(known) + len(outcomes)
+    return {"cursor": total, "done": total >= shard.items}
+
+
+def _by_the_stores_word(big: BigFile, left: list[int], found: Found, ledger: Ledger) -> dict[int, Outcome]:
+    receipts: dict[int, Receipt] = {}
+    for part in parts_of_big_files(ledger)[keys.big_file_key(big.id)]:
+        receipts |= ledger.read_receipts(part.id)
+    if found.crc64nvme == whole_checksum(big, [receipts[index] for index in sorted(receipts)]):
+        return {index: _verified(big, index) for index in left}
+    error = ItemError(Reason.CHECKSUM, "the destination's checksum of the whole differs")
+    return {index: _failed(big, index, error) for index in left}
+
+
+def _by_reading(
+    big: BigFile,
+    left: list[int],
+    found: Found,
+    receipts: dict[int, Receipt],
+    destination: Tree,
+    crc64nvme: Crc64Nvme,
+    out_of_time: Callable[[], bool],
+) -> dict[int, Outcome]:
+    source = destination.open(found.entry)
+    budget = ByteBudget(limits.BUFFER_BYTES)
+    threads = max(1, min(limits.BLOCKS_IN_FLIGHT, len(left)))
+    check = partial(_check, big, source, receipts, crc64nvme, budget)
+    try:
+        outcomes = dict(work_on([(index, index) for index in left], check, threads, out_of_time, []))
+    finally:
+        source.close()
+    passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
+    if passing and len(passing) == len(outcomes):
+        raise Transient(f"{len(passing)} blocks could not be verified: {passing[0].message}")
+    return outcomes
+
+
+def _check(
+    big: BigFile, source: Source, receipts: dict[int, Receipt], crc64nvme: Crc64Nvme, budget: ByteBudget, index: int
+) -> Outcome:
+    offset, length = big.block(index)
+    try:
+        with budget.take(length):
+            is_hole = source.zeros_at(offset) >= length
+            checksum = append_zeros(NO_BYTES, length) if is_hole else crc64nvme(source.read(offset, length), NO_BYTES)
+        if checksum != receipts[index].crc64nvme:
+            raise ItemError(Reason.CHECKSUM, f"block {index} differs")
+    except ItemError as error:
+        return _failed(big, index, error)
+    except (Throttled, Transient) as error:
+        return _failed(big, index, ItemError(Reason.TRANSIENT, str(error)))
+    return _verified(big, index)
+
+
+def _verified(big: BigFile, index: int) -> Outcome:
+    return Outcome(big.entry.path, big.entry.kind.value, big.block(index)[1], Result.COPIED)
+
+
+def _failed(big: BigFile, index: int, error: ItemError) -> Outcome:
+    entry, message = big.entry, f"block {index}: {error.message}"
+    return Outcome(entry.path, entry.kind.value, big.block(index)[1], Result.FAILED, error.reason, message)

@@ -1,0 +1,120 @@
+"""VerifyShard: compares what a shard's entries hold at the destination with the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
+from fanout.domain.books import tally
+from fanout.domain.checksums import Crc64Nvme, to_base64
+from fanout.domain.coverage import indexes_of
+from fanout.domain.digests import TreeDigest, digest_row
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.errors import ItemError, Transient
+from fanout.domain.outcomes import Outcome, Reason, Result
+from fanout.domain.partitioning import Shard
+from fanout.domain.request import Mode
+from fanout.domain.rows import Json
+from fanout.ledger import Ledger
+from fanout.ports import Tree
+from fanout.steps.context import Context
+from fanout.steps.parallel import work_on
+from fanout.steps.verify_blocks import verify_blocks
+from fanout.steps.verifying import Verified, Verifier
+
+Work = tuple[Entry, Callable[[], str], Result]
+
+
+def verify_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+    """Verify what the ledger does not show as verified; returns ``cursor`` and ``done`` as CopyShard does.
+
+    After a copy the entries that were copied are compared with the checksum of what was read;
+    in ``mode: verify`` both ends are read, and the outcomes are those of the run.
+    Raises ``Transient`` if nothing at all could be verified for reasons that may pass.
+    """
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    stop_at = context.stop_at
+    verifier = Verifier(context.destination(plan), crc64nvme, lambda: context.clock.now() > stop_at)
+    if shard.blocks is not None:
+        return verify_blocks(shard, context, crc64nvme)
+    if plan.request.mode is Mode.VERIFY:
+        outcomes_id = shard.id
+        work = _both_ends(shard, ledger, context.source(plan), verifier)
+    else:
+        outcomes_id = keys.verified_id(shard.id)
+        work = _copied(shard, ledger)
+    known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
+    left = [(index, item) for index, item in work.items() if index not in known]
+    outcomes = _verify(left, verifier, shard, outcomes_id, context)
+    total = len(known) + len(outcomes)
+    return {"cursor": total, "done": total >= len(work)}
+
+
+def _verify(
+    left: list[tuple[int, Work]], verifier: Verifier, shard: Shard, outcomes_id: str, context: Context
+) -> dict[int, Outcome]:
+    outcomes: dict[int, Outcome] = {}
+    digest = TreeDigest()
+    unfinished: list[tuple[int, Work]] = []
+    threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
+
+    def check(item: Work) -> Verified:
+        return verifier.compare(*item)
+
+    for index, verified in work_on(left, check, threads, verifier.out_of_time, unfinished):
+        outcomes[index] = verified.outcome
+        digest.add(verified.outcome.path, verified.source_digest, verified.destination_digest)
+    passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
+    if passing and len(passing) == len(outcomes):
+        raise Transient(f"{len(passing)} entries could not be verified: {passing[0].message}")
+    if not outcomes:
+        for index, (entry, _, _) in unfinished:
+            message = f"{entry.size} bytes are more than one function reads in its time"
+            outcomes[index] = Outcome(
+                entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.OUT_OF_TIME, message
+            )
+    if outcomes:
+        ledger = context.ledger
+        ledger.write_rows(keys.digests_key(shard.id, context.nonce), map(digest_row, digest.directories()))
+        ledger.write_outcomes(outcomes_id, context.nonce, outcomes, tally(outcomes.values()))
+    return outcomes
+
+
+def _copied(shard: Shard, ledger: Ledger) -> dict[int, Work]:
+    """The entries of a shard that were copied, with the checksum of what was read."""
+    outcomes = {
+        index: outcome for file in ledger.outcome_files(shard.id) for index, outcome in ledger.read_outcomes(file)
+    }
+    entries = ledger.read_shard(shard.key)
+    work: dict[int, Work] = {}
+    for index, outcome in outcomes.items():
+        if outcome.result is Result.COPIED:
+            entry = entries[index]
+            work[index] = (entry, _given(outcome.crc64nvme or ""), Result.COPIED)
+    return work
+
+
+def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -> dict[int, Work]:
+    def checksum_of(entry: Entry) -> Callable[[], str]:
+        return lambda: source_checksum(entry, source, verifier)
+
+    entries: Iterable[Entry] = ledger.read_shard(shard.key)
+    return {index: (entry, checksum_of(entry), Result.UNCHANGED) for index, entry in enumerate(entries)}
+
+
+def source_checksum(entry: Entry, source: Tree, verifier: Verifier) -> str:
+    """The checksum of a source entry that is still the one that was listed."""
+    if entry.kind is Kind.DIRECTORY:
+        return ""
+    found = source.find_stored(entry.path)
+    if found is None:
+        raise ItemError(Reason.SOURCE_VANISHED, "the entry is no longer there")
+    if found.crc64nvme is not None and found.entry.etag == entry.etag:
+        return to_base64(found.crc64nvme)
+    return to_base64(verifier.read_checksum(source, entry))
+
+
+def _given(checksum: str) -> Callable[[], str]:
+    return lambda: checksum

@@ -1,0 +1,67 @@
+"""Logs, metrics and traces of a function, in one place.
+
+Log lines are event names with fields: state, run, shard, counts, seconds. No name
+of an entry and no credential is logged at INFO.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics, Tracer
+from aws_lambda_powertools.metrics import MetricUnit
+
+from fanout.domain.errors import FanoutError
+from fanout.domain.rows import Json
+
+
+@cache
+def _logger() -> Logger:
+    return Logger()
+
+
+@cache
+def _metrics() -> Metrics:
+    return Metrics()
+
+
+@cache
+def _tracer() -> Tracer:
+    return Tracer()
+
+
+@contextmanager
+def observed(state: str, run_id: str, lambda_context: Any, **keys: str) -> Iterator[Json]:
+    """Log, measure and trace one task. The yielded mapping takes counts that become metrics.
+
+    An error is logged under its class and goes on to the state machine as it is.
+    """
+    logger, metrics = _logger(), _metrics()
+    logger.append_keys(state=state, run_id=run_id, request_id=lambda_context.aws_request_id, **keys)
+    metrics.add_dimension("state", state)
+    counts: Json = {}
+    began = time.monotonic()
+    logger.info("task_began")
+    try:
+        with _tracer().provider.in_subsegment(name=state) as segment:
+            segment.put_annotation("run_id", run_id)
+            yield counts
+    except FanoutError as error:
+        metrics.add_metric("TasksFailed", MetricUnit.Count, 1)
+        logger.warning("task_failed", extra={"error": type(error).__name__, "error_message": str(error)})
+        raise
+    except Exception:
+        metrics.add_metric("TasksFailed", MetricUnit.Count, 1)
+        logger.exception("task_broke")
+        raise
+    finally:
+        seconds = time.monotonic() - began
+        metrics.add_metric("Seconds", MetricUnit.Seconds, seconds)
+        for name, value in counts.items():
+            metrics.add_metric(name, MetricUnit.Count, value)
+        logger.info("task_ended", extra={"seconds": round(seconds, 3), **counts})
+        metrics.flush_metrics()
