@@ -1,0 +1,136 @@
+"""The demonstration: a real tree S3 to EFS and back, compared by means of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sysconfig
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fanout.domain.locations import S3Location
+from fanout_cli.local.paths import LocalPaths
+from fanout_cli.local_run import LocalOptions, local_runs
+from fanout_cli.results import EXIT_FAILED, EXIT_SUCCEEDED, RunResult
+
+BUCKET = "fanout-demo"
+LEFT_OUT = ("site-packages", "dist-packages", ".git", ".venv", ".fanout", ".aws-sam", ".hypothesis")
+THREADS = 16
+
+
+def run_demo(console: Console, state: Path | None = None) -> int:
+    """Run the demonstration; returns the exit status."""
+    paths = LocalPaths.find(state=state)
+    work = paths.state / "demo"
+    shutil.rmtree(work, ignore_errors=True)
+    tree, mount = work / "tree", work / "mount"
+    files = make_tree(tree, paths.repo)
+    mount.mkdir()
+    console.print(f"the tree: {files:,} files, the project's own and Python's standard library")
+    options = LocalOptions({"data": mount}, loads=[(tree, S3Location(BUCKET, "source/"))])
+    there = {"source": f"s3://{BUCKET}/source/", "destination": "efs:///copy", "limits": {"shard_seconds": 0.5}}
+    back = {"source": "efs:///copy", "destination": f"s3://{BUCKET}/back/", "limits": {"shard_seconds": 0.5}}
+    with local_runs(options, console, state) as runs:
+        runs.make_bucket(BUCKET)
+        _empty(runs.stack.clients.s3, BUCKET)
+        first = runs.run(there, "demo-s3-to-efs")
+        options.loads.clear()
+        second = runs.run(back, "demo-efs-to-s3")
+        console.print("comparing byte by byte ...")
+        source = digests_of_directory(tree)
+        runs.stack.forget(BUCKET)
+        differences = compare(source, digests_of_directory(mount / "copy"))
+        differences += compare(source, digests_of_bucket(runs.stack.clients.s3, BUCKET, "back/"))
+    console.print(table_of([("S3 to EFS", first), ("EFS to S3", second)]))
+    for difference in differences[:10]:
+        console.print(difference, markup=False)
+    equal = not differences and first.exit_status == second.exit_status == EXIT_SUCCEEDED
+    console.print(f"{len(source):,} files compared twice: {'all equal' if equal else f'{len(differences)} differ'}")
+    console.print(f"report: {second.paths.get('report')}", soft_wrap=True)
+    return EXIT_SUCCEEDED if equal else EXIT_FAILED
+
+
+def make_tree(tree: Path, repo: Path) -> int:
+    """Copy the demonstration's files together; returns their number."""
+    leave_out = shutil.ignore_patterns(*LEFT_OUT)
+    shutil.copytree(repo, tree / "project", symlinks=True, ignore=leave_out)
+    shutil.copytree(sysconfig.get_path("stdlib"), tree / "stdlib", symlinks=True, ignore=leave_out)
+    return sum(1 for _ in _files(tree))
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            path = Path(folder, name)
+            if not path.is_symlink():
+                yield path
+
+
+def digests_of_directory(directory: Path) -> dict[str, str]:
+    """SHA-256 of every regular file by its relative path."""
+    return {path.relative_to(directory).as_posix(): _digest(path.read_bytes()) for path in _files(directory)}
+
+
+def digests_of_bucket(s3: Any, bucket: str, prefix: str) -> dict[str, str]:
+    """SHA-256 of every object that stands for a regular file, by its key below the prefix."""
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    keys = [item["Key"] for page in pages for item in page.get("Contents", []) if not item["Key"].endswith("/")]
+
+    def digest(key: str) -> tuple[str, str] | None:
+        answer = s3.get_object(Bucket=bucket, Key=key)
+        if answer["Metadata"].get("file-permissions", "").startswith("0120"):
+            return None
+        return key.removeprefix(prefix), _digest(answer["Body"].read())
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return dict(found for found in pool.map(digest, keys) if found is not None)
+
+
+def compare(expected: dict[str, str], found: dict[str, str]) -> list[str]:
+    """A line for every path that one side lacks or that differs."""
+    lines = []
+    for path in sorted(expected.keys() | found.keys()):
+        if path not in found:
+            lines.append(f"missing: {path}")
+        elif path not in expected:
+            lines.append(f"extra: {path}")
+        elif expected[path] != found[path]:
+            lines.append(f"differs: {path}")
+    return lines
+
+
+def table_of(runs: list[tuple[str, RunResult]]) -> Table:
+    """Both runs side by side."""
+    table = Table("", *(name for name, _ in runs), title="Demonstration")
+    results = [result for _, result in runs]
+    table.add_row("status", *(result.status for result in results))
+    for name in results[0].totals:
+        if any(result.totals[name]["entries"] for result in results):
+            table.add_row(f"{name}, entries", *(f"{result.totals[name]['entries']:,}" for result in results))
+            table.add_row(f"{name}, bytes", *(f"{result.totals[name]['bytes']:,}" for result in results))
+    for phase in ("plan", "list", "partition", "copy", "finish", "summarise"):
+        table.add_row(f"{phase}, s", *(f"{result.seconds.get(phase, 0.0):.1f}" for result in results))
+    table.add_row("whole run, s", *(f"{sum_of_phases(result):.1f}" for result in results))
+    return table
+
+
+def sum_of_phases(result: RunResult) -> float:
+    """Seconds from the plan's begin to the summary's end."""
+    return sum(result.seconds.get(phase, 0.0) for phase in ("plan", "list", "partition", "copy", "finish", "summarise"))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _empty(s3: Any, bucket: str) -> None:
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
+        keys = [{"Key": item["Key"]} for item in page.get("Contents", [])]
+        if keys:
+            s3.delete_objects(Bucket=bucket, Delete={"Objects": keys, "Quiet": True})

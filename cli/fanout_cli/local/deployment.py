@@ -1,0 +1,160 @@
+"""The real ``sam build`` and ``sam deploy`` of the real template, into the emulator."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fanout_cli.local.clients import Clients
+from fanout_cli.local.emulator import Emulator
+from fanout_cli.local.errors import LocalRunError, tail
+from fanout_cli.local.paths import LocalPaths
+from fanout_cli.local.toolchain import Toolchain
+from fanout_cli.local.worker import function_zip
+
+STACK_NAME = "fanout-local"
+ARCHITECTURES = {"x86_64": ("x86_64", "x86_64"), "aarch64": ("arm64", "aarch64"), "arm64": ("arm64", "aarch64")}
+FORMAT = 1
+"""Raise it when what a deployment leaves behind changes its meaning."""
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """What is deployed, and of which sources."""
+
+    fingerprint: str
+    outputs: dict[str, str]
+
+
+class Deployment:
+    """Deploys a checkout when its sources are not those that are deployed already."""
+
+    def __init__(self, paths: LocalPaths, tools: Toolchain, parameters: Mapping[str, str]) -> None:
+        architecture, self._platform = _architecture()
+        self._paths = paths
+        self._tools = tools
+        self._parameters = {
+            "Architecture": architecture,
+            "ReadBucketArns": "arn:aws:s3:::*",
+            "WriteBucketArns": "arn:aws:s3:::*",
+            **parameters,
+        }
+
+    def current(self) -> Deployed | None:
+        """What is deployed, if it is of the sources as they are now."""
+        try:
+            found = Deployed(**json.loads(self._paths.deployed.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+        return found if found.fingerprint == self.fingerprint() and self._paths.layer.is_dir() else None
+
+    def fingerprint(self) -> str:
+        """Changes with every source that goes into the deployment."""
+        digest = hashlib.sha256(repr((FORMAT, sorted(self._parameters.items()))).encode())
+        digest.update(f"{self._paths.state} {self._tools.worker_python}".encode())
+        for path in _sources(self._paths.repo):
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(self._paths.repo)} {len(content)}\n".encode() + content)
+        return digest.hexdigest()
+
+    def build(self, emulator: Emulator) -> None:
+        """Build the layer for the interpreter and the processor of the workers."""
+        self._paths.deployed.unlink(missing_ok=True)
+        environment = emulator.environment() | {
+            "FANOUT_LAYER_PYTHON": _version(self._tools.worker_python),
+            "FANOUT_LAYER_PLATFORM": self._platform,
+        }
+        if self._tools.uv is not None:
+            environment["PATH"] = f"{self._tools.uv.parent}:{environment.get('PATH', '')}"
+        self._sam(
+            "build",
+            environment,
+            ["--template-file", str(self._paths.template), "--build-dir", str(self._paths.build), *self._overrides()],
+        )
+
+    def deploy(self, emulator: Emulator, clients: Clients) -> Deployed:
+        """Deploy what was built, make the functions run here, and save that."""
+        fingerprint = self.fingerprint()
+        self._sam(
+            "deploy",
+            emulator.environment() | {"SAM_CLI_POLL_DELAY": "0.2"},
+            [
+                *("--template-file", str(self._paths.build / "template.yaml"), "--stack-name", STACK_NAME),
+                *("--resolve-s3", "--capabilities", "CAPABILITY_IAM"),
+                *("--no-confirm-changeset", "--no-fail-on-empty-changeset", "--no-progressbar"),
+                *self._overrides(),
+            ],
+        )
+        self._take_over_functions(clients)
+        # The workers see the layer read-only and could not keep what they compile. After the deployment, because
+        # what is deployed is the layer as AWS would get it.
+        subprocess.run([self._tools.worker_python, "-m", "compileall", "-q", self._paths.layer], check=False)
+        stack = clients.cloudformation.describe_stacks(StackName=STACK_NAME)["Stacks"][0]
+        deployed = Deployed(fingerprint, {o["OutputKey"]: o["OutputValue"] for o in stack["Outputs"]})
+        emulator.save()
+        self._paths.deployed.write_text(json.dumps(deployed.__dict__, indent=1), encoding="utf-8")
+        return deployed
+
+    def _take_over_functions(self, clients: Clients) -> None:
+        """Make every function run its folder under AWS's runtime client, by the public API.
+
+        The emulator's own Python workers would call every error Runtime.HandlerError.
+        """
+        resources = clients.cloudformation.describe_stack_resources(StackName=STACK_NAME)["StackResources"]
+        names = {r["LogicalResourceId"]: r["PhysicalResourceId"] for r in resources}
+        for app in sorted(self._paths.functions.glob("*/app.py")):
+            name = names[resource_name(app.parent.name)]
+            code = function_zip(app.parent, self._paths.worker)
+            clients.functions.update_function_configuration(FunctionName=name, Runtime="provided.al2023")
+            clients.functions.update_function_code(FunctionName=name, ZipFile=code)
+
+    def _overrides(self) -> list[str]:
+        return ["--parameter-overrides", *(f"{name}={value}" for name, value in self._parameters.items())]
+
+    def _sam(self, command: str, environment: Mapping[str, str], arguments: list[str]) -> None:
+        if not environment.get("AWS_ENDPOINT_URL"):
+            raise LocalRunError("AWS_ENDPOINT_URL is not set: sam would call the real AWS")
+        log = self._paths.log(f"sam-{command}")
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as output:
+            result = subprocess.run(
+                [self._tools.sam, command, *arguments],
+                cwd=self._paths.repo,
+                env={**environment, "SAM_CLI_TELEMETRY": "0"},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        if result.returncode != 0:
+            raise LocalRunError(f"sam {command} failed; its log {log} ends:\n{tail(log)}")
+
+
+def resource_name(folder: str) -> str:
+    """The function that a folder holds: one word names both."""
+    return "".join(word.capitalize() for word in folder.split("_")) + "Function"
+
+
+def _sources(repo: Path) -> Iterator[Path]:
+    yield repo / "template.yaml"
+    for folder in ("functions", "layers", "statemachine"):
+        for path in sorted((repo / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path
+
+
+def _architecture() -> tuple[str, str]:
+    machine = platform.machine()
+    if machine not in ARCHITECTURES:
+        raise LocalRunError(f"this machine is {machine}; the functions run on x86_64 and arm64")
+    return ARCHITECTURES[machine]
+
+
+def _version(python: Path) -> str:
+    show = "import sys; print('%d.%d' % sys.version_info[:2])"
+    return subprocess.run([python, "-c", show], capture_output=True, text=True, check=True).stdout.strip()

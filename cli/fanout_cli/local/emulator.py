@@ -1,0 +1,154 @@
+"""The emulator as a child process: one port on loopback, its state in the local state directory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from fanout_cli.local.errors import LocalRunError, tail
+from fanout_cli.local.lock import hold
+from fanout_cli.local.loopback import HOST, free_port, healthy
+from fanout_cli.local.paths import LocalPaths
+
+REGION = "us-east-1"
+START_SECONDS = 30.0
+STOP_SECONDS = 8.0
+POLL_SECONDS = 0.02
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "NO_PROXY", "no_proxy")
+LAUNCHER = Path(__file__).with_name("emulator_launcher.py")
+
+
+class Emulator:
+    """Runs MiniStack while the context lasts; ends with this process, however it ends.
+
+    Entering the context starts it; ``wait`` waits until it answers.
+    """
+
+    def __init__(self, python: Path, paths: LocalPaths) -> None:
+        self._python = python
+        self._paths = paths
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock: IO[str] | None = None
+        self._saved = paths.emulator / "saved"
+        self.endpoint = ""
+
+    def __enter__(self) -> Self:
+        self._lock = hold(self._paths.lock)
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def log(self) -> Path:
+        """What the emulator wrote."""
+        return self._paths.log("emulator")
+
+    def environment(self) -> dict[str, str]:
+        """The environment for a child process that must reach the emulator and never AWS."""
+        if not self.endpoint:
+            raise LocalRunError("the emulator is not running: a child process would call the real AWS")
+        return {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PYTHON"))},
+            **{name: f"{os.environ.get(name, '')},{HOST}".lstrip(",") for name in ("NO_PROXY", "no_proxy")},
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        }
+
+    @property
+    def pid(self) -> int:
+        """The process id of the emulator, 0 when it is not running."""
+        return self._process.pid if self._process is not None else 0
+
+    def save(self) -> None:
+        """Save the resources that are there now; a later start finds these."""
+        assert self._process is not None
+        self._saved.unlink(missing_ok=True)
+        self._process.send_signal(signal.SIGUSR1)
+        deadline = time.monotonic() + START_SECONDS
+        while not self._saved.exists():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise LocalRunError(f"the emulator did not save its state:\n{tail(self.log)}")
+            time.sleep(POLL_SECONDS)
+
+    def stop(self) -> None:
+        """End the emulator and its workers, and give the state free."""
+        process, self._process = self._process, None
+        if process is not None:
+            assert process.stdin is not None
+            process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(STOP_SECONDS)
+            # Workers that are left are in the emulator's process group.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+        self.endpoint = ""
+
+    def _start(self) -> None:
+        shutil.rmtree(self._paths.temporary, ignore_errors=True)
+        for folder in (self._paths.temporary, self._paths.objects, self.log.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        port = free_port()
+        self.endpoint = f"http://{HOST}:{port}"
+        environment = {
+            # The workers inherit it, and have no business with the rest of the user's environment.
+            **{
+                name: value
+                for name, value in self.environment().items()
+                if name.startswith("AWS_") or name in PASSED_ON
+            },
+            "BIND_HOST": HOST,
+            "GATEWAY_PORT": str(port),
+            "IOT_MTLS_ENABLED": "0",
+            "SFTP_ENABLED": "0",
+            "PERSIST_STATE": "1",
+            "STATE_DIR": str(self._paths.emulator / "state"),
+            "S3_PERSIST": "1",
+            "S3_DATA_DIR": str(self._paths.objects),
+            "TMPDIR": str(self._paths.temporary),
+            "LOG_LEVEL": "WARNING",
+        }
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                # Isolated: the folder of the launcher must not be a place to import from.
+                [self._python, "-I", LAUNCHER, self._saved],
+                env=environment,
+                cwd=self._paths.emulator,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait(self) -> None:
+        """Wait until the emulator answers."""
+        assert self._process is not None
+        deadline = time.monotonic() + START_SECONDS
+        while not healthy(self.endpoint):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise LocalRunError(f"the emulator did not start; its log {self.log} ends:\n{tail(self.log)}")
+            time.sleep(POLL_SECONDS)

@@ -1,0 +1,78 @@
+"""Where the parts of the local run are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fanout_cli.local.errors import LocalRunError
+
+
+@dataclass(frozen=True)
+class LocalPaths:
+    """The checkout that is deployed, and the directory that holds everything the local run leaves behind."""
+
+    repo: Path
+    state: Path
+
+    @classmethod
+    def find(cls, repo: Path | None = None, state: Path | None = None) -> LocalPaths:
+        """Take the checkout this file belongs to, and ``.fanout`` in it, unless told otherwise."""
+        root = (repo or Path(__file__).parents[3]).resolve()
+        if not (root / "template.yaml").is_file():
+            raise LocalRunError(f"{root} holds no template.yaml: run from a checkout of the project")
+        return cls(root, (state or root / ".fanout").resolve())
+
+    @property
+    def template(self) -> Path:
+        """The template that AWS would get."""
+        return self.repo / "template.yaml"
+
+    @property
+    def functions(self) -> Path:
+        """One folder a function."""
+        return self.repo / "functions"
+
+    @property
+    def lock(self) -> Path:
+        """Held while an emulator uses the state."""
+        return self.state / "lock"
+
+    @property
+    def build(self) -> Path:
+        """Output of ``sam build``."""
+        return self.state / "build"
+
+    @property
+    def layer(self) -> Path:
+        """The layer as built, which the workers import from."""
+        return self.build / "CoreLayer" / "python"
+
+    @property
+    def deployed(self) -> Path:
+        """What is deployed in the emulator's saved state."""
+        return self.state / "deployed.json"
+
+    @property
+    def emulator(self) -> Path:
+        """The emulator's own state: resources, objects, temporary files, log."""
+        return self.state / "emulator"
+
+    @property
+    def objects(self) -> Path:
+        """The emulator's S3: a directory an account, in it one a bucket."""
+        return self.emulator / "s3"
+
+    @property
+    def temporary(self) -> Path:
+        """Temporary files of emulator and workers; emptied at every start."""
+        return self.emulator / "tmp"
+
+    @property
+    def worker(self) -> Path:
+        """The script that starts a worker; written at every start."""
+        return self.state / "worker" / "start"
+
+    def log(self, name: str) -> Path:
+        """The log of a tool."""
+        return self.state / "logs" / f"{name}.log"

@@ -1,0 +1,47 @@
+"""The programs that the local run needs beside the project itself."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from fanout_cli.local.errors import LocalRunError
+
+SETUP = "run `make setup`"
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """Each in an environment of its own, because their dependencies exclude each other."""
+
+    emulator_python: Path
+    """Interpreter of the environment that holds ministack."""
+    sam: Path
+    """The SAM command line."""
+    worker_python: Path
+    """Interpreter that runs the handlers; its environment holds awslambdaric."""
+    uv: Path | None = None
+    """Builds the layer; without it pip does."""
+
+
+def find_toolchain(repo: Path) -> Toolchain:
+    """The programs where the set-up puts them."""
+    tools = repo / ".fanout" / "tools"
+    return Toolchain(
+        emulator_python=_program(tools / "emulator" / "bin" / "python"),
+        sam=_program(tools / "sam" / "bin" / "sam"),
+        worker_python=_program(repo / ".venv" / "bin" / "python"),
+        uv=_optional(tools / "uv" / "bin" / "uv", "uv"),
+    )
+
+
+def _program(path: Path) -> Path:
+    if not path.is_file():
+        raise LocalRunError(f"{path} is missing: {SETUP}")
+    return path
+
+
+def _optional(path: Path, command: str) -> Path | None:
+    found = str(path) if path.is_file() else shutil.which(command)
+    return Path(found) if found else None

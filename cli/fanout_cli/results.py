@@ -1,0 +1,84 @@
+"""What a run came to, as the command line prints it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fanout.domain.books import Books
+from fanout.domain.errors import InvalidRequest
+from fanout.domain.outcomes import Result
+from fanout.domain.rows import count_row
+from fanout.domain.run_error import cause_message
+
+EXIT_SUCCEEDED = 0
+EXIT_FAILED = 1
+EXIT_INVALID_REQUEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The result of a run; ``engine_seconds`` is what was spent on anything but listing and copying."""
+
+    run_id: str | None
+    status: str
+    error: Mapping[str, str] | None
+    totals: Mapping[str, Mapping[str, int]]
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    engine_seconds: float | None = None
+    paths: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def exit_status(self) -> int:
+        """0 for SUCCEEDED, 2 for an invalid request, else 1."""
+        if self.status == "SUCCEEDED":
+            return EXIT_SUCCEEDED
+        if self.error is not None and self.error["name"] == InvalidRequest.__name__:
+            return EXIT_INVALID_REQUEST
+        return EXIT_FAILED
+
+    def document(self) -> dict[str, Any]:
+        """The one JSON document of ``--json``."""
+        return {
+            "run_id": self.run_id,
+            "status": self.status,
+            "error": self.error,
+            "totals": self.totals,
+            "seconds": self.seconds,
+            "engine_seconds": self.engine_seconds,
+            "paths": {name: self.paths.get(name) for name in ("ledger", "summary", "failures", "report")},
+        }
+
+
+def no_totals() -> dict[str, dict[str, int]]:
+    """The books of a run that did nothing."""
+    books = Books()
+    return {"listed": count_row(books.listed)} | {result.value: count_row(books.by_result[result]) for result in Result}
+
+
+def refused(error: InvalidRequest) -> RunResult:
+    """The result of a request that no run was started for."""
+    return RunResult(None, "FAILED", {"name": "InvalidRequest", "message": str(error)}, no_totals())
+
+
+def result_of(run: Mapping[str, Any], run_id: str, ledger: Path, seconds: Mapping[str, float]) -> RunResult:
+    """The result of an execution that ended, from its description and the ledger as it was brought here."""
+    paths = {"ledger": str(ledger)}
+    for name, file in (("summary", "summary.json"), ("failures", "failures.jsonl"), ("report", "report.html")):
+        if (ledger / file).is_file():
+            paths[name] = str(ledger / file)
+    totals: Mapping[str, Mapping[str, int]] = no_totals()
+    phases: dict[str, float] = {}
+    error = None
+    if "summary" in paths:
+        summary = json.loads((ledger / "summary.json").read_text())
+        totals, phases, error = summary["totals"], summary["seconds"], summary["error"]
+    if run["status"] != "SUCCEEDED" and error is None:
+        error = {"name": run.get("error") or run["status"], "message": cause_message(run.get("cause") or "")}
+    work = phases.get("list", 0.0) + phases.get("copy", 0.0)
+    all_seconds = {name: round(value, 3) for name, value in (*seconds.items(), *phases.items())}
+    engine_seconds = round(seconds["total"] - work - seconds.get("load", 0.0) - seconds.get("save", 0.0), 3)
+    return RunResult(run_id, run["status"], error, totals, all_seconds, engine_seconds, paths)

@@ -1,0 +1,101 @@
+"""Filling a bucket from a directory and reading it back, beside a local run."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.posix.tree import PosixTree
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.credentials import Credentials
+from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.s3.tree import S3Tree
+from fanout.domain.decisions import Compare, Decision, decide
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.errors import InvalidRequest
+from fanout.domain.locations import S3Location
+from fanout.domain.merge import merge
+from fanout.domain.names import reason_against_file_path, reason_against_key
+from fanout.domain.outcomes import Result
+from fanout.domain.segments import Segment
+from fanout.ports import Tree
+from fanout.steps.copying import Copier
+
+THREADS = 16
+RUN_ID = "command-line"
+
+
+def data_client(url: str, access_key_id: str, secret_access_key: str, region: str = "us-east-1") -> S3Client:
+    """A client of the S3 that holds the trees of a local run."""
+    credentials = Credentials(access_key_id, secret_access_key)
+    return S3Client(Endpoint(region, url), lambda: credentials)
+
+
+def load(client: S3Client, directory: Path, location: S3Location, *, replace: bool) -> int:
+    """Upload what is new or changed in a directory; returns the number of objects that it stands for.
+
+    A file or symlink is an object with its POSIX metadata; a directory is one only if it is empty.
+    With ``replace`` the prefix holds nothing else afterwards. Raises ``InvalidRequest`` that names
+    what could not be uploaded.
+    """
+    source = PosixTree(directory.resolve(), "", RUN_ID, str(os.getpid()))
+    target = S3Tree(client, location.bucket, location.prefix)
+    prefix_bytes = len(location.prefix.encode())
+    wanted = (
+        entry
+        for entry in _without_filled_directories(source.list(Segment("")))
+        if entry.kind is not Kind.SPECIAL and reason_against_key(entry.path, prefix_bytes) is None
+    )
+    count, changed, extra = 0, [], []
+    for here, there in merge(wanted, target.list(Segment(""))):
+        count += here is not None
+        if here is not None and decide(here, there, Compare.SIZE_MTIME) is not Decision.UNCHANGED:
+            changed.append(here)
+        elif here is None and there is not None:
+            extra.append(there)
+    _copy("--s3-load", source, target, changed)
+    if replace:
+        for entry in extra:
+            client.delete_object(location.bucket, location.prefix + entry.path)
+    return count
+
+
+def save(client: S3Client, location: S3Location, directory: Path) -> int:
+    """Download a prefix; returns the number of objects. Keys that no file can have are left out."""
+    directory.mkdir(parents=True, exist_ok=True)
+    source = S3Tree(client, location.bucket, location.prefix)
+    target = PosixTree(directory.resolve(), "", RUN_ID, str(os.getpid()))
+    entries = [entry for entry in source.list(Segment("")) if reason_against_file_path(entry.path) is None]
+    _copy("--s3-save", source, target, entries)
+    target.finish()
+    return len(entries)
+
+
+def _copy(option: str, source: Tree, target: Tree, entries: list[Entry]) -> None:
+    copier = Copier(source, target, crc64nvme, lambda: False)
+    for _, outcome in copier.copy_all(enumerate(entries), THREADS):
+        if outcome.result is not Result.COPIED:
+            raise InvalidRequest(option, f"{outcome.path!r}: {outcome.reason} ({outcome.message})", "")
+    for entry, attributes in sorted(copier.directories, key=lambda made: -made[0].path.count("/")):
+        target.set_attributes(entry, attributes)
+
+
+def _without_filled_directories(entries: Iterator[Entry]) -> Iterator[Entry]:
+    """The entries less the directories that the entry after them lies in."""
+    held: Entry | None = None
+    for entry in entries:
+        if held is not None and not entry.path.startswith(held.path):
+            yield held
+        held = entry if entry.kind is Kind.DIRECTORY else None
+        if held is None:
+            yield entry
+    if held is not None:
+        yield held
+
+
+def new_run_id(name: str) -> str:
+    """An id that sorts by time and that no other run of this machine has."""
+    return f"{name}-{time.strftime('%Y%m%dT%H%M%S')}-{time.time_ns() % 1_000_000:06d}"
