@@ -1,0 +1,1 @@
+"""The adapters, one suite for each port."""

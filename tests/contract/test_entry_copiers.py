@@ -1,0 +1,192 @@
+"""The conformance suite of the port ``EntryCopier``, and what only S3 has beside it."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.memory import MemoryEntryCopier, MemoryTree
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.copier import S3EntryCopier, part_ranges
+from fanout.adapters.s3.credentials import Credentials
+from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.s3.tree import S3Tree
+from fanout.domain.checksums import to_base64
+from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.errors import ItemError, OutOfTime
+from fanout.domain.limits import GIB, MIB
+from fanout.domain.locations import S3Location
+from fanout.domain.outcomes import Reason
+from fanout.domain.segments import Segment
+from fanout.ports import EntryCopier, Tree
+from tests.support.s3_proxy import SLOW_DOWN_INSIDE, S3Proxy
+
+WHOLE = Segment("whole")
+PART = 5 * MIB
+HEADERS = {
+    "content-type": "text/x",
+    "cache-control": "no-store",
+    "content-language": "de",
+    "x-amz-meta-colour": "red",
+    "x-amz-meta-file-mtime": "1700000000123456789ns",
+}
+TAGS = {"x-amz-tagging": "team=a%20b&empty="}
+
+
+@dataclass
+class Store:
+    """Two trees and what copies between them."""
+
+    source: Tree
+    destination: Tree
+    copier: EntryCopier
+
+
+@dataclass
+class S3Ends:
+    """Two buckets behind a proxy that checks the conditions of copies."""
+
+    proxy: S3Proxy
+    client: S3Client
+    source: S3Location
+    destination: S3Location
+
+    def copier(self, whole_bytes: int = PART, headers: dict[str, str] | None = None) -> S3EntryCopier:
+        """Copies in parts above ``whole_bytes``."""
+        return S3EntryCopier(
+            self.client, self.source, self.destination, headers or {}, whole_bytes=whole_bytes, part_bytes=PART
+        )
+
+    def put(self, path: str, body: bytes) -> Entry:
+        """An object of the source with metadata and tags."""
+        key = self.source.prefix + path
+        self.client.put_object(self.source.bucket, key, body, HEADERS | TAGS, crc64nvme=crc64nvme(body))
+        found = S3Tree(self.client, self.source.bucket, self.source.prefix).find(path)
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def s3_ends(s3_url: str, make_bucket: Callable[[], str]) -> Iterator[S3Ends]:
+    proxy = S3Proxy(s3_url)
+    client = S3Client(Endpoint("us-east-1", proxy.url), lambda: Credentials("testing", "testing"), sleep=lambda _: None)
+    yield S3Ends(proxy, client, S3Location(make_bucket(), "from/"), S3Location(make_bucket(), "to/"))
+    proxy.close()
+
+
+@pytest.fixture(params=["memory", "s3"])
+def store(request: pytest.FixtureRequest) -> Store:
+    if request.param == "memory":
+        changes = itertools.count(1)
+        source, destination = MemoryTree(changes), MemoryTree(changes)
+        return Store(source, destination, MemoryEntryCopier(source, destination))
+    ends: S3Ends = request.getfixturevalue("s3_ends")
+    trees = [S3Tree(ends.client, end.bucket, end.prefix) for end in (ends.source, ends.destination)]
+    return Store(trees[0], trees[1], ends.copier())
+
+
+@pytest.fixture
+def s3_parts(is_moto: bool) -> None:
+    if not is_moto:
+        pytest.skip("versitygw gives a copied range the checksum of the whole source, and knows one storage class")
+
+
+def never() -> bool:
+    return False
+
+
+def write(tree: Tree, path: str, body: bytes) -> Entry:
+    target = tree.create(Entry(path, Kind.FILE, len(body)), Attributes(mode=0o100640, mtime_ns=17))
+    target.write(0, body)
+    target.commit(crc64nvme(body))
+    found = tree.find(path)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("size", [0, 3, PART + 1])
+def test_copy_has_bytes_attributes_and_checksum(store: Store, size: int, is_moto: bool) -> None:
+    if size > PART and not is_moto:
+        pytest.skip("versitygw gives a copied range the checksum of the whole source")
+    body = b"x" * size
+    entry = write(store.source, "d/f +%ü", body)
+    assert store.copier.copy(entry, never) == to_base64(crc64nvme(body))
+    found = store.destination.find("d/f +%ü")
+    assert found is not None
+    copy = store.destination.open(found)
+    assert copy.read(0, size) == body
+    assert (copy.attributes.mode, copy.attributes.mtime_ns) == (0o100640, 17)
+
+
+def test_directory_is_copied(store: Store, is_moto: bool) -> None:
+    if not is_moto:
+        pytest.skip("versitygw refuses to copy the object of a directory")
+    store.source.make_directory(Entry("d/", Kind.DIRECTORY), Attributes(mode=0o040750))
+    (entry,) = store.source.list(WHOLE)
+    store.copier.copy(entry, never)
+    assert [found.path for found in store.destination.list(WHOLE)] == ["d/"]
+
+
+@pytest.mark.parametrize("size", [3, PART + 1])
+def test_entry_that_changed_or_vanished_is_not_copied(store: Store, size: int) -> None:
+    entry = write(store.source, "f", b"o" * size)
+    write(store.source, "f", b"n" * size)
+    gone = dataclasses.replace(entry, path="gone")
+    for one, reason in ((entry, Reason.SOURCE_CHANGED), (gone, Reason.SOURCE_VANISHED)):
+        with pytest.raises(ItemError) as caught:
+            store.copier.copy(one, never)
+        assert caught.value.reason is reason
+    assert list(store.destination.list(WHOLE)) == []
+
+
+@pytest.mark.usefixtures("s3_parts")
+@pytest.mark.parametrize("whole_bytes", [0, GIB], ids=["in parts", "whole"])
+def test_metadata_and_tags_go_along_and_storage_class_is_set(s3_ends: S3Ends, whole_bytes: int) -> None:
+    entry = s3_ends.put("f", b"body")
+    s3_ends.copier(whole_bytes, {"x-amz-storage-class": "STANDARD_IA"}).copy(entry, never)
+    found = s3_ends.client.head_object(s3_ends.destination.bucket, "to/f").headers
+    assert HEADERS.items() <= found.items()
+    assert found["x-amz-storage-class"] == "STANDARD_IA"
+    assert s3_ends.client.get_object_tagging(s3_ends.destination.bucket, "to/f") == {"team": "a b", "empty": ""}
+
+
+@pytest.mark.usefixtures("s3_parts")
+def test_slow_down_inside_a_200_is_repeated(s3_ends: S3Ends) -> None:
+    entries = [s3_ends.put("small", b"body"), s3_ends.put("large", b"x" * (PART + 1))]
+    answers = itertools.cycle([SLOW_DOWN_INSIDE, ""])
+    s3_ends.proxy.choose = lambda head: next(answers) if "x-amz-copy-source" in head.headers else ""
+    for entry in entries:
+        s3_ends.copier().copy(entry, never)
+    assert s3_ends.proxy.faults[SLOW_DOWN_INSIDE] >= 2
+    assert {found.path for found in S3Tree(s3_ends.client, s3_ends.destination.bucket, "to/").list(WHOLE)} == {
+        "small",
+        "large",
+    }
+
+
+def test_copy_in_parts_that_stops_leaves_no_upload(s3_ends: S3Ends) -> None:
+    entry = s3_ends.put("f", b"x" * (3 * PART))
+    questions = itertools.count()
+    with pytest.raises(OutOfTime):
+        s3_ends.copier().copy(entry, lambda: next(questions) >= 1)
+    assert s3_ends.client.list_multipart_uploads(s3_ends.destination.bucket).uploads == []
+    s3_ends.put("f", b"y" * (3 * PART))
+    with pytest.raises(ItemError):
+        s3_ends.copier().copy(entry, never)
+    assert s3_ends.client.list_multipart_uploads(s3_ends.destination.bucket).uploads == []
+
+
+@pytest.mark.parametrize("size", [1, 256 * MIB, 256 * MIB + 1, 5 * 1024 * GIB, 48_800 * GIB])
+def test_parts_cover_an_object_of_any_size_within_the_limits(size: int) -> None:
+    ranges = part_ranges(size)
+    assert len(ranges) <= 10_000
+    assert all(last - first + 1 <= 5 * GIB for first, last in ranges)
+    assert all(last - first + 1 >= PART for first, last in ranges[:-1])
+    assert ranges[0][0] == 0
+    assert ranges[-1][1] == size - 1
+    assert all(one[1] + 1 == other[0] for one, other in itertools.pairwise(ranges))

@@ -1,0 +1,54 @@
+"""A multipart upload whose completion happened although its answer was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.credentials import Credentials
+from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.s3.target import MultipartTarget
+from fanout.domain.checksums import to_base64
+from fanout.domain.errors import NotFound
+from tests.contract.scripted_server import RESET, ScriptedServer, answer, error
+
+CREATED = answer(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
+PART = answer(200, b"", 'ETag: "p"')
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    scripted = ScriptedServer()
+    yield scripted
+    scripted.close()
+
+
+def filled_target(server: ScriptedServer) -> MultipartTarget:
+    credentials = Credentials("id", "secret")
+    client = S3Client(Endpoint("us-east-1", server.url), lambda: credentials, sleep=lambda seconds: None)
+    target = MultipartTarget(client, "bucket", "key", 4, {})
+    server.script = [CREATED, PART]
+    target.write(0, b"body")
+    return target
+
+
+def head_answer(body: bytes) -> bytes:
+    return answer(200, b"", f"x-amz-checksum-crc64nvme: {to_base64(crc64nvme(body))}")
+
+
+def test_object_of_the_same_checksum_is_the_commit(server: ScriptedServer) -> None:
+    target = filled_target(server)
+    server.script = [RESET, error(404, "NoSuchUpload"), head_answer(b"body")]
+    target.commit(crc64nvme(b"body"))
+    target.abort()
+    assert server.script == []
+
+
+def test_another_object_is_not(server: ScriptedServer) -> None:
+    target = filled_target(server)
+    server.script = [RESET, error(404, "NoSuchUpload"), head_answer(b"other")]
+    with pytest.raises(NotFound, match="NoSuchUpload"):
+        target.commit(crc64nvme(b"body"))

@@ -1,0 +1,160 @@
+"""Whole runs against an S3 that fails at five of a hundred calls, and entries that change while a run goes on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.posix.tree import PosixTree
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.copier import S3EntryCopier
+from fanout.adapters.s3.credentials import Credentials
+from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.s3.tree import S3Tree
+from fanout.domain.entries import Kind
+from fanout.domain.limits import MIB
+from fanout.domain.locations import S3Location
+from fanout.domain.rows import Json
+from fanout.domain.segments import Segment
+from fanout.steps.finish_tree import finish_tree
+from fanout.steps.summarise_transfer import summarise_transfer
+from tests.support.flow import World
+from tests.support.http import Head
+from tests.support.s3_proxy import FAULTS, S3Proxy, at_random
+
+TO_FILES = {"source": "s3://a-bucket/in/", "destination": "efs:///copy"}
+TO_KEYS = {"source": "efs:///copy", "destination": "s3://a-bucket/in/"}
+INSIDE = {"source": "s3://a-bucket/in/", "destination": "s3://b-bucket/in/"}
+SMALL, LARGE = 300, 3
+LARGE_BYTES = 11 * MIB
+
+
+@pytest.fixture
+def proxy(s3_url: str) -> Iterator[S3Proxy]:
+    made = S3Proxy(s3_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def shaky(proxy: S3Proxy) -> S3Client:
+    """A client whose way to S3 is the proxy."""
+    credentials = Credentials("testing", "testing")
+    return S3Client(Endpoint("us-east-1", proxy.url), lambda: credentials, sleep=lambda seconds: None)
+
+
+@pytest.fixture
+def locations(make_bucket: Callable[[], str]) -> Iterator[S3Location]:
+    return (S3Location(make_bucket(), "in/") for _ in range(9))
+
+
+def tree_at(client: S3Client, location: S3Location) -> S3Tree:
+    return S3Tree(client, location.bucket, location.prefix)
+
+
+def fill(client: S3Client, location: S3Location) -> dict[str, bytes]:
+    draw = random.Random(7)
+    bodies = {f"d{number % 7}/f{number}": draw.randbytes(number * 11) for number in range(SMALL)}
+    bodies |= {f"large{number}": draw.randbytes(LARGE_BYTES) for number in range(LARGE)}
+    for path, body in bodies.items():
+        write(client, location, path, body)
+    return bodies
+
+
+def write(client: S3Client, location: S3Location, path: str, body: bytes) -> None:
+    client.put_object(location.bucket, location.prefix + path, body, crc64nvme=crc64nvme(body))
+
+
+def objects(client: S3Client, location: S3Location) -> dict[str, bytes]:
+    listed = [entry for entry in tree_at(client, location).list(Segment("")) if entry.kind is Kind.FILE]
+    return {entry.path: client.get_object(location.bucket, location.prefix + entry.path).body for entry in listed}
+
+
+def assert_all_copied(summary: Json, entries: int) -> None:
+    assert summary["balanced"]
+    assert summary["status"] == "SUCCEEDED"
+    assert summary["totals"]["listed"] == summary["totals"]["copied"]
+    assert summary["totals"]["copied"]["entries"] == entries
+
+
+def test_to_a_directory_and_back_and_inside_s3(
+    client: S3Client, shaky: S3Client, proxy: S3Proxy, locations: Iterator[S3Location], tmp_path: Path, is_moto: bool
+) -> None:
+    there, back, twin = next(locations), next(locations), next(locations)
+    bodies = fill(client, there)
+    proxy.choose = at_random(seed=11, fraction=0.05)
+    directory = PosixTree(tmp_path, "", "run-1", "n")
+    summary = World(source=tree_at(shaky, there), destination=directory).run(TO_FILES)
+    assert_all_copied(summary, len(bodies))
+    found = {str(path.relative_to(tmp_path)): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert found == bodies
+    summary = World(source=directory, destination=tree_at(shaky, back), run_id="run-2").run(TO_KEYS)
+    assert_all_copied(summary, len(bodies) + 7)
+    assert objects(client, back) == bodies
+    if not is_moto:
+        return  # versitygw gives a copied range the checksum of the whole source
+    copier = S3EntryCopier(shaky, there, twin, whole_bytes=8 * MIB, part_bytes=5 * MIB)
+    ends = tree_at(shaky, there), tree_at(shaky, twin)
+    assert_all_copied(World(source=ends[0], destination=ends[1], copier=copier).run(INSIDE), len(bodies))
+    assert objects(client, twin) == bodies
+    assert set(proxy.faults) >= set(FAULTS)
+    assert sum(proxy.faults.values()) > proxy.requests * 0.03
+    for location in (back, twin):
+        assert client.list_multipart_uploads(location.bucket).uploads == []
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["to a directory", "inside S3"])
+def test_an_object_overwritten_after_the_listing_is_failed(
+    client: S3Client, shaky: S3Client, locations: Iterator[S3Location], tmp_path: Path, inside: bool
+) -> None:
+    there, twin = next(locations), next(locations)
+    for path in ("kept", "gone", "small"):
+        write(client, there, path, b"old")
+    write(client, there, "large", b"o" * LARGE_BYTES)
+    world = World(source=tree_at(shaky, there), destination=PosixTree(tmp_path, "", "run-1", "n"))
+    if inside:
+        world.destination = tree_at(shaky, twin)
+        world.copier = S3EntryCopier(shaky, there, twin, whole_bytes=8 * MIB, part_bytes=5 * MIB)
+    world.list_all(world.plan(INSIDE if inside else TO_FILES))
+    write(client, there, "small", b"new")
+    write(client, there, "large", b"n" * LARGE_BYTES)
+    client.delete_object(there.bucket, "in/gone")
+    world.copy_all()
+    finish_tree(world.context())
+    assert summarise_transfer(None, world.context())["status"] == "FAILED_WITH_ITEMS"
+    reasons = {row["path"]: row["reason"] for row in world.ledger.read_rows("failures.jsonl")}
+    assert reasons == {"small": "source changed", "large": "source changed", "gone": "source vanished"}
+    assert [entry.path for entry in world.destination.list(Segment(""))] == ["kept"]
+    assert world.ledger.read_json("summary.json")["balanced"]
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["to a directory", "inside S3"])
+def test_an_archived_object_is_failed_with_its_remedy(
+    client: S3Client,
+    shaky: S3Client,
+    proxy: S3Proxy,
+    locations: Iterator[S3Location],
+    tmp_path: Path,
+    inside: bool,
+) -> None:
+    there, twin = next(locations), next(locations)
+    for path in ("kept", "old"):
+        write(client, there, path, b"x")
+
+    def archived(head: Head) -> str:
+        named = head.headers.get("x-amz-copy-source", head.target)
+        return "403 InvalidObjectState" if named.endswith("in/old") else ""
+
+    proxy.choose = archived
+    world = World(source=tree_at(shaky, there), destination=PosixTree(tmp_path, "", "run-1", "n"))
+    if inside:
+        world.destination, world.copier = tree_at(shaky, twin), S3EntryCopier(shaky, there, twin)
+    world.run(INSIDE if inside else TO_FILES)
+    (row,) = world.ledger.read_rows("failures.jsonl")
+    assert (row["path"], row["reason"]) == ("old", "source object is archived")
+    assert "restore" in row["remedy"]
+    assert [entry.path for entry in world.destination.list(Segment(""))] == ["kept"]

@@ -1,0 +1,231 @@
+"""The conformance suite of the port ``Tree``: what every adapter does, seen through the port alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import stat
+
+import pytest
+
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.tree import S3Tree
+from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.errors import InvalidRequest, ItemError
+from fanout.domain.outcomes import Reason
+from fanout.domain.segments import Segment
+from fanout.ports import Tree
+from tests.contract.tree_use import FILE_ATTRIBUTES, WHOLE, entries, read, write
+
+
+@pytest.mark.parametrize("size_in_blocks", ["nothing", "byte", "block", "over a block", "blocks"])
+def test_file_comes_back(tree: Tree, size_in_blocks: str) -> None:
+    block_bytes = tree.block_bytes(Entry("file", Kind.FILE, 1))
+    sizes = {"nothing": 0, "byte": 1, "block": block_bytes, "over a block": block_bytes + 1, "blocks": 2 * block_bytes}
+    body = (bytes(range(251)) * (2 * block_bytes // 251 + 1))[: sizes[size_in_blocks]]
+    write(tree, "deep/er/file", body)
+    (entry,) = entries(tree).values()
+    assert (entry.path, entry.kind, entry.size) == ("deep/er/file", Kind.FILE, len(body))
+    assert entry.changed_ns > 0
+    found, attributes = read(tree, entry)
+    assert found == body
+    assert attributes.mtime_ns == FILE_ATTRIBUTES.mtime_ns
+    assert attributes.mode == FILE_ATTRIBUTES.mode
+    assert not attributes.is_symlink
+
+
+def test_attributes_can_be_asked_for_before_any_byte(tree: Tree) -> None:
+    large = tree.block_bytes(Entry("large", Kind.FILE, 1)) + 1
+    for path, size in (("small", 3), ("large", large)):
+        write(tree, path, b"x" * size)
+        source = tree.open(entries(tree)[path])
+        assert source.attributes.mtime_ns == FILE_ATTRIBUTES.mtime_ns
+        assert source.read(size - 1, 100) == b"x"
+        assert source.read(size, 100) == b""
+        source.confirm(None)
+        source.close()
+
+
+def test_missing_root_is_an_empty_tree(tree: Tree) -> None:
+    assert list(tree.list(WHOLE)) == []
+
+
+def test_listing_is_in_the_order_of_the_paths_bytes(tree: Tree) -> None:
+    paths = ["b", "a/z", "a!", "a0", "ü", "a/b/c", "Z", "🙂", "\ue000", "a b+c%"]
+    for path in paths:
+        write(tree, path, b"")
+    listed = [entry.path for entry in tree.list(WHOLE)]
+    assert listed == sorted(listed, key=lambda path: path.encode())
+    assert set(paths) == set(entries(tree))
+
+
+def test_one_path_is_found_as_the_listing_shows_it(tree: Tree) -> None:
+    for path in ("d/f", "g", "ü +%"):
+        write(tree, path, path.encode())
+    tree.make_directory(Entry("e/", Kind.DIRECTORY), Attributes(mode=stat.S_IFDIR | 0o755))
+    tree.make_symlink(Entry("link", Kind.SYMLINK), b"d", Attributes())
+    listed = list(tree.list(WHOLE))
+    assert [tree.find(entry.path) for entry in listed if entry.path != "d/"] == [
+        entry for entry in listed if entry.path != "d/"
+    ]
+    for path in ("", "none", "none/", "none/f", "g/", "g/f", "e", "link/f", "d/f/"):
+        assert tree.find(path) is None
+
+
+@pytest.mark.parametrize(
+    ("segment", "expected"),
+    [
+        (Segment("1", after="a/1"), ["a/2", "ab", "b/1", "c"]),
+        (Segment("1", until="b/1"), ["a/1", "a/2", "ab"]),
+        (Segment("1", after="a/1", until="b/1"), ["a/2", "ab"]),
+        (Segment("1", after="a/2", until="a/3"), []),
+        (Segment("1", prefix="a/"), ["a/1", "a/2"]),
+        (Segment("1", prefix="a/", after="a/1"), ["a/2"]),
+        (Segment("1", prefix="a/", until="a/2"), ["a/1"]),
+        (Segment("1", prefix="a/", after="a"), ["a/1", "a/2"]),
+        (Segment("1", prefix="none/"), []),
+        (Segment("1", after="a/1\udcff", until="b\udcff"), ["a/2", "ab", "b/1"]),
+    ],
+)
+def test_segment_bounds_the_listing(tree: Tree, segment: Segment, expected: list[str]) -> None:
+    for path in ("a/1", "a/2", "ab", "b/1", "c"):
+        write(tree, path, b"")
+    assert list(entries(tree, segment)) == expected
+
+
+def test_listing_of_more_than_a_page_can_be_closed_early(tree: Tree) -> None:
+    names = [f"{number:04}" for number in range(1_050)]
+    for name in names:
+        write(tree, name, b"")
+    assert list(entries(tree)) == names
+    assert list(entries(tree, Segment("1", after="0998", until="1002"))) == ["0999", "1000", "1001"]
+    listing = iter(tree.list(WHOLE))
+    assert next(listing).path == "0000"
+    del listing
+
+
+def test_source_is_pinned_to_what_was_listed(tree: Tree) -> None:
+    write(tree, "file", b"first")
+    (entry,) = entries(tree).values()
+    write(tree, "file", b"other", dataclasses.replace(FILE_ATTRIBUTES, mtime_ns=1_800_000_000_000_000_000))
+    with pytest.raises(ItemError) as caught:
+        read(tree, entry)
+    assert caught.value.reason is Reason.SOURCE_CHANGED
+
+
+def test_source_of_another_size_is_changed(tree: Tree) -> None:
+    write(tree, "file", b"first")
+    (entry,) = entries(tree).values()
+    with pytest.raises(ItemError) as caught:
+        read(tree, dataclasses.replace(entry, size=entry.size - 1))
+    assert caught.value.reason is Reason.SOURCE_CHANGED
+
+
+@pytest.mark.parametrize("blocks", [0, 2])
+def test_source_that_is_gone_has_vanished(tree: Tree, blocks: int) -> None:
+    size = blocks * tree.block_bytes(Entry("gone", Kind.FILE, 1))
+    with pytest.raises(ItemError) as caught:
+        read(tree, Entry("gone", Kind.FILE, size, 1, 1, '"e"'))
+    assert caught.value.reason is Reason.SOURCE_VANISHED
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_nothing_is_visible_before_the_commit_or_after_an_abort(tree: Tree, size: str) -> None:
+    write(tree, "kept", b"old")
+    block_bytes = tree.block_bytes(Entry("file", Kind.FILE, 1))
+    body = b"n" * (block_bytes + 1 if size == "large" else 3)
+    for path in ("kept", "file"):
+        target = tree.create(Entry(path, Kind.FILE, len(body)), FILE_ATTRIBUTES)
+        for offset in range(0, len(body), block_bytes):
+            target.write(offset, body[offset : offset + block_bytes])
+        visible = entries(tree)
+        assert list(visible) == ["kept"]
+        assert read(tree, visible["kept"])[0] == b"old"
+        target.abort()
+        target.abort()
+    tree.finish()
+    assert list(entries(tree)) == ["kept"]
+    assert read(tree, entries(tree)["kept"])[0] == b"old"
+
+
+def test_commit_replaces_the_whole_file(tree: Tree) -> None:
+    write(tree, "file", b"a longer old body", Attributes(mode=stat.S_IFREG | 0o600, mtime_ns=1))
+    write(tree, "file", b"new")
+    (entry,) = entries(tree).values()
+    assert read(tree, entry)[0] == b"new"
+    assert read(tree, entry)[1].mode == FILE_ATTRIBUTES.mode
+
+
+def test_directory_is_listed_and_made_again(tree: Tree) -> None:
+    entry = Entry("a/b/", Kind.DIRECTORY)
+    attributes = Attributes(mode=stat.S_IFDIR | 0o750, mtime_ns=FILE_ATTRIBUTES.mtime_ns)
+    for _ in range(2):
+        tree.make_directory(entry, attributes)
+        tree.set_attributes(entry, attributes)
+    write(tree, "a/b/file", b"x")
+    listed = [found.path for found in tree.list(WHOLE)]
+    assert listed[-2:] == ["a/b/", "a/b/file"]
+    assert {found.path: found.kind for found in tree.list(WHOLE)}["a/b/"] is Kind.DIRECTORY
+
+
+def test_root_directory_is_no_entry(tree: Tree) -> None:
+    tree.make_directory(Entry("", Kind.DIRECTORY), Attributes(mode=stat.S_IFDIR | 0o755))
+    assert list(tree.list(WHOLE)) == []
+
+
+@pytest.mark.parametrize("mode", [None, stat.S_IFLNK | 0o777])
+def test_symlink_comes_back(tree: Tree, mode: int | None) -> None:
+    write(tree, "link", b"a file before")
+    tree.make_symlink(Entry("link", Kind.SYMLINK), b"../else\xffwhere", Attributes(mode=mode))
+    (entry,) = entries(tree).values()
+    body, attributes = read(tree, entry)
+    assert body == b"../else\xffwhere"
+    assert attributes.is_symlink
+
+
+def test_further_name_holds_the_same_and_replaces_what_was_there(tree: Tree) -> None:
+    write(tree, "first", b"content")
+    write(tree, "d/further", b"something else")
+    if isinstance(tree, S3Tree):
+        with pytest.raises(ItemError):
+            tree.link(entries(tree)["d/further"], "first")
+        return
+    for _ in range(2):
+        tree.link(Entry("d/further", Kind.FILE, 7), "first")
+    found = entries(tree)
+    assert read(tree, found["d/further"])[0] == b"content"
+    assert found["d/further"].inode == found["first"].inode
+    tree.finish()
+    assert set(entries(tree)) == {"d/further", "first"}
+
+
+def test_wrong_checksum_is_told(tree: Tree) -> None:
+    if not isinstance(tree, S3Tree):
+        pytest.skip("only a store with checksums of its own can tell")
+    large = tree.block_bytes(Entry("large", Kind.FILE, 1)) + 1
+    for path, size in (("small", 3), ("large", large)):
+        write(tree, path, b"x" * size)
+        with pytest.raises(ItemError) as caught:
+            tree.open(entries(tree)[path]).confirm(1)
+        assert caught.value.reason is Reason.CHECKSUM
+
+
+def test_check_of_a_root_that_can_be_used(tree: Tree) -> None:
+    tree.make_directory(Entry("", Kind.DIRECTORY), Attributes(mode=stat.S_IFDIR | 0o755))
+    tree.check(writing=False)
+    tree.check(writing=True)
+    assert list(tree.list(WHOLE)) == []
+
+
+def test_check_names_a_bucket_that_does_not_exist(client: S3Client) -> None:
+    with pytest.raises(InvalidRequest, match="no-such-bucket"):
+        S3Tree(client, "no-such-bucket", "").check(writing=False)
+
+
+def test_key_with_bytes_that_ends_in_a_slash_is_a_file(client: S3Client, bucket: str, is_moto: bool) -> None:
+    if not is_moto:
+        pytest.skip("a gateway over a file system holds no bytes under such a key")
+    client.put_object(bucket, "root/", b"")
+    client.put_object(bucket, "root/dir/", b"")
+    client.put_object(bucket, "root/odd/", b"x")
+    listed = {entry.path: entry.kind for entry in S3Tree(client, bucket, "root/").list(WHOLE)}
+    assert listed == {"dir/": Kind.DIRECTORY, "odd/": Kind.FILE}

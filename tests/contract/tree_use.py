@@ -1,0 +1,45 @@
+"""How the tests of trees write, list and read through the port."""
+
+from __future__ import annotations
+
+import stat
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.segments import Segment
+from fanout.ports import Source, Tree
+
+WHOLE = Segment("whole")
+FILE_ATTRIBUTES = Attributes(mode=stat.S_IFREG | 0o640, mtime_ns=1_700_000_000_123_456_789)
+
+
+def write(tree: Tree, path: str, body: bytes, attributes: Attributes = FILE_ATTRIBUTES) -> None:
+    entry = Entry(path, Kind.FILE, len(body))
+    target = tree.create(entry, attributes)
+    block_bytes = tree.block_bytes(entry)
+    for offset in range(0, len(body), block_bytes):
+        target.write(offset, body[offset : offset + block_bytes])
+    target.commit(crc64nvme(body))
+    target.abort()
+
+
+def entries(tree: Tree, segment: Segment = WHOLE) -> dict[str, Entry]:
+    """The listed entries without the directories, which not every store keeps."""
+    return {entry.path: entry for entry in tree.list(segment) if entry.kind is not Kind.DIRECTORY}
+
+
+def drain(source: Source, block_bytes: int) -> bytes:
+    body = b""
+    while block := source.read(len(body), block_bytes):
+        body += block
+    return body
+
+
+def read(tree: Tree, entry: Entry) -> tuple[bytes, Attributes]:
+    source = tree.open(entry)
+    try:
+        body = drain(source, tree.block_bytes(entry))
+        source.confirm(crc64nvme(body))
+        return body, source.attributes
+    finally:
+        source.close()

@@ -1,0 +1,1 @@
+"""The template, deployed by sam to the emulator, with real worker processes."""

@@ -1,0 +1,114 @@
+"""The command as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+pytestmark = pytest.mark.e2e
+FANOUT = Path(sys.executable).with_name("fanout")
+
+
+def fanout(*arguments: str | Path, timeout_seconds: float = 240) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [FANOUT, *map(str, arguments)], capture_output=True, text=True, timeout=timeout_seconds, check=False
+    )
+
+
+@pytest.fixture
+def request_file(tmp_path: Path) -> Any:
+    def write(document: Any) -> Path:
+        path = tmp_path / "request.json"
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return path
+
+    return write
+
+
+def tree(base: Path) -> Path:
+    for number in range(30):
+        path = base / f"d{number % 4}" / f"file {number} ü+%"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes([number]) * number * 100)
+    (base / "empty").mkdir()
+    (base / "link").symlink_to("d0/nowhere")
+    return base
+
+
+def test_one_request_there_and_its_result_back(state: Path, tmp_path: Path, request_file: Any) -> None:
+    source, mount, saved = tree(tmp_path / "source"), tmp_path / "mount", tmp_path / "saved"
+    mount.mkdir()
+    request = request_file({"source": "s3://command/in/", "destination": "efs:///copy"})
+    load = f"{source}=s3://command/in/"
+    first = fanout("local", request, "--mount", f"data={mount}", "--s3-load", load, "--json", "--state", state)
+    assert first.returncode == 0, first.stderr
+    result = json.loads(first.stdout)
+    assert (result["status"], result["error"]) == ("SUCCEEDED", None)
+    assert result["totals"]["copied"]["entries"] == 32
+    assert all(Path(path).exists() for path in result["paths"].values())
+    assert subprocess.run(["diff", "-r", "--no-dereference", source, mount / "copy"], check=False).returncode == 0
+    request = request_file({"source": "efs:///copy", "destination": "s3://command/out/"})
+    save = f"s3://command/out/={saved}"
+    second = fanout("local", request, "--mount", f"data={mount}", "--s3-save", save, "--json", "--state", state)
+    assert second.returncode == 0, second.stderr
+    assert "build" not in second.stderr
+    assert subprocess.run(["diff", "-r", "--no-dereference", source, saved], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ({"source": "s3://b-1/x/", "destination": "efs:///y", "sauce": 1}, "sauce: unknown field"),
+        ({"source": "s3://b-1/x/", "destination": "efs://nas/y"}, "unknown mount 'nas'"),
+        ({"source": "s3://b-1/x/", "destination": 5}, "destination: 5 is not allowed"),
+        ("{", "is not JSON"),
+        ({"source": "s3://no-such-bucket/x/", "destination": "efs:///y"}, "no-such-bucket"),
+    ],
+)
+def test_an_invalid_request_is_one_document_and_exit_status_2(
+    state: Path, tmp_path: Path, request_file: Any, document: Any, says: str
+) -> None:
+    ended = fanout("local", request_file(document), "--mount", f"data={tmp_path}", "--json", "--state", state)
+    assert ended.returncode == 2, ended.stderr
+    error = json.loads(ended.stdout)["error"]
+    assert error["name"] == "InvalidRequest"
+    assert says in error["message"]
+
+
+def test_another_s3_server_with_hostile_keys_ends_with_status_1(
+    state: Path, tmp_path: Path, request_file: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "mine")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        url = f"http://{host}:{port}"
+        s3: Any = boto3.client("s3", endpoint_url=url, region_name="us-east-1")
+        s3.create_bucket(Bucket="elsewhere")
+        for key in ("../x", "a", "a/b", "good"):
+            s3.put_object(Bucket="elsewhere", Key=f"in/{key}", Body=key.encode())
+        request = request_file({"source": "s3://elsewhere/in/", "destination": "efs:///copy"})
+        mount = f"data={tmp_path}"
+        ended = fanout("local", request, "--mount", mount, "--s3-endpoint", url, "--json", "--state", state)
+    finally:
+        server.stop()
+    assert ended.returncode == 1, ended.stderr
+    result = json.loads(ended.stdout)
+    assert result["error"]["name"] == "FailedWithItems"
+    assert (result["totals"]["rejected"]["entries"], result["totals"]["copied"]["entries"]) == (2, 2)
+    assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == ["a", "good"]
+
+
+def test_the_demonstration_ends_with_everything_equal(state: Path) -> None:
+    ended = fanout("demo", "--state", state)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "all equal" in ended.stdout

@@ -1,0 +1,1 @@
+"""The handlers, called as Lambda calls them."""

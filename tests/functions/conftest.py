@@ -1,0 +1,83 @@
+"""The handlers in this process, with moto's S3 and a directory for EFS."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from fanout import bootstrap, telemetry
+
+FUNCTIONS = Path(__file__).parents[2] / "functions"
+Invoke = Callable[[str, dict[str, Any]], Any]
+
+
+@dataclass
+class LambdaContext:
+    """What the handlers use of Lambda's context."""
+
+    aws_request_id: str = "request-1"
+    remaining_milliseconds: int = 300_000
+
+    def get_remaining_time_in_millis(self) -> int:
+        """See Lambda's context."""
+        return self.remaining_milliseconds
+
+
+@pytest.fixture(scope="module")
+def s3_url() -> Iterator[str]:
+    """The URL of moto's server."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """A client of it; the environment is that of a deployed function."""
+    environment = {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": s3_url,
+        "FANOUT_WORK_BUCKET": "work-bucket",
+        "FANOUT_MOUNTS": json.dumps({"data": str(tmp_path)}),
+        "POWERTOOLS_SERVICE_NAME": "fanout",
+        "POWERTOOLS_METRICS_NAMESPACE": "FanOutTransfer",
+        "POWERTOOLS_TRACE_DISABLED": "true",
+    }
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    caches = (bootstrap.settings, bootstrap._work_client, bootstrap._data_client)
+    for cached in (*caches, telemetry._logger, telemetry._metrics, telemetry._tracer):
+        cached.cache_clear()
+    client: Any = boto3.client("s3", endpoint_url=s3_url, region_name="us-east-1")
+    for bucket in ("work-bucket", "data-bucket"):
+        client.create_bucket(Bucket=bucket)
+    yield client
+    for cached in caches:
+        cached.cache_clear()
+
+
+@pytest.fixture
+def invoke(s3: Any) -> Invoke:
+    """Calls the handler in a function's folder."""
+
+    def call(name: str, event: dict[str, Any]) -> Any:
+        spec = importlib.util.spec_from_file_location(f"functions_{name}", FUNCTIONS / name / "app.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        answer = module.handler(json.loads(json.dumps(event)), LambdaContext())
+        return json.loads(json.dumps(answer))
+
+    return call

@@ -1,0 +1,158 @@
+"""Each handler parses its event, calls its use case, and renders what the state machine passes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fanout.adapters.s3.tree import S3Tree
+from fanout.domain.errors import InvalidRequest
+from tests.functions.conftest import FUNCTIONS, Invoke
+
+SECRET_NAME = "customer-path"
+REQUEST = {"source": "s3://data-bucket/in/", "destination": "efs:///out"}
+
+
+def open_files() -> list[str]:
+    targets = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the one that lists the directory
+            targets.append(os.readlink(descriptor))
+    return targets
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def test_the_handlers_in_the_order_of_the_state_machine(
+    s3: Any, invoke: Invoke, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(5):
+        s3.put_object(Bucket="data-bucket", Key=f"in/{SECRET_NAME}/{number}", Body=b"x" * number)
+    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-1"})
+    assert state["run"] == {"id": "run-1", "bucket": "work-bucket", "prefix": "runs/run-1/"}
+    invoke("check_mount", {"run": state["run"]})
+    [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
+    invoke("list_segment", {"run": state["run"], "segment": segment})
+    assert invoke("gather_segments", state)["count"] == 0
+    shards = invoke("partition_shards", {"run": state["run"]})
+    [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read())
+    copied = invoke("copy_shard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
+    assert (copied["done"], copied["cursor"], copied["shard"]) == (True, 5, item["shard"])
+    assert invoke("finish_tree", {"run": state["run"]})["failures"] == 0
+    summary = invoke("summarise_transfer", {"state": {**state, "shards": shards}})
+    assert summary == {"status": "SUCCEEDED", "error": "", "cause": ""}
+    assert len(list((tmp_path / "out" / SECRET_NAME).iterdir())) == 5
+    output = capsys.readouterr().out
+    assert SECRET_NAME not in output
+    events = lines(output)
+    assert {line["run_id"] for line in events if line.get("message") == "task_began"} == {"run-1"}
+    metrics = [line for line in events if "_aws" in line]
+    assert {line["state"] for line in metrics} >= {"PlanTransfer", "ListSegment", "CopyShard", "SummariseTransfer"}
+    assert all(line["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "FanOutTransfer" for line in metrics)
+
+
+def run_through(invoke: Invoke, s3: Any, request: dict[str, str], run_id: str) -> Any:
+    """Every handler once; returns what the last one says."""
+    state = invoke("plan_transfer", {"request": request, "run_id": run_id})
+    invoke("check_mount", {"run": state["run"]})
+    [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
+    invoke("list_segment", {"run": state["run"], "segment": segment})
+    invoke("gather_segments", state)
+    shards = invoke("partition_shards", {"run": state["run"]})
+    for item in json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read()):
+        invoke("copy_shard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
+    invoke("finish_tree", {"run": state["run"]})
+    return invoke("summarise_transfer", {"state": {**state, "shards": shards}})
+
+
+def test_a_transfer_inside_s3_is_copied_by_s3_with_the_options_of_the_request(
+    s3: Any, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("the bytes pass through the function")
+
+    monkeypatch.setattr(S3Tree, "open", refused)
+    monkeypatch.setattr(S3Tree, "create", refused)
+    s3.put_object(Bucket="data-bucket", Key="from/a//b", Body=b"x", ContentType="text/x", Tagging="team=a")
+    key = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+    request = {
+        "source": "s3://data-bucket/from/",
+        "destination": "s3://data-bucket/to/",
+        "storage_class": "STANDARD_IA",
+        "kms_key_id": key,
+    }
+    assert run_through(invoke, s3, request, "run-3")["status"] == "SUCCEEDED"
+    found = s3.head_object(Bucket="data-bucket", Key="to/a//b")
+    assert (found["ContentType"], found["StorageClass"], found["SSEKMSKeyId"]) == ("text/x", "STANDARD_IA", key)
+    assert s3.get_object_tagging(Bucket="data-bucket", Key="to/a//b")["TagSet"] == [{"Key": "team", "Value": "a"}]
+
+
+@pytest.mark.parametrize(("content_type", "found"), [("guess", "text/html"), ("none", "binary/octet-stream")])
+def test_a_file_gets_the_content_type_of_its_name(
+    s3: Any, invoke: Invoke, tmp_path: Path, content_type: str, found: str
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/a.html").write_text("x")
+    request = {
+        "source": "efs:///site",
+        "destination": f"s3://data-bucket/{content_type}/",
+        "content_type": content_type,
+    }
+    request["storage_class"] = "GLACIER_IR"
+    assert run_through(invoke, s3, request, "run-4")["status"] == "SUCCEEDED"
+    head = s3.head_object(Bucket="data-bucket", Key=f"{content_type}/a.html")
+    assert (head["ContentType"], head["StorageClass"]) == (found, "GLACIER_IR")
+
+
+def test_a_warm_function_holds_nothing_open_after_a_task(s3: Any, invoke: Invoke, tmp_path: Path) -> None:
+    for number in range(20):
+        s3.put_object(Bucket="data-bucket", Key=f"in/d{number}/f", Body=b"x")
+    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-3"})
+    [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
+    invoke("list_segment", {"run": state["run"], "segment": segment})
+    invoke("gather_segments", state)
+    shards = invoke("partition_shards", {"run": state["run"]})
+    [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read())
+    event = {"run": state["run"], "shard": item["shard"], "cursor": 0}
+    invoke("check_mount", {"run": state["run"]})
+    invoke("copy_shard", event)
+    assert not [target for target in open_files() if target.startswith(f"{tmp_path}/")]
+
+
+def test_a_failed_shard_is_recorded(s3: Any, invoke: Invoke) -> None:
+    s3.put_object(Bucket="data-bucket", Key="in/a", Body=b"a")
+    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-2"})
+    [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
+    invoke("list_segment", {"run": state["run"], "segment": segment})
+    invoke("gather_segments", state)
+    shards = invoke("partition_shards", {"run": state["run"]})
+    [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read())
+    error = {"Error": "Transient", "Cause": '{"errorMessage": "no answer"}'}
+    event = {"run": state["run"], "shard": item["shard"], "cursor": 0, "error": error}
+    assert invoke("record_shard_failure", event)["failed"] == item["shard"]["entries"]
+    assert invoke("summarise_transfer", {"state": state})["status"] == "FAILED_WITH_ITEMS"
+
+
+def test_an_event_that_no_state_sends_is_refused_by_name(invoke: Invoke) -> None:
+    with pytest.raises(InvalidRequest, match=r"run\.id: is missing in the event"):
+        invoke("finish_tree", {"run": {}})
+
+
+@pytest.mark.parametrize("folder", sorted(path.name for path in FUNCTIONS.iterdir() if path.is_dir()))
+def test_importing_a_handler_only_defines(folder: str) -> None:
+    """No environment is needed, and boto3 is not imported."""
+    program = (
+        f"import sys; sys.path.insert(0, {str(FUNCTIONS / folder)!r}); import app; "
+        "assert 'boto3' not in sys.modules; assert callable(app.handler)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={}, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,56 @@
+"""An engine for each test: moto's interpreter, a local Lambda service, no waiting between retries."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import boto3  # type: ignore[import-untyped,unused-ignore]
+import pytest
+from moto import mock_aws
+from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
+
+from . import map_tolerance
+from .engine import Engine
+from .lambda_service import LambdaService
+
+REGION = "eu-west-1"
+# Moto parses a definition twice for each execution; what it parses into holds nothing of an execution.
+PARSE_ONCE = functools.cache(AmazonStateLanguageParser.parse)
+
+
+@pytest.fixture(scope="session")
+def boto_session() -> boto3.Session:
+    """One session for all tests: a new one reads the models of the services again, which takes most of a test."""
+    return boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[LambdaService]:
+    service = LambdaService()
+    monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", service.url)
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def engine(service: LambdaService, boto_session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """The engine of one test.
+
+    Full jitter waits anything between nothing and the back-off's interval; here it always
+    draws nothing. So the definition keeps the file's own intervals and no test waits for them,
+    and each interval that the interpreter computed is at hand in ``engine.waits``.
+    """
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
+        monkeypatch.setattr(boto3, "DEFAULT_SESSION", boto_session)  # the interpreter's clients come from it
+        engine = Engine(service)
+
+        def draw_nothing(low: float, high: float) -> float:
+            engine.waits.append(high)
+            return low
+
+        monkeypatch.setattr(AmazonStateLanguageParser, "parse", staticmethod(PARSE_ONCE))
+        map_tolerance.enforce(monkeypatch)
+        monkeypatch.setattr("random.uniform", draw_nothing)
+        yield engine

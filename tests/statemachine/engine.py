@@ -1,0 +1,83 @@
+"""Runs a definition in moto's Step Functions interpreter against the local Lambda service."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import boto3  # type: ignore[import-untyped,unused-ignore]
+
+from .definition import Json, for_moto, tasks
+from .fake_functions import BUCKET, REQUEST, FakeTransfer
+from .lambda_service import LambdaService
+
+ROLE_ARN = "arn:aws:iam::123456789012:role/transfer"
+DEADLINE_SECONDS = 15.0
+POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    status: str
+    output: Any
+    error: str
+    cause: str
+
+
+@dataclass
+class Engine:
+    """One state machine of the real file, its functions, and the work bucket.
+
+    ``waits`` holds, in order, the longest wait of each retry before the jitter.
+    """
+
+    service: LambdaService
+    definition: Json = field(default_factory=for_moto)
+    waits: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._s3 = boto3.client("s3")
+        self._steps = boto3.client("stepfunctions")
+        self._s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+
+    def put(self, key: str, content: Any) -> None:
+        self._s3.put_object(Bucket=BUCKET, Key=key, Body=json.dumps(content).encode())
+
+    def transfer(self, **options: Any) -> FakeTransfer:
+        """Installs the functions of a transfer; single ones may be replaced in ``service.functions``."""
+        fake = FakeTransfer(self.put, **options)
+        fake.install(self.service)
+        return fake
+
+    def set_timeout(self, task: str, seconds: int) -> None:
+        """Gives one Task of the loaded definition a time-out that a test can wait for."""
+        for state in tasks(self.definition):
+            if state.name == task:
+                state.body["TimeoutSeconds"] = seconds
+
+    def run(self, request: Any = REQUEST, run_id: str = "run-1") -> Result:
+        machine = self._steps.create_state_machine(
+            name="transfer", definition=json.dumps(self.definition), roleArn=ROLE_ARN
+        )
+        execution = self._steps.start_execution(
+            stateMachineArn=machine["stateMachineArn"], name=run_id, input=json.dumps(request)
+        )
+        return self._await(execution["executionArn"])
+
+    def _await(self, execution_arn: str) -> Result:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while time.monotonic() < deadline:
+            found = self._steps.describe_execution(executionArn=execution_arn)
+            if found["status"] != "RUNNING":
+                output = json.loads(found["output"]) if found.get("output") else None
+                return Result(found["status"], output, found.get("error", ""), found.get("cause", ""))
+            time.sleep(POLL_SECONDS)
+        raise TimeoutError(f"still running after {DEADLINE_SECONDS} s; called so far: {self.service.called()}")
+
+    def entered(self, run_id: str = "run-1") -> list[str]:
+        """The states of the root workflow in the order of their entry."""
+        arn = f"arn:aws:states:eu-west-1:123456789012:execution:transfer:{run_id}"
+        events = self._steps.get_execution_history(executionArn=arn, maxResults=1000)["events"]
+        return [event["stateEnteredEventDetails"]["name"] for event in events if "stateEnteredEventDetails" in event]

@@ -1,0 +1,145 @@
+"""Fakes of the functions: they keep to the payloads of the ASL and move no data."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .lambda_service import Event, Function, LambdaService
+
+BUCKET = "work-bucket"
+REQUEST = {"source": "s3://bucket/prefix/", "destination": "efs:///projects/alpha"}
+
+Put = Callable[[str, Any], None]
+
+
+@dataclass
+class FakeTransfer:
+    """A transfer that is listed in the given rounds and copied in the given shards.
+
+    ``cursors`` holds, for a shard, the cursors it hands back before it is done.
+    """
+
+    put: Put
+    rounds: Sequence[Sequence[str]] = (("0",),)
+    shards: Sequence[str] = ("a",)
+    cursors: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    rejected: int = 0
+    mode: str = "copy"
+    verify: str = "none"
+    _verified: set[str] = field(default_factory=set)
+    _copied: set[str] = field(default_factory=set)
+    _failed: set[str] = field(default_factory=set)
+
+    def install(self, service: LambdaService) -> None:
+        functions: dict[str, Function] = {
+            "PlanTransfer": self.plan_transfer,
+            "CheckMount": lambda event: None,
+            "ListSegment": lambda event: {"listed": 1},
+            "GatherSegments": self.gather_segments,
+            "PartitionShards": self.partition_shards,
+            "CopyShard": self.copy_shard,
+            "RecordShardFailure": self.record_shard_failure,
+            "FinishTree": lambda event: None,
+            "BeginVerification": self.begin_verification,
+            "VerifyShard": self.verify_shard,
+            "SummariseTransfer": self.summarise_transfer,
+        }
+        service.functions.update(functions)
+
+    def _list_of_round(self, number: int, prefix: str) -> Event:
+        segments = list(self.rounds[number]) if number < len(self.rounds) else []
+        key = f"{prefix}segments/{number}.json"
+        self.put(key, segments)
+        return {"round": number, "key": key, "count": len(segments), "max_concurrency": 4}
+
+    def plan_transfer(self, event: Event) -> Event:
+        prefix = f"runs/{event['run_id']}/"
+        run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix}
+        return {"run": run, "list": self._list_of_round(0, prefix)}
+
+    def gather_segments(self, event: Event) -> Event:
+        return self._list_of_round(event["list"]["round"] + 1, event["run"]["prefix"])
+
+    def partition_shards(self, event: Event) -> Event:
+        key = f"{event['run']['prefix']}shards.json"
+        self.put(key, [{"shard": shard} for shard in self.shards])
+        inner = event["run"]["prefix"].endswith("/verification/")
+        return {
+            "count": len(self.shards),
+            "key": key,
+            "next": ("verify" if inner else self.mode) if self.shards else "nothing",
+            "verify": "none" if inner else self.verify,
+            "max_concurrency": 2,
+            "forecast": "stays in the work bucket",
+        }
+
+    def begin_verification(self, event: Event) -> Event:
+        prefix = f"{event['run']['prefix']}verification/"
+        return {"run": {**event["run"], "prefix": prefix}, "list": self._list_of_round(0, prefix)}
+
+    def verify_shard(self, event: Event) -> Event:
+        first = event["shard"] not in self._verified
+        self._verified.add(event["shard"])
+        if self.mode == "verify":
+            self._copied.add(event["shard"])
+        return {"run": event["run"], "shard": event["shard"], "done": not first or event["shard"] not in self.cursors}
+
+    def copy_shard(self, event: Event) -> Event:
+        left = [cursor for cursor in self.cursors.get(event["shard"], ()) if cursor > event["cursor"]]
+        cursor = left[0] if left else event["cursor"]
+        if not left:
+            self._copied.add(event["shard"])
+        return {"run": event["run"], "shard": event["shard"], "cursor": cursor, "done": not left}
+
+    def record_shard_failure(self, event: Event) -> None:
+        self._failed.add(event["shard"])
+
+    def summarise_transfer(self, event: Event) -> Event:
+        """Closes the books as the real function does: first an error, then the balance, then failed entries.
+
+        The language reserves the names ``States.*``: a Fail state may not report one, so the summary renames it.
+        """
+        if error := event["state"].get("error"):
+            return {"status": "FAILED", "error": error["Error"].removeprefix("States."), "cause": error["Cause"]}
+        if missing := set(self.shards) - self._copied - self._failed:
+            return {"status": "FAILED", "error": "LedgerBroken", "cause": f"no outcome: {sorted(missing)}"}
+        if self._failed or self.rejected:
+            cause = f"{len(self._failed)} shards failed, {self.rejected} entries are rejected"
+            return {"status": "FAILED_WITH_ITEMS", "error": "FailedWithItems", "cause": cause}
+        return {"status": "SUCCEEDED", "error": "", "cause": ""}
+
+
+class FailFirst:
+    """Fails with each of the errors, once for every distinct event, and then does what the function does.
+
+    Telling events apart makes every shard and every segment meet every error.
+    """
+
+    def __init__(self, function: Function, *errors: Exception) -> None:
+        self._function = function
+        self._errors = errors
+        self._attempts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def __call__(self, event: Event) -> Any:
+        key = json.dumps(event, sort_keys=True)
+        with self._lock:
+            attempt = self._attempts[key]
+            self._attempts[key] += 1
+        if attempt < len(self._errors):
+            raise self._errors[attempt]
+        return self._function(event)
+
+
+def always(error: Exception) -> Function:
+    """A function that fails for good."""
+
+    def fail(event: Event) -> Any:
+        raise error
+
+    return fail

@@ -1,0 +1,127 @@
+"""The form of the file: JSON, names, comments, references, and what it must not use."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from cfnlint.api import lint
+
+from .definition import PLACEHOLDER, Json, State, load, source_text, states, substitutions, tasks
+
+STATES = states(load())
+TASKS = tasks(load())
+MAPS = [state for state in STATES if state.body["Type"] == "Map"]
+PASCAL_CASE = re.compile(r"([A-Z][a-z]+)+")
+FORBIDDEN = (
+    *("JSONata", "QueryLanguage", '"Assign"', "ItemBatcher", "WriterConfig", "EXPRESS"),
+    *("startExecution", "$$.Execution.StartTime", "aws-sdk:s3:putObject"),
+)
+
+
+def by_name(state: State) -> str:
+    return state.name
+
+
+def values(node: Any, key: str = "") -> list[tuple[str, Any]]:
+    """Every key of the document with its value, at any depth."""
+    if isinstance(node, dict):
+        return [pair for name, value in node.items() for pair in [(name, value), *values(value, name)]]
+    if isinstance(node, list):
+        return [pair for value in node for pair in values(value, key)]
+    return []
+
+
+@pytest.mark.parametrize("state", STATES, ids=by_name)
+def test_every_state_states_its_contract(state: State) -> None:
+    assert state.body["Comment"].endswith(".")
+
+
+@pytest.mark.parametrize("state", STATES, ids=by_name)
+def test_names_are_pascal_case_and_choices_are_questions(state: State) -> None:
+    assert state.name.endswith("?") == (state.body["Type"] == "Choice")
+    assert PASCAL_CASE.fullmatch(state.name.removesuffix("?"))
+
+
+def test_no_name_is_used_twice() -> None:
+    """A name is a resource, a folder and a test too, so it is unique across the child workflows."""
+    names = [state.name for state in STATES]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("word", FORBIDDEN)
+def test_nothing_is_used_on_which_the_engines_disagree(word: str) -> None:
+    assert word not in source_text()
+
+
+def test_every_substitution_is_a_whole_quoted_string() -> None:
+    assert source_text().count("${") == len(re.findall(rf'"{PLACEHOLDER.pattern}"', source_text()))
+
+
+@pytest.mark.parametrize("task", TASKS, ids=by_name)
+def test_every_task_calls_the_function_of_its_name(task: State) -> None:
+    assert task.body["Resource"] == "arn:aws:states:::lambda:invoke"
+    assert sorted(task.body["Parameters"]) == ["FunctionName", "Payload"]
+    assert task.body["Parameters"]["FunctionName"] == f"${{{task.name}FunctionArn}}"
+
+
+@pytest.mark.parametrize("task", TASKS, ids=by_name)
+def test_every_task_says_what_it_keeps_of_the_answer(task: State) -> None:
+    """Nothing of the envelope of an invocation (headers, request ids) travels on."""
+    keeps = (task.body.get("ResultPath", "$") is None, "ResultSelector" in task.body, "OutputPath" in task.body)
+    assert keeps.count(True) == 1
+    selected = task.body.get("ResultSelector", {}).values()
+    assert all(path == "$.Payload" or path.startswith("$.Payload.") for path in selected)
+
+
+def test_only_the_plan_sees_the_request() -> None:
+    """Two Tasks take their whole input; the plan's answer replaces the request before the other one runs."""
+    whole = {task.name: dict(values(task.body["Parameters"])) for task in TASKS}
+    assert {name for name, parameters in whole.items() if "$" in parameters.values()} == {
+        "PlanTransfer",
+        "SummariseTransfer",
+    }
+    plan = next(task.body for task in TASKS if task.name == "PlanTransfer")
+    assert plan["OutputPath"] == "$.Payload" and "ResultPath" not in plan
+    assert "$$.Execution.Input" not in source_text()
+
+
+def test_what_travels_is_a_closed_list_of_references() -> None:
+    travelling = {value.split(".")[1] for _, value in values(load()) if isinstance(value, str) and value[:2] == "$."}
+    assert travelling == {
+        *("run", "list", "gathered", "shards", "segment", "shard", "cursor", "done", "error", "summary", "Payload"),
+    }
+
+
+@pytest.mark.parametrize("state", MAPS, ids=by_name)
+def test_a_map_is_distributed_and_its_results_stay_in_the_work_bucket(state: State) -> None:
+    """Without a ResultWriter a Map fails on AWS once its children's results pass 256 KiB."""
+    assert state.body["ItemProcessor"]["ProcessorConfig"] == {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"}
+    assert state.body["ItemReader"]["ReaderConfig"] == {"InputType": "JSON"}
+    assert state.body["ResultPath"] is None
+    assert "ResultWriter" in state.body
+    assert state.body["Label"] == state.name
+
+
+def complaints(definition: Json) -> list[str]:
+    """What cfn-lint says about the definition; it looks into one only where it stands in the resource itself."""
+    properties = {
+        "RoleArn": "arn:aws:iam::123456789012:role/transfer",
+        "Definition": definition,
+        "DefinitionSubstitutions": substitutions(),
+    }
+    resource = {"Type": "AWS::StepFunctions::StateMachine", "Properties": properties}
+    template = {"AWSTemplateFormatVersion": "2010-09-09", "Resources": {"TransferStateMachine": resource}}
+    return [str(match) for match in lint(json.dumps(template))]
+
+
+def test_cfn_lint_accepts_the_file() -> None:
+    assert complaints(load()) == []
+
+
+def test_cfn_lint_looks_into_the_file() -> None:
+    broken = load()
+    del broken["States"]["PlanTransfer"]["Retry"][0]["ErrorEquals"]
+    assert ["ErrorEquals" in complaint for complaint in complaints(broken)] == [True]

@@ -1,0 +1,78 @@
+"""A transfer goes through all states: round by round, and shard by shard until each is done."""
+
+from __future__ import annotations
+
+from .engine import Engine
+from .fake_functions import BUCKET, REQUEST
+
+RUN = {"id": "run-1", "bucket": BUCKET, "prefix": "runs/run-1/"}
+
+
+def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engine) -> None:
+    engine.transfer(rounds=(("0",), ("1", "2")), shards=("a", "b", "c"))
+    result = engine.run()
+    assert (result.status, result.output) == (
+        "SUCCEEDED",
+        {"summary": {"status": "SUCCEEDED", "error": "", "cause": ""}},
+    )
+    assert engine.entered() == [
+        *("PlanTransfer", "CheckMount"),
+        *("ListTree", "GatherSegments", "MoreToList?", "OpenRound"),
+        *("ListTree", "GatherSegments", "MoreToList?"),
+        *("PartitionShards", "WhatToDo?", "CopyShards"),
+        *("FinishTree", "WhatToVerify?", "SummariseTransfer", "TransferSucceeded?", "Succeeded"),
+    ]
+
+
+def test_the_plan_gets_the_whole_request_and_the_name_of_the_execution_as_run_id(engine: Engine) -> None:
+    engine.transfer()
+    engine.run(run_id="nightly-7")
+    assert engine.service.calls("PlanTransfer") == [{"request": REQUEST, "run_id": "nightly-7"}]
+
+
+def test_each_segment_of_each_round_is_listed_once(engine: Engine) -> None:
+    engine.transfer(rounds=(("0",), ("1", "2")))
+    engine.run()
+    listed = engine.service.calls("ListSegment")
+    assert sorted(event["segment"] for event in listed) == ["0", "1", "2"]
+    assert all(event["run"] == RUN for event in listed)
+
+
+def test_each_round_is_gathered_with_its_own_list(engine: Engine) -> None:
+    engine.transfer(rounds=(("0",), ("1", "2")))
+    engine.run()
+    assert [event["list"]["key"] for event in engine.service.calls("GatherSegments")] == [
+        "runs/run-1/segments/0.json",
+        "runs/run-1/segments/1.json",
+    ]
+
+
+def test_a_shard_is_copied_on_from_the_cursor_that_it_hands_back(engine: Engine) -> None:
+    engine.transfer(shards=("a", "b", "c"), cursors={"b": (40, 90)})
+    assert engine.run().status == "SUCCEEDED"
+    copied = engine.service.calls("CopyShard")
+    assert [event["cursor"] for event in copied if event["shard"] == "b"] == [0, 40, 90]
+    assert sorted(event["shard"] for event in copied) == ["a", "b", "b", "b", "c"]
+    assert all(event["run"] == RUN for event in copied)
+
+
+def test_a_run_with_no_shard_goes_around_the_copying(engine: Engine) -> None:
+    engine.transfer(shards=())
+    assert engine.run().status == "SUCCEEDED"
+    assert "CopyShards" not in engine.entered()
+    assert engine.service.called()[-3:] == ["PartitionShards", "FinishTree", "SummariseTransfer"]
+
+
+def test_a_listing_that_reads_no_segment_still_ends(engine: Engine) -> None:
+    engine.transfer(rounds=((),), shards=())
+    assert engine.run().status == "SUCCEEDED"
+    assert engine.service.calls("ListSegment") == []
+
+
+def test_the_finish_and_the_summary_get_references_only(engine: Engine) -> None:
+    engine.transfer()
+    engine.run()
+    assert engine.service.calls("FinishTree") == [{"run": RUN}]
+    state = engine.service.calls("SummariseTransfer")[0]["state"]
+    assert sorted(state) == ["gathered", "list", "run", "shards"]
+    assert sorted(state["shards"]) == ["count", "key", "max_concurrency", "next", "verify"]

@@ -1,0 +1,118 @@
+"""Which errors every Task meets again, how often, how far apart, and which it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanout.domain.errors import LedgerBroken, Throttled, Transient
+
+from .definition import load, tasks
+from .engine import Engine
+from .fake_functions import FailFirst, always
+from .lambda_service import Event, Function, NamedError, ServiceError
+
+TASKS = [task.name for task in tasks(load())]
+PASSING_ERRORS: dict[str, Exception] = {
+    "Throttled": Throttled("SlowDown"),
+    "Transient": Transient("connection reset"),
+    "Lambda.TooManyRequestsException": ServiceError(429, "TooManyRequestsException"),
+    "Lambda.ServiceException": ServiceError(500, "ServiceException"),
+    "Lambda.AWSLambdaException": NamedError("Lambda.AWSLambdaException"),
+    "Lambda.SdkClientException": NamedError("Lambda.SdkClientException"),
+    "Lambda.Unknown": NamedError("Lambda.Unknown"),
+    "Sandbox.Timedout": NamedError("Sandbox.Timedout"),
+    "Runtime.ExitError": NamedError("Runtime.ExitError"),
+}
+
+
+def with_a_broken_shard(engine: Engine) -> None:
+    """A transfer that calls every function: one of its two shards fails for good."""
+    fake = engine.transfer(shards=("whole", "broken"), verify="all")
+
+    def copy_shard(event: Event) -> Event:
+        if event["shard"] == "broken":
+            raise LedgerBroken("the shard's file is missing")
+        return fake.copy_shard(event)
+
+    engine.service.functions["CopyShard"] = copy_shard
+
+
+@pytest.mark.parametrize("name", PASSING_ERRORS)
+def test_every_task_is_called_again_after_an_error_that_passes(engine: Engine, name: str) -> None:
+    with_a_broken_shard(engine)
+    functions = engine.service.functions
+    functions.update({task: FailFirst(function, PASSING_ERRORS[name]) for task, function in functions.items()})
+    assert engine.run().error == "FailedWithItems"
+    called = engine.service.called()
+    twice = {"ListSegment", "GatherSegments", "PartitionShards", "CopyShard", "VerifyShard"}
+    assert {task: called.count(task) for task in TASKS} == {task: 4 if task in twice else 2 for task in TASKS}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_no_task_is_called_again_after_an_error_that_no_retry_names(engine: Engine, task: str) -> None:
+    with_a_broken_shard(engine)
+    engine.service.functions[task] = always(LedgerBroken("segments/0.json is missing"))
+    assert engine.run().status == "FAILED"
+    events = engine.service.calls(task)
+    assert len(events) == (2 if task in ("CopyShard", "VerifyShard") else 1)
+    assert engine.waits == []
+
+
+@pytest.mark.parametrize(
+    ("name", "waits"),
+    [
+        ("Throttled", [2, 4, 8, 16, 32, 60]),
+        ("Transient", [2, 4, 8, 16, 32, 60]),
+        ("Lambda.TooManyRequestsException", [5, 10, 20, 40, 80, 120, 120, 120]),
+        ("Lambda.ServiceException", [2, 4, 8, 16]),
+        ("Sandbox.Timedout", [1]),
+        ("Runtime.ExitError", [1, 2, 4, 8, 10, 10]),
+    ],
+)
+def test_an_error_that_does_not_pass_is_met_so_often_and_so_far_apart(
+    engine: Engine, name: str, waits: list[float]
+) -> None:
+    engine.transfer()
+    engine.service.functions["CheckMount"] = always(PASSING_ERRORS[name])
+    result = engine.run()
+    assert result.cause.startswith(f"{name}: ")
+    assert (result.error, engine.waits) == ("Infrastructure", waits)
+    assert len(engine.service.calls("CheckMount")) == len(waits) + 1
+
+
+def hang_first(engine: Engine, function: Function, times: int) -> Function:
+    def answer(event: Event) -> object:
+        nonlocal times
+        times -= 1
+        if times >= 0:
+            engine.service.hang()
+        return function(event)
+
+    return answer
+
+
+@pytest.mark.parametrize("task", ["GatherSegments", "CopyShard"])
+def test_a_task_that_runs_into_its_timeout_is_called_again(engine: Engine, task: str) -> None:
+    engine.transfer()
+    engine.set_timeout(task, seconds=1)
+    engine.service.functions[task] = hang_first(engine, engine.service.functions[task], times=1)
+    assert engine.run().status == "SUCCEEDED"
+    assert len(engine.service.calls(task)) == 2
+
+
+def test_a_task_that_always_runs_into_its_timeout_fails(engine: Engine) -> None:
+    """Moto refuses a ``States.*`` name in a Fail state, so the name is looked for where it is caught."""
+    engine.transfer()
+    engine.set_timeout("GatherSegments", seconds=1)
+    engine.service.functions["GatherSegments"] = hang_first(engine, engine.service.functions["GatherSegments"], 99)
+    assert engine.run().status == "FAILED"
+    assert len(engine.service.calls("GatherSegments")) == 2
+    assert engine.service.calls("SummariseTransfer")[0]["state"]["error"]["Error"] == "States.Timeout"
+
+
+def test_a_check_that_always_runs_into_its_timeout_is_not_green(engine: Engine) -> None:
+    engine.transfer()
+    engine.set_timeout("CheckMount", seconds=1)
+    engine.service.functions["CheckMount"] = hang_first(engine, engine.service.functions["CheckMount"], 99)
+    assert engine.run().status == "FAILED"
+    assert engine.entered()[-1] == "FailedInfrastructure"

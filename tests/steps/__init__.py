@@ -1,0 +1,1 @@
+"""The use cases over real adapters, without an engine."""

@@ -1,0 +1,100 @@
+"""Workers that are killed at random moments: the destination is equal to the source all the same."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.directory_store import DirectoryStore
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.posix.tree import PosixTree
+from fanout.domain import limits
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import shard_from_row
+from fanout.steps.copy_shard import copy_shard
+from fanout.steps.finish_tree import finish_tree
+from fanout.steps.partition_shards import partition_shards
+from tests.support.flow import ManualClock, World
+
+KILLS = 200
+REQUEST = {
+    "source": "efs:///in",
+    "destination": "efs:///out",
+    "verify": "copied",
+    "limits": {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES},
+}
+
+
+class RealClock(ManualClock):
+    """The machine's clock, because the workers are processes of their own."""
+
+    def now(self) -> float:
+        return time.time()
+
+
+def filled(root: Path) -> dict[str, bytes]:
+    contents = {f"d{number % 7}/e{number % 3}/f{number}": os.urandom(number * 7 % 40_000) for number in range(900)}
+    contents |= {f"big{number}": os.urandom(3 * limits.BLOCK_BYTES + number) for number in range(2)}
+    for path, data in contents.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(data)
+    return contents
+
+
+def attempt(world: World, shard: Shard, mount: Path, nonce: str) -> int:
+    """A worker in a process of its own; returns its process id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        world.source = PosixTree(mount, "in", "run-1", nonce, "source")
+        world.destination = PosixTree(mount, "out", "run-1", nonce)
+        world.nonces = iter([nonce])
+        status = 0 if copy_shard(shard, world.context(), crc64nvme)["done"] else 1
+    finally:
+        os._exit(status)
+
+
+def test_200_kills_at_random_moments_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CHECKPOINT_SECONDS", 0.02)
+    contents = filled(tmp_path / "in")
+    world = World(
+        source=PosixTree(tmp_path, "in", "run-1", "s", "source"),
+        destination=PosixTree(tmp_path, "out", "run-1", "d"),
+        store=DirectoryStore(tmp_path / "ledger"),
+        clock=RealClock(),
+    )
+    world.clock.time = time.time()
+    world.list_all(world.plan(REQUEST))
+    partition_shards(world.context())
+    shards = [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
+    assert len(shards) > 5
+    chance = random.Random(20261121)
+    kills = attempts = 0
+    finished: set[str] = set()
+    while kills < KILLS or len(finished) < len(shards):
+        shard = shards[attempts % len(shards)]
+        attempts += 1
+        pid = attempt(world, shard, tmp_path, f"a{attempts}")
+        if kills < KILLS:
+            time.sleep(chance.uniform(0.0, 0.04))
+            os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        kills += os.WIFSIGNALED(status)
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
+            finished.add(shard.id)
+        assert attempts < 20 * KILLS
+    finish_tree(world.context())
+    summary = world.end("copied")
+    assert summary["status"] == "SUCCEEDED", summary
+    assert summary["balanced"]
+    out = tmp_path / "out"
+    found = {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert found == contents
+    assert not list(out.glob(".fanout*"))

@@ -1,0 +1,155 @@
+"""The state machine's flow as plain calls, for tests that need no engine: same steps, same order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.memory import MemoryStore, MemoryTree
+from fanout.domain.plan import Plan
+from fanout.domain.rows import Json, segment_from_row, shard_from_row
+from fanout.ledger import Ledger
+from fanout.ports import EntryCopier, Tree, WorkStore
+from fanout.steps.begin_verification import begin_verification
+from fanout.steps.check_mount import check_mount
+from fanout.steps.context import Context
+from fanout.steps.copy_shard import copy_shard
+from fanout.steps.finish_tree import finish_tree
+from fanout.steps.gather_segments import gather_segments
+from fanout.steps.list_segment import list_segment
+from fanout.steps.partition_shards import partition_shards
+from fanout.steps.plan_transfer import plan_transfer
+from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.steps.verify_shard import verify_shard
+
+REQUEST: Json = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
+
+
+class ManualClock:
+    """A clock that moves when it is told to, or by ``step`` seconds each time it is read."""
+
+    def __init__(self, step: float = 0.0) -> None:
+        self.time = 1_000_000.0
+        self.step = step
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        self.time += self.step
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        """Move on."""
+        self.time += seconds
+
+
+@dataclass
+class World:
+    """Two trees, a ledger, a clock, and the flow over them."""
+
+    changes: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    source: Tree = None  # type: ignore[assignment]
+    destination: Tree = None  # type: ignore[assignment]
+    store: WorkStore = field(default_factory=MemoryStore)
+    clock: ManualClock = field(default_factory=ManualClock)
+    run_id: str = "run-1"
+    prefix: str = ""
+    remaining_seconds: float = 900.0
+    copier: EntryCopier | None = None
+    nonces: Any = field(default_factory=lambda: (f"n{number}" for number in itertools.count()))
+
+    def __post_init__(self) -> None:
+        """Trees in memory that share their time, unless others are given."""
+        self.source = self.source or MemoryTree(self.changes)
+        self.destination = self.destination or MemoryTree(self.changes)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The run's ledger."""
+        return Ledger(self.store, self.run_id, self.prefix)
+
+    def context(self) -> Context:
+        """A new attempt."""
+
+        def source(_plan: Plan) -> Tree:
+            return self.source
+
+        def destination(_plan: Plan) -> Tree:
+            return self.destination
+
+        def entry_copier(_plan: Plan) -> EntryCopier | None:
+            return self.copier
+
+        deadline = self.clock.time + self.remaining_seconds
+        return Context(self.ledger, self.clock, deadline, next(self.nonces), source, destination, entry_copier)
+
+    def plan(self, request: Json | None = None) -> Json:
+        """PlanTransfer and CheckMount."""
+        state = plan_transfer(request or REQUEST, self.context(), ("data",), 10, "work")
+        check_mount(self.context())
+        return state
+
+    def list_all(self, state: Json) -> Json:
+        """Rounds of ListTree until nothing is left; returns the last reference."""
+        reference: Json = state["list"]
+        while reference["count"]:
+            for row in self.ledger.read_json(reference["key"].removeprefix(self.ledger.prefix)):
+                list_segment(segment_from_row(row), self.context())
+            reference = gather_segments(reference["round"], self.context())
+        return reference
+
+    def copy_all(self) -> None:
+        """PartitionShards and CopyShards, each shard until it is done."""
+        partition_shards(self.context())
+        for row in self.ledger.read_json("shards.json"):
+            shard = shard_from_row(row["shard"])
+            for _ in range(1000):
+                if copy_shard(shard, self.context(), crc64nvme)["done"]:
+                    break
+            else:
+                raise AssertionError("the shard never ends")
+
+    def verify_all(self) -> None:
+        """VerifyShards, each shard until it is done."""
+        for row in self.ledger.read_json("shards.json"):
+            shard = shard_from_row(row["shard"])
+            for _ in range(1000):
+                if verify_shard(shard, self.context(), crc64nvme)["done"]:
+                    break
+            else:
+                raise AssertionError("the shard never ends")
+
+    def verify_trees(self) -> None:
+        """BeginVerification and what follows, in the ledger inside the run's."""
+        reference = begin_verification(self.context(), "work")
+        inner = replace(self, prefix=reference["run"]["prefix"])
+        inner.list_all(reference)
+        partition_shards(inner.context())
+        inner.verify_all()
+
+    def run(self, request: Json | None = None) -> Json:
+        """The whole flow; returns summary.json."""
+        self.list_all(self.plan(request))
+        what = partition_shards(self.context())
+        if what["next"] == "verify":
+            self.verify_all()
+        else:
+            self.copy_all()
+            finish_tree(self.context())
+        return self.end(what["verify"])
+
+    def end(self, verify: str = "none") -> Json:
+        """What follows the copy; returns summary.json."""
+        if verify == "copied":
+            self.verify_all()
+        elif verify == "all":
+            self.verify_trees()
+        summarise_transfer(None, self.context())
+        summary: Json = self.ledger.read_json("summary.json")
+        return summary
+
+    def next_run(self, run_id: str) -> World:
+        """Another run over the same trees."""
+        return replace(self, run_id=run_id)

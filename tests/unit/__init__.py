@@ -1,0 +1,1 @@
+"""The smallest rules, each at the lowest level that can break it."""

@@ -1,0 +1,57 @@
+"""Shards hold every entry once, and take about the time they should."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanout.domain import limits
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.partitioning import pack, spread, target_seconds
+from fanout.domain.weights import Rates
+
+RATES = Rates(seconds_per_entry=0.01, bytes_per_second=1000.0)
+ENTRIES = st.lists(st.tuples(st.sampled_from(["a/", "a/b/", "", "c/"]), st.integers(0, 5000)), max_size=80).map(
+    lambda found: [Entry(f"{where}f{i}", Kind.FILE, size) for i, (where, size) in enumerate(found)]
+)
+
+
+@given(ENTRIES, st.floats(0.1, 10.0))
+def test_every_entry_is_in_one_shard_and_no_shard_is_too_heavy(entries: list[Entry], target: float) -> None:
+    shards = list(pack(entries, RATES, target))
+    assert [entry for shard in shards for entry in shard] == entries
+    for shard in shards:
+        seconds = RATES.seconds(len(shard), sum(entry.size for entry in shard))
+        assert len(shard) == 1 or seconds <= target * 1.0001
+
+
+def test_a_shard_holds_a_bounded_number_of_entries() -> None:
+    entries = [Entry(f"f{i}", Kind.FILE) for i in range(limits.SHARD_ENTRIES + 1)]
+    assert [len(shard) for shard in pack(entries, Rates(0.0, 1.0), 60.0)] == [limits.SHARD_ENTRIES, 1]
+
+
+@given(ENTRIES)
+def test_spreading_keeps_every_entry_and_takes_directories_in_turn(entries: list[Entry]) -> None:
+    ordered = spread(entries)
+    assert sorted(ordered, key=lambda e: e.path) == sorted(entries, key=lambda e: e.path)
+    directories = [entry.path.rpartition("/")[0] for entry in ordered]
+    for start in range(len(directories) - 1):
+        if directories[start] == directories[start + 1]:
+            assert set(directories[start:]) == {directories[start]}
+
+
+def test_directories_come_before_what_they_hold() -> None:
+    made = [
+        Entry("a/", Kind.DIRECTORY),
+        Entry("a/f", Kind.FILE),
+        Entry("a/b/", Kind.DIRECTORY),
+        Entry("a/b/g", Kind.FILE),
+    ]
+    assert [entry.path for entry in spread(made)] == ["a/", "a/b/", "a/f", "a/b/g"]
+
+
+def test_the_target_keeps_all_workers_busy_within_its_bounds() -> None:
+    assert target_seconds(total_seconds=10_000, workers=10, shard_seconds=60) == 60
+    assert target_seconds(total_seconds=300, workers=10, shard_seconds=60) == 30
+    assert target_seconds(total_seconds=3, workers=10, shard_seconds=60) == limits.SHARD_SECONDS_MIN
+    assert target_seconds(total_seconds=3, workers=10, shard_seconds=1) == 1

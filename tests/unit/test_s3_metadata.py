@@ -1,0 +1,100 @@
+"""Attributes as S3 headers: the round trip, the neighbours' formats, and values that mean nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanout.adapters.s3.content_types import content_type_header
+from fanout.adapters.s3.metadata import carried_headers, from_headers, tagging_header, to_headers, write_headers
+from fanout.domain.entries import Attributes
+from fanout.domain.object_options import ObjectOptions
+
+ids = st.none() | st.integers(0, 2**32 - 1)
+times = st.none() | st.integers(-(2**63) + 1, 2**63 - 1)
+headers = st.dictionaries(st.sampled_from(["content-type", "cache-control", "x-amz-meta-mtime"]), st.text())
+
+
+@given(
+    st.builds(
+        Attributes,
+        mode=st.none() | st.integers(0, 0o177777),
+        uid=ids,
+        gid=ids,
+        mtime_ns=times,
+        atime_ns=times,
+        headers=headers,
+    )
+)
+def test_round_trip(attributes: Attributes) -> None:
+    assert from_headers(to_headers(attributes)) == attributes
+
+
+@pytest.mark.parametrize(
+    ("mode", "text"), [(0o100644, "0100644"), (0o040755, "0040755"), (0o120777, "0120777"), (0o104755, "0104755")]
+)
+def test_mode_is_written_as_aws_services_write_it(mode: int, text: str) -> None:
+    assert to_headers(Attributes(mode=mode)) == {"x-amz-meta-file-permissions": text}
+
+
+def test_time_is_written_in_nanoseconds_and_read_in_milliseconds_without_suffix() -> None:
+    assert to_headers(Attributes(mtime_ns=1_500)) == {"x-amz-meta-file-mtime": "1500ns"}
+    assert from_headers({"x-amz-meta-file-mtime": "1500ns"}).mtime_ns == 1_500
+    assert from_headers({"x-amz-meta-file-mtime": "1500"}).mtime_ns == 1_500_000_000
+    assert from_headers({"x-amz-meta-file-atime": "-5ns"}).atime_ns == -5
+
+
+@pytest.mark.parametrize("text", ["", "x", "1.5", "0o17", "1_0", "+1", " 1", "٣", "9" * 5000, "--1", "ns", "-ns"])
+def test_value_that_can_not_be_read_counts_as_absent(text: str) -> None:
+    names = ("file-owner", "file-group", "file-permissions", "file-mtime", "file-atime")
+    assert from_headers({f"x-amz-meta-{name}": text for name in names}) == Attributes()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("file-permissions", "0888"), ("file-permissions", "0200000"), ("file-owner", "4294967296")]
+)
+def test_value_out_of_range_counts_as_absent(name: str, text: str) -> None:
+    assert from_headers({f"x-amz-meta-{name}": text}) == Attributes()
+
+
+def test_only_the_owners_headers_are_kept() -> None:
+    kept = {"content-type": "text/plain", "content-encoding": "gzip", "x-amz-meta-colour": "red"}
+    other = {"etag": '"e"', "content-length": "3", "x-amz-request-id": "r", "x-amz-meta-file-owner": "7"}
+    assert from_headers(kept | other) == Attributes(uid=7, headers=kept)
+
+
+def test_options_as_headers() -> None:
+    assert write_headers(ObjectOptions()) == {}
+    assert write_headers(ObjectOptions("GLACIER", "alias/key")) == {
+        "x-amz-storage-class": "GLACIER",
+        "x-amz-server-side-encryption": "aws:kms",
+        "x-amz-server-side-encryption-aws-kms-key-id": "alias/key",
+        "x-amz-server-side-encryption-bucket-key-enabled": "true",
+    }
+
+
+def test_a_copy_in_parts_carries_what_copy_object_would() -> None:
+    kept = {"content-type": "a/b", "expires": "0", "x-amz-meta-file-owner": "7", "x-amz-meta-x": "1"}
+    other = {"etag": "e", "content-length": "1", "x-amz-storage-class": "GLACIER", "x-amz-server-side-encryption": "k"}
+    assert carried_headers(kept | other) == kept
+    assert tagging_header({"a b": "ü&=", "c": ""}) == {"x-amz-tagging": "a%20b=%C3%BC%26%3D&c="}
+    assert tagging_header({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("a/b.html", "text/html"),
+        ("A.JSON", "application/json"),
+        ("x.tar.gz", "application/gzip"),
+        ("x.csv.bz2", "application/x-bzip2"),
+        ("README", None),
+        ("dir.html/none", None),
+        (".html", None),
+        ("data:text/css,x", None),
+        ("\udcff.png", "image/png"),
+    ],
+)
+def test_content_type_of_a_name(path: str, expected: str | None) -> None:
+    assert content_type_header(path).get("content-type") == expected

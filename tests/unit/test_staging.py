@@ -1,0 +1,105 @@
+"""Files get their place at once: by a rename, or linked where another rename is under way."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from fanout.adapters.posix import staging as staging_module
+from fanout.adapters.posix.tree import PosixTree
+from fanout.domain.checksums import NO_BYTES
+from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.errors import ItemError
+
+
+def write(tree: PosixTree, path: str, data: bytes) -> None:
+    target = tree.create(Entry(path, Kind.FILE, len(data)), Attributes())
+    try:
+        target.write(0, data)
+        target.commit(NO_BYTES)
+    finally:
+        target.abort()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> PosixTree:
+    return PosixTree(tmp_path, "tree", "run", "attempt")
+
+
+def during_another_rename(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None]) -> None:
+    """Run ``work`` on another thread while a first file is being renamed."""
+    rename = os.rename
+    threads: list[threading.Thread] = []
+
+    def slow(old: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+        if not threads:
+            threads.append(threading.Thread(target=work))
+            threads[0].start()
+            threads[0].join()
+        rename(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    monkeypatch.setattr(os, "rename", slow)
+
+
+def test_a_file_is_linked_while_another_is_renamed(
+    tmp_path: Path, tree: PosixTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    during_another_rename(monkeypatch, lambda: write(tree, "b/second", b"second"))
+    write(tree, "a/first", b"first")
+    second = tmp_path / "tree/b/second"
+    assert (second.read_bytes(), second.stat().st_nlink) == (b"second", 1)
+    assert (tmp_path / "tree/a/first").read_bytes() == b"first"
+    assert list(tmp_path.rglob(".fanout-staging-*/*/*")) == []
+
+
+def test_a_file_that_is_there_is_replaced_while_another_is_renamed(
+    tmp_path: Path, tree: PosixTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tree, "file", b"old")
+    during_another_rename(monkeypatch, lambda: write(tree, "file", b"new"))
+    write(tree, "other", b"other")
+    assert (tmp_path / "tree/file").read_bytes() == b"new"
+    assert list(tmp_path.rglob(".fanout-staging-*/*/*")) == []
+
+
+def test_where_nothing_can_be_linked_it_is_renamed(
+    tmp_path: Path, tree: PosixTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    during_another_rename(monkeypatch, lambda: write(tree, "second", b"second"))
+    write(tree, "first", b"first")
+    assert (tmp_path / "tree/second").read_bytes() == b"second"
+
+
+@pytest.mark.parametrize("planted", ["bytes", "link"])
+def test_a_staged_name_that_somebody_planted_is_not_written(tmp_path: Path, tree: PosixTree, planted: str) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"" if planted == "link" else b"untouched")
+    place = tmp_path / "tree/.fanout-staging-run/attempt-0"
+    place.mkdir(parents=True)
+    if planted == "link":
+        os.link(victim, place / "0")
+    else:
+        victim.rename(place / "0")
+        victim = place / "0"
+    before = victim.read_bytes()
+    with pytest.raises(ItemError):
+        write(tree, "file", b"data")
+    assert victim.read_bytes() == before
+
+
+def test_many_threads_share_few_directories_and_all_go_at_the_end(tmp_path: Path, tree: PosixTree) -> None:
+    with ThreadPoolExecutor(64) as pool:
+        list(pool.map(lambda number: write(tree, f"d{number % 7}/f{number}", b"x"), range(500)))
+    assert len(list(tmp_path.glob("tree/.fanout-staging-run/*"))) <= staging_module._DIRECTORIES
+    tree.finish()
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 500
+    assert not list(tmp_path.rglob(".fanout-staging-*"))

@@ -1,0 +1,72 @@
+"""As many threads as help: one where nothing waits, all where operations wait."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.memory import MemorySource, MemoryTree
+from fanout.domain import limits
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.partitioning import spread
+from fanout.steps.copying import Copier
+
+
+class Server(MemoryTree):
+    """A tree whose files take a while to open."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self.threads: set[int] = set()
+
+    def open(self, entry: Entry) -> MemorySource:
+        """See ``fanout.ports.Tree``."""
+        self.threads.add(threading.get_ident())
+        if self.seconds:
+            time.sleep(self.seconds)
+        return super().open(entry)
+
+
+def copied_by(seconds: float, entries: int) -> tuple[int, float]:
+    """How many threads copied so many entries, and in what time."""
+    source = Server(seconds)
+    work = [(number, source.put(f"f{number}", Kind.FILE, b"x")) for number in range(entries)]
+    began = time.monotonic()
+    outcomes = list(Copier(source, MemoryTree(), crc64nvme, lambda: False).copy_all(work, 64))
+    assert sorted(index for index, _ in outcomes) == list(range(entries))
+    return len(source.threads), time.monotonic() - began
+
+
+def test_one_thread_where_nothing_waits() -> None:
+    assert copied_by(0, 3_000)[0] <= 4
+
+
+def test_all_threads_where_operations_wait() -> None:
+    threads, seconds = copied_by(0.02, 1_000)
+    assert threads == 64
+    assert seconds < 1_000 * 0.02 / 8
+
+
+def test_an_error_of_a_thread_is_not_lost() -> None:
+    def entries() -> Iterator[tuple[int, Entry]]:
+        yield 0, Entry("missing", Kind.FILE, 0)
+        raise RuntimeError("the shard can not be read")
+
+    with pytest.raises(RuntimeError, match="can not be read"):
+        list(Copier(MemoryTree(), MemoryTree(), crc64nvme, lambda: False).copy_all(entries(), 4))
+
+
+def test_files_are_taken_in_turn_over_as_many_directories_as_stay_open() -> None:
+    entries = [Entry(f"d{number:03d}/f{file}", Kind.FILE) for number in range(300) for file in range(3)]
+    order = spread([*entries, Entry("d000/", Kind.DIRECTORY)])
+    assert order[0].path == "d000/"
+    assert sorted(entry.path for entry in order[1:]) == sorted(entry.path for entry in entries)
+    width = limits.SPREAD_DIRECTORIES
+    assert len({entry.path[:4] for entry in order[1 : width + 1]}) == width
+    for start in range(1, len(order) - width * 3, 50):
+        assert len({entry.path[:4] for entry in order[start : start + width]}) > width // 2
