@@ -1,0 +1,36 @@
+"""A work store in a directory: the ledger of a benchmark, which needs no S3."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from fanout.domain.errors import NotFound
+
+
+class DirectoryStore:
+    """A ``fanout.ports.WorkStore`` that several processes share."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def put(self, key: str, data: bytes) -> None:
+        """See ``fanout.ports.WorkStore``."""
+        path = self._root / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        whole = path.with_name(f".{path.name}.{os.getpid()}")
+        whole.write_bytes(data)
+        whole.replace(path)
+
+    def get(self, key: str) -> bytes:
+        """See ``fanout.ports.WorkStore``."""
+        try:
+            return (self._root / key).read_bytes()
+        except FileNotFoundError:
+            raise NotFound(key) from None
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """See ``fanout.ports.WorkStore``."""
+        found = (str(path.relative_to(self._root)) for path in self._root.rglob("*") if path.is_file())
+        return iter(sorted(key for key in found if key.startswith(prefix) and not Path(key).name.startswith(".")))

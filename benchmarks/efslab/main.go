@@ -1,0 +1,99 @@
+// efslab is a simulated Amazon EFS: one file system in memory, mounted by FUSE at several places
+// that stand for several NFSv4.1 clients. Every operation takes the time, and every byte passes
+// the caps, of a calibration.
+//
+//	efslab -profile modern -control /run/lab.sock /mnt/client1 [/mnt/client2 ...]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+func main() {
+	log.SetFlags(0)
+	name := flag.String("profile", "modern", "a calibration (legacy, modern, none) or a JSON file")
+	set := flag.String("set", "", `JSON merged into the profile, e.g. {"client_mib_per_second": 250}`)
+	control := flag.String("control", "", "Unix socket that answers /counters, /reset, /profile and /faults")
+	memory := flag.String("memory", "", "file on tmpfs that holds files' bytes and stays for the next run; without it the heap does")
+	memoryMiB := flag.Int64("memory-mib", 1024, "its size; what does not fit goes to the heap")
+	flag.Parse()
+	profile, err := loadProfile(*name)
+	if err == nil && *set != "" {
+		err = profile.merge([]byte(*set))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	if *memory != "" {
+		if err := pieces.open(*memory, *memoryMiB*mib); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// The heap is the files' bytes, which hold no pointers: collecting often is cheap, garbage is not.
+	debug.SetGCPercent(25)
+	l := newLab(profile)
+	var servers []*fuse.Server
+	for _, directory := range flag.Args() {
+		server, err := mount(l, directory)
+		if err != nil {
+			log.Fatalf("mount %s: %v", directory, err)
+		}
+		servers = append(servers, server)
+	}
+	if *control != "" {
+		if err := serveControl(*control, l); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println("ready")
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
+	<-stop
+	for _, server := range servers {
+		if err := server.Unmount(); err != nil {
+			log.Print(err)
+		}
+	}
+}
+
+func mount(l *lab, directory string) (*fuse.Server, error) {
+	server, err := fuse.NewServer(newClient(l), directory, &fuse.MountOptions{
+		Name: "efslab", FsName: "efslab", AllowOther: os.Getuid() == 0, DirectMount: true,
+		Options:  []string{"default_permissions"},
+		MaxWrite: mib, MaxReadAhead: mib, MaxBackground: 512,
+		DisableXAttrs: true, IgnoreSecurityLabels: true,
+		ExtraCapabilities: fuse.CAP_WRITEBACK_CACHE | fuse.CAP_PARALLEL_DIROPS,
+	})
+	if err != nil {
+		return nil, err
+	}
+	go server.Serve()
+	if err := server.WaitMount(); err != nil {
+		return nil, err
+	}
+	liftDirtyLimit(directory)
+	return server, nil
+}
+
+// liftDirtyLimit takes back the one percent of memory that FUSE may have dirty, which NFS has not. Needs root.
+func liftDirtyLimit(directory string) {
+	var found unix.Stat_t
+	if unix.Stat(directory, &found) != nil {
+		return
+	}
+	device := fmt.Sprintf("/sys/class/bdi/%d:%d/", unix.Major(found.Dev), unix.Minor(found.Dev))
+	for name, value := range map[string]string{"strict_limit": "0", "max_ratio": "100"} {
+		if err := os.WriteFile(device+name, []byte(value), 0); err != nil && !os.IsNotExist(err) {
+			log.Printf("%s%s: %v (large writes are throttled early)", device, name, err)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+"""Runs the benchmark: ours and the peers, alternately, on the same data.
+
+python -m benchmarks.run [--full] [--only DATA_SET[:CALIBRATION] ...] [--runs N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks import cells, report
+from benchmarks.bounds import BARE, bound
+from benchmarks.cells import Cell
+from benchmarks.data_sets import DATA_SETS, DataSet, make
+from benchmarks.lab import BINARY, MEMORY, calibration
+from benchmarks.measure import ResultDiffers, Sample, Source, measure
+from benchmarks.peers import PEERS, Peer, version_of
+
+RESULTS = Path(__file__).parent / "results"
+SCRATCH = Path("/dev/shm/fanout-bench")
+Tool = tuple[Peer | None, int]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure the cells and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="all data sets at full size: hours")
+    parser.add_argument("--only", nargs="*", default=[], metavar="DATA_SET[:CALIBRATION]")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    options = parser.parse_args(arguments)
+    if not BINARY.exists() or os.geteuid() != 0:
+        print("needs root and .fanout/bench/efslab: run scripts/setup-bench.sh", file=sys.stderr)
+        return 2
+    chosen = [cell for cell in (cells.FULL if options.full else cells.SHORT) if _wanted(cell, options.only)]
+    rows: list[report.Row] = []
+    began = time.time()
+    try:
+        for cell in chosen:
+            rows += measure_cell(cell, options.runs)
+            report.add_ratios(rows)
+            report.write(options.results, about(options, began), rows)
+    finally:
+        shutil.rmtree(SCRATCH, ignore_errors=True)
+        MEMORY.unlink(missing_ok=True)
+    print(report.table(rows))
+    return 0
+
+
+def _wanted(cell: Cell, only: list[str]) -> bool:
+    return not only or cell.data_set in only or f"{cell.data_set}:{cell.calibration}" in only
+
+
+def measure_cell(cell: Cell, runs: int) -> list[report.Row]:
+    """All tools of a cell, one after the other, as often as ``runs``."""
+    data_set = next(one for one in DATA_SETS if one.name == cell.data_set)
+    source = _source(data_set, cell.count, "source")
+    slow_count = max(cell.count // cell.slow_share, 1)
+    slow = source if slow_count == cell.count else _source(data_set, slow_count, "part")
+    peers = [peer for peer in PEERS if not cell.peers or peer.name in cell.peers]
+    tools: list[Tool] = [(None, workers) for workers in cell.workers]
+    for peer in peers:
+        if peer.missing:
+            print(f"  {peer.name}: not installed ({', '.join(peer.missing)})", flush=True)
+        else:
+            tools.append((peer, 1))
+    samples: dict[Tool, list[Sample]] = {tool: [] for tool in tools}
+    for number in range(runs):
+        for tool, workers in tools:
+            part = slow if tool and tool.name in cells.ONE_AT_A_TIME else source
+            name = f"{tool.name if tool else report.OURS} x{workers}"
+            try:
+                sample = measure(tool, part, cell.calibration, workers, SCRATCH)
+            except ResultDiffers as error:
+                print(f"{cell.data_set} {cell.calibration} {number + 1} {name}: not counted, {error}", flush=True)
+                continue
+            samples[tool, workers].append(sample)
+            rate = part.files / sample.seconds
+            print(f"{cell.data_set} {cell.calibration} {number + 1} {name}: {rate:,.0f} files/s", flush=True)
+    named = {"data_set": cell.data_set, "calibration": cell.calibration}
+    rows = []
+    for (tool, workers), found in samples.items():
+        if not found:
+            continue
+        sequential = tool is not None and tool.name in cells.ONE_AT_A_TIME
+        part, count = (slow, slow_count) if sequential else (source, cell.count)
+        profile, files = calibration(cell.calibration), list(data_set.files(count))
+        least = bound(profile, files, workers).seconds, bound(profile, files, workers, BARE).seconds
+        rows.append(report.row(named, tool.name if tool else report.OURS, workers, part, found, least))
+    return rows
+
+
+def _source(data_set: DataSet, count: int, name: str) -> Source:
+    root = SCRATCH / name
+    shutil.rmtree(root, ignore_errors=True)
+    files, total = make(data_set, count, root)
+    return Source(root, files, total)
+
+
+def about(options: argparse.Namespace, began: float) -> report.Row:
+    """What made the results."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    command = "make bench-full" if options.full else "make bench"
+    if options.only or options.runs != 3:
+        command = "python -m benchmarks.run " + " ".join(sys.argv[1:])
+    versions = {peer.name: version_of(peer.version) for peer in PEERS}
+    return {
+        "schema_version": 1,
+        "command": command,
+        "date": datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.time() - began),
+        "machine": f"{os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release().split('-')[0]}",
+        "versions": {report.OURS: f"Python {platform.python_version()}", **versions},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

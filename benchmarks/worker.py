@@ -1,0 +1,71 @@
+"""One worker: a process of its own that runs the use case CopyShard on its own mount, as a function does.
+
+    python -m benchmarks.worker LEDGER SOURCE MOUNT SHARD [SHARD ...]
+
+Each SHARD is a shard's row as JSON. Prints its peak memory in KiB.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.directory_store import DirectoryStore
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.posix.tree import PosixTree
+from fanout.domain.rows import shard_from_row
+from fanout.ledger import Ledger
+from fanout.steps.context import Context
+from fanout.steps.copy_shard import copy_shard
+
+RUN = "bench"
+SECONDS = 3600.0
+
+
+class MachineClock:
+    """See ``fanout.ports.Clock``."""
+
+    def now(self) -> float:
+        """See ``fanout.ports.Clock``."""
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        """See ``fanout.ports.Clock``."""
+        time.sleep(seconds)
+
+
+def context_of(ledger: Path, source: Path, mount: Path, nonce: str) -> Context:
+    """An attempt that reads one directory and writes another."""
+    clock = MachineClock()
+    return Context(
+        ledger=Ledger(DirectoryStore(ledger), RUN),
+        clock=clock,
+        deadline=clock.now() + SECONDS,
+        nonce=nonce,
+        source=lambda _: PosixTree(source, "", RUN, nonce, "source"),
+        destination=lambda _: PosixTree(mount, "copy", RUN, nonce),
+    )
+
+
+def peak_kib() -> int:
+    """The most memory of this process; rusage would count that of the one that started it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
+
+def main(arguments: list[str]) -> int:
+    """Copy the shards one after the other; 1 if one of them is not done."""
+    ledger, source, mount, *rows = arguments
+    done = True
+    for row in rows:
+        shard = shard_from_row(json.loads(row))
+        context = context_of(Path(ledger), Path(source), Path(mount), f"{shard.id}")
+        done = copy_shard(shard, context, crc64nvme)["done"] and done
+    print(peak_kib())
+    return 0 if done else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
