@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup demo check test unit bench bench-full cold-start lock clean
+.PHONY: help setup setup-tests demo check test unit bench bench-full cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -17,10 +17,16 @@ setup: .fanout/setup.done ## Install everything that the other targets need
 	@scripts/setup.sh
 	@touch $@
 
+setup-tests: .fanout/setup-tests.done ## The same and what only the tests need
+
+.fanout/setup-tests.done: scripts/setup.sh pyproject.toml uv.lock tools/emulator.txt tools/sam.txt tools/s3server.txt
+	@scripts/setup.sh tests
+	@touch .fanout/setup.done $@
+
 demo: setup ## Move a real tree S3 to EFS and back through the state machine on this machine
 	@$(VENV)/bin/fanout demo
 
-check: setup ## Lint, types, import contracts, template and state machine
+check: setup-tests ## Lint, types, import contracts, template and state machine
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy layers cli functions tests benchmarks
@@ -31,7 +37,7 @@ check: setup ## Lint, types, import contracts, template and state machine
 test: check ## Everything: the checks and all tests
 	$(PY) -m pytest
 
-unit: setup ## The tests that need no emulator
+unit: setup-tests ## The tests that need no emulator
 	$(PY) -m pytest -m 'not e2e'
 
 bench: setup ## Ours beside its peers on a simulated EFS: a short set, under 10 minutes (root, FUSE, Go)
@@ -50,6 +56,7 @@ lock: setup ## Resolve the lock files anew
 	$(UV) export -q --frozen --no-dev --no-emit-project --prune botocore --no-header --format requirements-txt -o layers/core/requirements.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/emulator.in -o tools/emulator.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/sam.in -o tools/sam.txt
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/s3server.in -o tools/s3server.txt
 
 clean: ## Remove everything that the other targets made
 	rm -rf $(VENV) .fanout .aws-sam

@@ -2,6 +2,7 @@
 # Installs the tools of the project into the checkout: uv, the project's own environment, the
 # emulator's and the SAM CLI's. Needs Python 3.11 or newer, and bubblewrap for a mount at its
 # real path (without it the functions see the directory itself).
+# With the argument `tests` also what only the tests need: a second S3 server beside moto's.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -57,5 +58,8 @@ environment sam tools/sam.txt
 if ! command -v bwrap >/dev/null 2>&1; then
     apt_install bubblewrap || say "setup: bubblewrap is not there and could not be installed;" \
         "the functions will see the directory itself instead of /mnt/NAME"
+fi
+if [ "${1:-}" = tests ]; then
+    environment s3server tools/s3server.txt
 fi
 say "setup: done"

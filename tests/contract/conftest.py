@@ -1,4 +1,7 @@
-"""An S3 server on the loopback: moto's, or the one that FANOUT_TEST_S3_URL names (credentials testing/testing)."""
+"""Every adapter under test: in memory, in a directory, and in S3 as two servers on the loopback hold it.
+
+FANOUT_TEST_S3_URL names another server to test instead of the two (credentials testing/testing).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
@@ -17,41 +19,79 @@ from fanout.adapters.s3.credentials import Credentials
 from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.tree import S3Tree
 from fanout.ports import Tree
+from tests.support import s3_servers
+from tests.support.s3_servers import KEY, Lack, S3Server
 
 REGION = "us-east-1"
+SERVERS = ["given_server"] if "FANOUT_TEST_S3_URL" in os.environ else ["moto_server", "seaweedfs_server"]
+Needs = Callable[[Lack], None]
+PLACES = ("memory", "directory", "mount-root")
 _numbers = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def s3_url() -> Iterator[str]:
-    """The server's URL."""
-    given = os.environ.get("FANOUT_TEST_S3_URL")
-    if given:
-        yield given
-        return
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+def moto_server() -> Iterator[S3Server]:
+    with s3_servers.moto() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def seaweedfs_server() -> Iterator[S3Server]:
+    with s3_servers.seaweedfs() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def given_server() -> Iterator[S3Server]:
+    with s3_servers.given(os.environ["FANOUT_TEST_S3_URL"]) as server:
+        yield server
+
+
+@pytest.fixture(params=SERVERS)
+def s3_server(request: pytest.FixtureRequest) -> S3Server:
+    """Each of the servers."""
+    server: S3Server = request.getfixturevalue(request.param)
+    return server
 
 
 @pytest.fixture
-def client(s3_url: str) -> S3Client:
+def needs(s3_server: S3Server) -> Needs:
+    """Skips the test on a server that lacks what it needs."""
+    return lambda lack: skip_without(s3_server, lack)
+
+
+def skip_without(server: S3Server, lack: Lack) -> None:
+    """Skip the test if the server lacks what it needs."""
+    if lack in server.lacks:
+        pytest.skip(f"{server.name} {lack.value}")
+
+
+def client_of(server: S3Server) -> S3Client:
     """A client of the server, which does not wait between attempts."""
-    return S3Client(Endpoint(REGION, s3_url), lambda: Credentials("testing", "testing"), sleep=lambda seconds: None)
+    return S3Client(Endpoint(REGION, server.url), lambda: Credentials(KEY, KEY), sleep=lambda seconds: None)
+
+
+def new_bucket(client: S3Client) -> str:
+    """The name of a new empty bucket."""
+    name = f"bucket-{os.getpid()}-{next(_numbers)}"
+    client.call("CreateBucket", "PUT", name, body=b"")
+    return name
+
+
+@pytest.fixture
+def s3_url(s3_server: S3Server) -> str:
+    return s3_server.url
+
+
+@pytest.fixture
+def client(s3_server: S3Server) -> S3Client:
+    return client_of(s3_server)
 
 
 @pytest.fixture
 def make_bucket(client: S3Client) -> Callable[[], str]:
     """Makes a new empty bucket and returns its name."""
-
-    def make() -> str:
-        name = f"bucket-{os.getpid()}-{next(_numbers)}"
-        client.call("CreateBucket", "PUT", name, body=b"")
-        return name
-
-    return make
+    return lambda: new_bucket(client)
 
 
 @pytest.fixture
@@ -60,24 +100,35 @@ def bucket(make_bucket: Callable[[], str]) -> str:
     return make_bucket()
 
 
+@pytest.fixture(params=[*PLACES, *SERVERS, *(f"{server}:bucket-root" for server in SERVERS)])
+def kind_of_tree(request: pytest.FixtureRequest) -> str:
+    """Each adapter, at both kinds of root; an S3 server is named by its fixture."""
+    kind: str = request.param
+    return kind
+
+
 @pytest.fixture
-def is_moto() -> bool:
-    """Whether the server is moto's: it holds any key without a newline, but knows no conditions on a copy's source."""
-    return "FANOUT_TEST_S3_URL" not in os.environ
+def lacks(request: pytest.FixtureRequest, kind_of_tree: str) -> frozenset[Lack]:
+    """What the server under the tree lacks."""
+    if kind_of_tree in PLACES:
+        return frozenset()
+    server: S3Server = request.getfixturevalue(kind_of_tree.partition(":")[0])
+    return server.lacks
 
 
-@pytest.fixture(params=["memory", "directory", "mount-root", "s3", "s3-bucket-root"])
-def tree(request: pytest.FixtureRequest) -> Tree:
+@pytest.fixture
+def tree(request: pytest.FixtureRequest, kind_of_tree: str) -> Tree:
     """An empty tree of each adapter."""
-    if request.param == "memory":
+    kind = kind_of_tree
+    if kind == "memory":
         return MemoryTree()
-    if request.param in ("directory", "mount-root"):
+    if kind in ("directory", "mount-root"):
         mount: Path = request.getfixturevalue("tmp_path")
-        return PosixTree(mount, "tree" if request.param == "directory" else "", "run", "attempt")
-    client: S3Client = request.getfixturevalue("client")
-    make_bucket: Callable[[], str] = request.getfixturevalue("make_bucket")
-    bucket = make_bucket()
-    if request.param == "s3-bucket-root":
+        return PosixTree(mount, "tree" if kind == "directory" else "", "run", "attempt")
+    name, _, place = kind.partition(":")
+    client = client_of(request.getfixturevalue(name))
+    bucket = new_bucket(client)
+    if place:
         return S3Tree(client, bucket, "")
     client.put_object(bucket, "elsewhere/file", b"x")
     return S3Tree(client, bucket, "pre fix/")

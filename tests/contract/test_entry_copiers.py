@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -13,8 +14,6 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryEntryCopier, MemoryTree
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier, part_ranges
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.tree import S3Tree
 from fanout.domain.checksums import to_base64
 from fanout.domain.entries import Attributes, Entry, Kind
@@ -24,7 +23,9 @@ from fanout.domain.locations import S3Location
 from fanout.domain.outcomes import Reason
 from fanout.domain.segments import Segment
 from fanout.ports import EntryCopier, Tree
+from tests.contract.conftest import SERVERS, Needs, client_of, new_bucket
 from tests.support.s3_proxy import SLOW_DOWN_INSIDE, S3Proxy
+from tests.support.s3_servers import Lack, S3Server
 
 WHOLE = Segment("whole")
 PART = 5 * MIB
@@ -45,6 +46,11 @@ class Store:
     source: Tree
     destination: Tree
     copier: EntryCopier
+    lacks: frozenset[Lack]
+
+    def needs(self, lack: Lack) -> None:
+        if lack in self.lacks:
+            pytest.skip(f"the server {lack.value}")
 
 
 @dataclass
@@ -71,29 +77,36 @@ class S3Ends:
         return found
 
 
-@pytest.fixture
-def s3_ends(s3_url: str, make_bucket: Callable[[], str]) -> Iterator[S3Ends]:
-    proxy = S3Proxy(s3_url)
-    client = S3Client(Endpoint("us-east-1", proxy.url), lambda: Credentials("testing", "testing"), sleep=lambda _: None)
-    yield S3Ends(proxy, client, S3Location(make_bucket(), "from/"), S3Location(make_bucket(), "to/"))
+@contextlib.contextmanager
+def ends_on(server: S3Server) -> Iterator[S3Ends]:
+    proxy = S3Proxy(server.url)
+    client = client_of(dataclasses.replace(server, url=proxy.url))
+    yield S3Ends(proxy, client, S3Location(new_bucket(client), "from/"), S3Location(new_bucket(client), "to/"))
     proxy.close()
 
 
-@pytest.fixture(params=["memory", "s3"])
-def store(request: pytest.FixtureRequest) -> Store:
+@pytest.fixture
+def s3_ends(s3_server: S3Server) -> Iterator[S3Ends]:
+    with ends_on(s3_server) as ends:
+        yield ends
+
+
+@pytest.fixture(params=["memory", *SERVERS])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     if request.param == "memory":
         changes = itertools.count(1)
         source, destination = MemoryTree(changes), MemoryTree(changes)
-        return Store(source, destination, MemoryEntryCopier(source, destination))
-    ends: S3Ends = request.getfixturevalue("s3_ends")
-    trees = [S3Tree(ends.client, end.bucket, end.prefix) for end in (ends.source, ends.destination)]
-    return Store(trees[0], trees[1], ends.copier())
+        yield Store(source, destination, MemoryEntryCopier(source, destination), frozenset())
+        return
+    server: S3Server = request.getfixturevalue(request.param)
+    with ends_on(server) as ends:
+        trees = [S3Tree(ends.client, end.bucket, end.prefix) for end in (ends.source, ends.destination)]
+        yield Store(trees[0], trees[1], ends.copier(), server.lacks)
 
 
 @pytest.fixture
-def s3_parts(is_moto: bool) -> None:
-    if not is_moto:
-        pytest.skip("versitygw gives a copied range the checksum of the whole source, and knows one storage class")
+def s3_parts(needs: Needs) -> None:
+    needs(Lack.COPIED_RANGE_CHECKSUMS)
 
 
 def never() -> bool:
@@ -110,9 +123,9 @@ def write(tree: Tree, path: str, body: bytes) -> Entry:
 
 
 @pytest.mark.parametrize("size", [0, 3, PART + 1])
-def test_copy_has_bytes_attributes_and_checksum(store: Store, size: int, is_moto: bool) -> None:
-    if size > PART and not is_moto:
-        pytest.skip("versitygw gives a copied range the checksum of the whole source")
+def test_copy_has_bytes_attributes_and_checksum(store: Store, size: int) -> None:
+    if size > PART:
+        store.needs(Lack.COPIED_RANGE_CHECKSUMS)
     body = b"x" * size
     entry = write(store.source, "d/f +%ü", body)
     assert store.copier.copy(entry, never) == to_base64(crc64nvme(body))
@@ -123,9 +136,8 @@ def test_copy_has_bytes_attributes_and_checksum(store: Store, size: int, is_moto
     assert (copy.attributes.mode, copy.attributes.mtime_ns) == (0o100640, 17)
 
 
-def test_directory_is_copied(store: Store, is_moto: bool) -> None:
-    if not is_moto:
-        pytest.skip("versitygw refuses to copy the object of a directory")
+def test_directory_is_copied(store: Store) -> None:
+    store.needs(Lack.DIRECTORY_COPIES)
     store.source.make_directory(Entry("d/", Kind.DIRECTORY), Attributes(mode=0o040750))
     (entry,) = store.source.list(WHOLE)
     store.copier.copy(entry, never)

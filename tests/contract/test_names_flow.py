@@ -18,7 +18,9 @@ from fanout.domain.entries import Kind
 from fanout.domain.locations import S3Location
 from fanout.domain.segments import Segment
 from fanout.ports import Tree
+from tests.contract.conftest import Needs
 from tests.support.flow import World
+from tests.support.s3_servers import Lack
 
 TO_FILES = {"source": "s3://a-bucket/in/", "destination": "efs:///copy"}
 TO_KEYS = {"source": "efs:///copy", "destination": "s3://a-bucket/in/"}
@@ -41,9 +43,8 @@ IMPOSSIBLE = (
 
 
 @pytest.fixture(autouse=True)
-def only_moto(is_moto: bool) -> None:
-    if not is_moto:
-        pytest.skip("a gateway over a file system holds no such keys")
+def holds_every_key(needs: Needs) -> None:
+    needs(Lack.HOSTILE_KEYS)
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.domain.checksums import combine, to_base64
 from fanout.domain.errors import InvalidRequest, NotFound, PreconditionFailed
 from fanout.ports import WorkStore
+from tests.contract.conftest import Needs
+from tests.support.s3_servers import Lack
 
 PART_BYTES = 5 * 1024 * 1024
 PATH_KEYS = ("plain", "a+b c", "100%", "%2F", "~t", "ünï/漢字/🙂", "?#&=;:@!$'()*,", "x" * 200)
@@ -24,9 +26,11 @@ def all_keys(client: S3Client, bucket: str, start_after: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("key", PATH_KEYS + HOSTILE_KEYS + UNROUTED_KEYS)
-def test_key_survives_put_get_head_list_copy_and_delete(client: S3Client, bucket: str, key: str, is_moto: bool) -> None:
-    if key in (UNROUTED_KEYS if is_moto else HOSTILE_KEYS):
-        pytest.skip("moto routes no newline; a gateway over a file system holds no such path")
+def test_key_survives_put_get_head_list_copy_and_delete(client: S3Client, bucket: str, key: str, needs: Needs) -> None:
+    if key in UNROUTED_KEYS:
+        needs(Lack.NEWLINES_IN_KEYS)
+    if key in HOSTILE_KEYS:
+        needs(Lack.HOSTILE_KEYS)
     body = key.encode()
     etag = client.put_object(bucket, key, body, crc64nvme=crc64nvme(body))
     assert client.get_object(bucket, key, if_match=etag).body == body
@@ -63,9 +67,8 @@ def test_conditions_that_do_not_hold(client: S3Client, bucket: str) -> None:
     assert client.get_object(bucket, "key").body == b"old"
 
 
-def test_copy_is_pinned_to_its_source(client: S3Client, bucket: str, is_moto: bool) -> None:
-    if is_moto:
-        pytest.skip("moto ignores conditions on a copy's source")
+def test_copy_is_pinned_to_its_source(client: S3Client, bucket: str, needs: Needs) -> None:
+    needs(Lack.COPY_CONDITIONS)
     client.put_object(bucket, "key", b"old")
     with pytest.raises(PreconditionFailed):
         client.copy_object(bucket, "copy", bucket, "key", source_if_match='"other"')
@@ -105,9 +108,8 @@ def test_multipart_upload_with_the_checksum_of_the_whole(client: S3Client, bucke
     assert response.headers["x-amz-checksum-type"] == "FULL_OBJECT"
 
 
-def test_multipart_upload_from_ranges_of_another_object(client: S3Client, bucket: str, is_moto: bool) -> None:
-    if not is_moto:
-        pytest.skip("versitygw gives a copied range the checksum of the whole source")
+def test_multipart_upload_from_ranges_of_another_object(client: S3Client, bucket: str, needs: Needs) -> None:
+    needs(Lack.COPIED_RANGE_CHECKSUMS)
     body = b"b" * PART_BYTES + b"tail"
     etag = client.put_object(bucket, "source", body)
     upload_id = client.create_multipart_upload(bucket, "key")

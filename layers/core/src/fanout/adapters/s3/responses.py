@@ -124,10 +124,15 @@ def parse_delete_errors(body: bytes) -> dict[str, str]:
     return {error.findtext("Key", ""): error.findtext("Code", "") for error in _root(body).iter("Error")}
 
 
+def _quoted(etag: str) -> str:
+    """An ETag as the headers write it; some servers leave the quotes out in a document."""
+    return etag if etag.startswith('"') or not etag else f'"{etag}"'
+
+
 def parse_copied(body: bytes) -> Copied:
     """The answer to CopyObject, UploadPartCopy or CompleteMultipartUpload."""
     root = _root(body)
-    return Copied(root.findtext("ETag", ""), root.findtext("ChecksumCRC64NVME", ""))
+    return Copied(_quoted(root.findtext("ETag", "")), root.findtext("ChecksumCRC64NVME", ""))
 
 
 def parse_tags(body: bytes) -> dict[str, str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.blocks import UploadBlocks
@@ -18,7 +19,7 @@ from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.domain.big_files import block_bytes_of
 from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import ItemError, NotFound
+from fanout.domain.errors import ItemError, ListingIncomplete, NotFound
 from fanout.domain.outcomes import Reason
 from fanout.domain.segments import Segment
 from fanout.ports import Found
@@ -65,6 +66,7 @@ class S3Tree:
         )
         first, end = os.fsencode(segment.after), os.fsencode(segment.until)
         for page in pages:
+            self._check_order(page)
             for listed in page:
                 path = listed.key[skip:]
                 if not path or not path.startswith(segment.prefix):
@@ -74,6 +76,13 @@ class S3Tree:
                     return
                 if sort_key > first:
                     yield _to_entry(path, listed)
+
+    def _check_order(self, page: Sequence[ListedObject]) -> None:
+        """A merge over keys in another order would take what is there for missing."""
+        for one, other in pairwise(page):
+            if one.key.encode() >= other.key.encode():
+                problem = "does not list its keys in the order of their bytes; a general purpose bucket does"
+                raise ListingIncomplete(f"s3://{self._bucket}/{self._prefix} {problem}")
 
     def find(self, path: str) -> Entry | None:
         """The object of one key; a directory without an object of its own is none, and so is the root."""
