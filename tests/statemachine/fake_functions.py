@@ -31,6 +31,7 @@ class FakeTransfer:
     rejected: int = 0
     mode: str = "copy"
     verify: str = "none"
+    unfinished: int = 0
     _verified: set[str] = field(default_factory=set)
     _copied: set[str] = field(default_factory=set)
     _failed: set[str] = field(default_factory=set)
@@ -44,7 +45,7 @@ class FakeTransfer:
             "PartitionShards": self.partition_shards,
             "CopyShard": self.copy_shard,
             "RecordShardFailure": self.record_shard_failure,
-            "FinishTree": lambda event: None,
+            "FinishTree": self.finish_tree,
             "BeginVerification": self.begin_verification,
             "VerifyShard": self.verify_shard,
             "SummariseTransfer": self.summarise_transfer,
@@ -64,6 +65,11 @@ class FakeTransfer:
 
     def gather_segments(self, event: Event) -> Event:
         return self._list_of_round(event["list"]["round"] + 1, event["run"]["prefix"])
+
+    def finish_tree(self, event: Event) -> Event:
+        """Not done for the first ``unfinished`` tasks."""
+        self.unfinished -= 1
+        return {"done": self.unfinished < 0}
 
     def partition_shards(self, event: Event) -> Event:
         key = f"{event['run']['prefix']}shards.json"

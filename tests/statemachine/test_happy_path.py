@@ -20,7 +20,7 @@ def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engi
         *("ListTree", "GatherSegments", "MoreToList?", "OpenRound"),
         *("ListTree", "GatherSegments", "MoreToList?"),
         *("PartitionShards", "WhatToDo?", "CopyShards"),
-        *("FinishTree", "WhatToVerify?", "SummariseTransfer", "TransferSucceeded?", "Succeeded"),
+        *("FinishTree", "TreeFinished?", "WhatToVerify?", "SummariseTransfer", "TransferSucceeded?", "Succeeded"),
     ]
 
 
@@ -74,5 +74,11 @@ def test_the_finish_and_the_summary_get_references_only(engine: Engine) -> None:
     engine.run()
     assert engine.service.calls("FinishTree") == [{"run": RUN}]
     state = engine.service.calls("SummariseTransfer")[0]["state"]
-    assert sorted(state) == ["gathered", "list", "run", "shards"]
+    assert sorted(state) == ["finish", "gathered", "list", "run", "shards"]
     assert sorted(state["shards"]) == ["count", "key", "max_concurrency", "next", "verify"]
+
+
+def test_a_tree_is_finished_by_as_many_tasks_as_it_takes(engine: Engine) -> None:
+    engine.transfer(unfinished=2)
+    assert engine.run().status == "SUCCEEDED"
+    assert engine.service.calls("FinishTree") == [{"run": RUN}] * 3

@@ -111,6 +111,13 @@ class World:
             else:
                 raise AssertionError("the shard never ends")
 
+    def finish_all(self) -> int:
+        """FinishTree until everything is finished; returns how many tasks it took."""
+        for number in range(1, 1000):
+            if finish_tree(self.context())["done"]:
+                return number
+        raise AssertionError("the tree is never finished")
+
     def verify_all(self) -> None:
         """VerifyShards, each shard until it is done."""
         for row in self.ledger.read_json("shards.json"):
@@ -137,7 +144,7 @@ class World:
             self.verify_all()
         else:
             self.copy_all()
-            finish_tree(self.context())
+            self.finish_all()
         return self.end(what["verify"])
 
     def end(self, verify: str = "none") -> Json:

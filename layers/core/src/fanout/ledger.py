@@ -102,6 +102,10 @@ class Ledger:
         """The keys below a prefix, relative to the run's."""
         return (key.removeprefix(self.prefix) for key in self._store.list(self.prefix + prefix))
 
+    def has(self, key: str) -> bool:
+        """Whether a file is there."""
+        return key in set(self.keys(key))
+
     def write_plan(self, plan: Plan) -> None:
         """Write plan.json."""
         self.write_json(keys.PLAN, plan_row(plan))

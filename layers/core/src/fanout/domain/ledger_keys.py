@@ -16,7 +16,9 @@ REPORT = "report.html"
 VERIFICATION = "verification/"
 BIG_FILES = "big-files.json"
 BIG_FILES_BEGUN = "big-files/"
-BIG_FILE_OUTCOMES = "outcomes/big-files.jsonl"
+BIG_FILE_OUTCOMES = "outcomes/big-files/"
+DIRECTORIES_SET = "directories/set.json"
+DIRECTORY_FAILURES = "directories/failures/"
 DIGESTS = "digests/"
 SEGMENTS_FAILED = "segments/failed/"
 
@@ -74,6 +76,16 @@ def big_file_key(big_file_id: str) -> str:
 def directories_key(shard_id: str, nonce: str, number: int) -> str:
     """Attributes of the directories that a shard made."""
     return f"directories/{shard_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def big_file_outcomes_key(nonce: str) -> str:
+    """What became of the big files that one FinishTree settled."""
+    return f"{BIG_FILE_OUTCOMES}{nonce}.jsonl.gz"
+
+
+def directory_failures_key(nonce: str) -> str:
+    """Directories whose attributes one FinishTree could not set."""
+    return f"{DIRECTORY_FAILURES}{nonce}.jsonl"
 
 
 def extras_key(segment_id: str, nonce: str) -> str:

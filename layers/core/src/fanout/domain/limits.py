@@ -47,6 +47,10 @@ COPY_WHOLE_BYTES = 1 * GIB
 COPY_PART_BYTES = 256 * MIB
 # Chosen: parts of such copies that one function has in flight, whatever number of objects they belong to.
 COPY_PARTS_IN_FLIGHT = 64
+# Chosen: big files that FinishTree completes at once; a multipart upload of 10,000 parts takes S3 some seconds.
+BIG_FILES_COMPLETED_AT_ONCE = 16
+# Chosen: files of the ledger that are read ahead of the one in turn.
+LEDGER_FILES_AHEAD = 32
 # Chosen: bytes of blocks that one function holds at once; bounds its memory.
 BUFFER_BYTES = 128 * MIB
 # Chosen: blocks up to this size are not counted in it; 64 threads hold 4 MiB of them.

@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 
 from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt, big_file_from_row, whole_checksum
 from fanout.domain.checksums import to_base64
 from fanout.domain.errors import FanoutError, ItemError, LedgerBroken
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
+from fanout.domain.plan import Plan
 from fanout.domain.rows import Json, outcome_row, shard_from_row
 from fanout.ledger import Ledger
 from fanout.ports import Tree
+from fanout.steps.context import Context
+from fanout.steps.parallel import work_on
+from fanout.steps.shard_results import big_file_outcomes
 
 
-def assemble_big_files(ledger: Ledger, source: Tree, destination: Tree) -> None:
+def assemble_big_files(context: Context, plan: Plan, out_of_time: Callable[[], bool]) -> tuple[int, bool]:
     """Complete each big file of the run whose blocks are all there; write the outcomes of all of them.
 
     What was begun and is not completed is discarded: also what an attempt began that does not count.
+    Returns how many have been settled now, and whether all are.
     """
-    begun = {key: big_file_from_row(ledger.read_json(key)) for key in ledger.keys(keys.BIG_FILES_BEGUN)}
-    if not begun:
-        return
+    ledger = context.ledger
+    source, destination = context.source(plan), context.destination(plan)
+    settled = {keys.big_file_key(row["id"]) for row in big_file_outcomes(ledger)}
+    open_keys = [key for key in ledger.keys(keys.BIG_FILES_BEGUN) if key not in settled]
+    if not open_keys:
+        return 0, True
     parts = parts_of_big_files(ledger)
-    counted = {keys.big_file_key(row["id"]) for row in read_or_none(ledger, keys.BIG_FILES)}
-    rows = []
-    for key, big in begun.items():
-        outcome = _assemble(big, parts[key], ledger, source, destination)
+
+    def settle(key: str) -> Json:
+        big = big_file_from_row(ledger.read_json(key))
+        outcome = _assemble(big, parts.get(key, []), ledger, source, destination)
         if outcome.result is not Result.COPIED:
             destination.open_blocks(big.entry.placed, big.token).discard()
-        if key in counted:
-            rows.append({"id": big.id, **outcome_row(outcome)})
-    ledger.write_rows(keys.BIG_FILE_OUTCOMES, rows)
+        return {"id": big.id, **outcome_row(outcome)}
+
+    threads = min(limits.BIG_FILES_COMPLETED_AT_ONCE, len(open_keys))
+    rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, out_of_time, [])]
+    ledger.write_rows(keys.big_file_outcomes_key(context.nonce), rows)
+    return len(rows), len(rows) == len(open_keys)
 
 
 def parts_of_big_files(ledger: Ledger) -> dict[str, list[Shard]]:

@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import ItemError
-from fanout.domain.ledger_keys import FAILURES
+from fanout.domain import ledger_keys as keys
+from fanout.domain.errors import Transient
 from fanout.domain.rows import Json
 from fanout.steps.assemble_big_files import assemble_big_files
 from fanout.steps.context import Context
+from fanout.steps.finish_directories import finish_directories
 from fanout.steps.link_names import link_names
-
-DIRECTORY_FAILURES = f"directories/{FAILURES}"
 
 
 def finish_tree(context: Context) -> Json:
-    """Put big files together, link further names, set the attributes of the directories deepest first, and
-    remove what was staged. Also after a run broke off, so that nothing half-written stays.
+    """Put big files together, link further names, set the attributes of the directories, and remove what was
+    staged. Also after a run broke off, so that nothing half-written stays.
 
-    A directory whose attributes can not be set is a row in the ledger, read by SummariseTransfer.
+    Returns ``done``: false where the time was up, and another task goes on from the ledger.
+    Raises ``Transient`` if nothing at all could be finished in the time of a task.
     """
-    context.begin("finish")
-    ledger = context.ledger
-    plan = ledger.read_plan()
-    destination = context.destination(plan)
-    assemble_big_files(ledger, context.source(plan), destination)
-    linked = link_names(plan, context)
-    made: dict[str, Attributes] = {}
-    for key in ledger.keys("directories/"):
-        if key.endswith(".gz"):
-            for row in ledger.read_rows(key):
-                made[row["path"]] = _attributes(row)
-    failures = []
-    for path in sorted(made, key=lambda path: (-path.count("/"), path)):
-        try:
-            destination.set_attributes(Entry(path, Kind.DIRECTORY), made[path])
-        except ItemError as error:
-            failures.append({"path": path, "reason": error.reason.value, "message": error.message})
-    ledger.write_rows(DIRECTORY_FAILURES, failures)
-    destination.finish()
-    return {"directories": len(made), "failures": len(failures), "names": linked}
+    if not context.ledger.has(keys.phase_key("finish")):
+        context.begin("finish")
+    plan = context.ledger.read_plan()
+    stop_at = context.stop_at
 
+    def out_of_time() -> bool:
+        return context.clock.now() > stop_at
 
-def _attributes(row: Json) -> Attributes:
-    return Attributes(row["mode"], row["uid"], row["gid"], row["mtime_ns"], row["atime_ns"])
+    files, done = assemble_big_files(context, plan, out_of_time)
+    names = directories = 0
+    if done:
+        names, done = link_names(plan, context, out_of_time)
+    if done:
+        directories, done = finish_directories(context, context.destination(plan), out_of_time)
+    if done:
+        context.destination(plan).finish()
+    elif not files + names + directories:
+        raise Transient("nothing could be finished in the time of a function")
+    return {"done": done, "big_files": files, "names": names, "directory_files": directories}

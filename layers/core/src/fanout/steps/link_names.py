@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -28,8 +28,8 @@ NAMES_PER_FILE = 2_000
 _ATTEMPTS = 3
 
 
-def link_names(plan: Plan, context: Context) -> int:
-    """Link every further name that has no outcome yet; returns how many got one.
+def link_names(plan: Plan, context: Context, out_of_time: Callable[[], bool]) -> tuple[int, bool]:
+    """Link every further name that has no outcome yet; returns how many got one, and whether all have one now.
 
     A name is linked only if this run copied the first name of its file, and only if
     it still is a name of the file that was listed.
@@ -41,11 +41,13 @@ def link_names(plan: Plan, context: Context) -> int:
             shard, copied = shard_from_row(row["shard"]), copied_paths(row["copied_by"], context.ledger)
             outcome_of = partial(_outcome, source, destination, copied)
             for number, rows in enumerate(_batches(_open_rows(shard, context.ledger))):
+                if done and out_of_time():
+                    return done, False
                 outcomes = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
                 name = f"{context.nonce}-{number:04d}"
                 context.ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
                 done += len(outcomes)
-    return done
+    return done, True
 
 
 def copied_paths(shard_id: str, ledger: Ledger) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from fanout.domain.errors import OutOfTime
@@ -13,6 +13,27 @@ from fanout.steps.threads import Threads
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
+
+
+def ahead(work: Callable[[Item], Done], items: Iterable[Item], threads: int) -> Iterator[tuple[Item, Done]]:
+    """Each item with its result, in the items' order; at most ``threads`` items are worked on or held.
+
+    An exception of ``work`` is raised when its item's turn comes.
+    """
+    queue: deque[tuple[Item, Future[Done]]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in items:
+                queue.append((item, pool.submit(work, item)))
+                if len(queue) >= threads:
+                    first, future = queue.popleft()
+                    yield first, future.result()
+            while queue:
+                first, future = queue.popleft()
+                yield first, future.result()
+        finally:
+            for _, future in queue:
+                future.cancel()
 
 
 def work_on(

@@ -9,7 +9,6 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain.big_files import big_file_from_row
 from fanout.domain.books import Count, no_counts, tally
 from fanout.domain.coverage import disjoint, indexes_of
-from fanout.domain.errors import LedgerBroken
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json, outcome_from_row
@@ -67,7 +66,7 @@ def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger) -> ShardRes
 
 def big_file_results(ledger: Ledger) -> ShardResult:
     """The result of all big files together; one without an outcome is failed."""
-    found = {row["id"]: outcome_from_row(row) for row in _rows_or_none(ledger, keys.BIG_FILE_OUTCOMES)}
+    found = {row["id"]: outcome_from_row(row) for row in big_file_outcomes(ledger)}
     outcomes = []
     for done in rounds_done(ledger):
         for row in done["big_files"]:
@@ -75,11 +74,10 @@ def big_file_results(ledger: Ledger) -> ShardResult:
     return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in _TROUBLE])
 
 
-def _rows_or_none(ledger: Ledger, key: str) -> list[Json]:
-    try:
-        return list(ledger.read_rows(key))
-    except LedgerBroken:
-        return []
+def big_file_outcomes(ledger: Ledger) -> Iterator[Json]:
+    """The outcomes of big files that FinishTree wrote, whichever of its tasks did."""
+    for key in ledger.keys(keys.BIG_FILE_OUTCOMES):
+        yield from ledger.read_rows(key)
 
 
 def _without_outcome(big_file_id: str, ledger: Ledger) -> Outcome:

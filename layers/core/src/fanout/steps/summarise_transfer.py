@@ -12,7 +12,6 @@ from fanout.domain.summary import Status, Summary, summary_row
 from fanout.ledger import Ledger
 from fanout.report import render_report
 from fanout.steps.context import Context
-from fanout.steps.finish_tree import DIRECTORY_FAILURES
 from fanout.steps.run_books import RunBooks, run_books
 from fanout.steps.verification_results import Verification, verified_shards, verified_trees
 
@@ -129,11 +128,11 @@ def _notes(ledger: Ledger) -> list[str]:
     notes: list[str] = []
     for key in ledger.keys(keys.NOTES):
         notes += ledger.read_json(key)
-    if DIRECTORY_FAILURES not in set(ledger.keys("directories/")):
-        return notes
-    rows = list(ledger.read_rows(DIRECTORY_FAILURES))
-    if rows:
-        notes.append(f"the attributes of {len(rows)} directories could not be set: {rows[0]['reason']}")
+    failures = (row for key in ledger.keys(keys.DIRECTORY_FAILURES) for row in ledger.read_rows(key))
+    reasons = {row["path"]: row["reason"] for row in failures}
+    if reasons:
+        first = next(iter(reasons.values()))
+        notes.append(f"the attributes of {len(reasons)} directories could not be set: {first}")
     return notes
 
 

@@ -1,0 +1,95 @@
+"""The attributes of directories, set when everything is in them."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterable
+from itertools import groupby
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
+from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.errors import ItemError
+from fanout.domain.rows import Json
+from fanout.ledger import Ledger
+from fanout.ports import Tree
+from fanout.steps.context import Context
+from fanout.steps.parallel import ahead, work_on
+
+Made = tuple[str, Attributes]
+_PASSABLE = stat.S_IRWXU
+
+
+def finish_directories(context: Context, destination: Tree, out_of_time: Callable[[], bool]) -> tuple[int, bool]:
+    """Set the attributes of every directory that the run made; returns how many files of them it went
+    through now, and whether all are set.
+
+    Most can be set in any order, file by file of the ledger as they come. Those that their owner could not
+    pass afterwards come last, deepest first, because what lies below them is reached through them. A directory
+    stands in several files if several shards wrote into it, each time with the same attributes.
+    A directory that can not be set is a row in the ledger, read by SummariseTransfer.
+    """
+    ledger = context.ledger
+    files = [key for key in ledger.keys("directories/") if key.endswith(".jsonl.gz")]
+    began_at = _files_set(ledger) if files else 0
+    failures: list[Json] = []
+    number = began_at
+    for number, (_, made) in enumerate(ahead(lambda key: _read(ledger, key), files[began_at:], _AHEAD), began_at + 1):
+        failures += _set(destination, [one for one in made if _passable(one)])
+        if number < len(files) and out_of_time():
+            break
+    finished = number >= len(files)
+    if finished:
+        failures += _set_last(ledger, files, destination)
+    if failures:
+        ledger.write_rows(keys.directory_failures_key(context.nonce), failures)
+    if files:
+        ledger.write_json(keys.DIRECTORIES_SET, {"files": number})
+    return number - began_at, finished
+
+
+_AHEAD = limits.LEDGER_FILES_AHEAD
+
+
+def _files_set(ledger: Ledger) -> int:
+    return int(ledger.read_json(keys.DIRECTORIES_SET)["files"]) if ledger.has(keys.DIRECTORIES_SET) else 0
+
+
+def _passable(one: Made) -> bool:
+    mode = one[1].mode
+    return mode is None or mode & _PASSABLE == _PASSABLE
+
+
+def _set_last(ledger: Ledger, files: list[str], destination: Tree) -> list[Json]:
+    last = {
+        path: attributes
+        for _, made in ahead(lambda key: _read(ledger, key), files, _AHEAD)
+        for path, attributes in made
+        if not _passable((path, attributes))
+    }
+    failures: list[Json] = []
+    deepest_first = sorted(last.items(), key=lambda one: -one[0].count("/"))
+    for _, level in groupby(deepest_first, key=lambda one: one[0].count("/")):
+        failures += _set(destination, level)
+    return failures
+
+
+def _set(destination: Tree, made: Iterable[Made]) -> list[Json]:
+    def set_one(one: Made) -> Json | None:
+        path, attributes = one
+        try:
+            destination.set_attributes(Entry(path, Kind.DIRECTORY), attributes)
+        except ItemError as error:
+            return {"path": path, "reason": error.reason.value, "message": error.message}
+        return None
+
+    results = work_on(enumerate(made), set_one, limits.CLIENT_OPERATIONS_IN_FLIGHT, lambda: False, [])
+    return [failure for _, failure in results if failure is not None]
+
+
+def _read(ledger: Ledger, key: str) -> list[Made]:
+    return [(row["path"], _attributes(row)) for row in ledger.read_rows(key)]
+
+
+def _attributes(row: Json) -> Attributes:
+    return Attributes(row["mode"], row["uid"], row["gid"], row["mtime_ns"], row["atime_ns"])

@@ -1,0 +1,140 @@
+"""FinishTree on trees that one function can not finish in its time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanout.adapters.memory import MemoryTree
+from fanout.adapters.posix.tree import PosixTree
+from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.errors import ItemError, Transient
+from fanout.domain.outcomes import Reason
+from fanout.steps.finish_tree import finish_tree
+from tests.support.flow import ManualClock, World
+
+SPLIT = {"source": "s3://a-bucket/in/", "destination": "efs:///copy", "limits": {"split_bytes": 8 * 1024 * 1024}}
+INSIDE = {"source": "efs:///in", "destination": "efs:///out", "limits": {"shard_seconds": 1}}
+
+
+class Recorder(MemoryTree):
+    """Notes in which order directories are set, and finds some of them impossible to."""
+
+    def __init__(self, impossible: frozenset[str] = frozenset()) -> None:
+        super().__init__()
+        self.impossible = impossible
+        self.set_in_order: list[tuple[str, int | None]] = []
+
+    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+        """Note it, or fail."""
+        if entry.path in self.impossible:
+            raise ItemError(Reason.DESTINATION_DENIED, "not yours")
+        self.set_in_order.append((entry.path, attributes.mode))
+        super().set_attributes(entry, attributes)
+
+
+def slow(world: World, reads: float) -> World:
+    """The same run with a clock by which a task has time for about ``reads`` looks at it."""
+    world.clock = ManualClock(step=900.0 / reads)
+    return world
+
+
+def with_big_files(number: int) -> World:
+    world = World()
+    assert isinstance(world.source, MemoryTree)
+    for index in range(number):
+        world.source.put(f"d{index}/big", Kind.FILE, bytes([index]) * (8 * 1024 * 1024 + index))
+    world.list_all(world.plan(SPLIT))
+    world.copy_all()
+    return world
+
+
+def test_big_files_are_completed_by_as_many_tasks_as_it_takes() -> None:
+    world = with_big_files(40)
+    tasks = slow(world, 12).finish_all()
+    assert tasks > 2
+    world.clock.step = 0.0
+    summary = world.end()
+    assert summary["status"] == "SUCCEEDED"
+    assert summary["totals"]["copied"]["entries"] == 40
+    assert isinstance(world.destination, MemoryTree)
+    assert world.destination.unfinished_blocks() == 0
+    assert {len(stored.data) for stored in world.destination.contents().values() if stored.data} == {
+        8 * 1024 * 1024 + index for index in range(40)
+    }
+
+
+def test_directories_are_set_by_as_many_tasks_as_it_takes(tmp_path: Path) -> None:
+    for index in range(30):
+        directory = tmp_path / f"in/d{index}"
+        directory.mkdir(parents=True)
+        (directory / "f").write_bytes(b"x")
+        os.utime(directory, ns=(10**18, 10**18 + index))
+    world = World(source=PosixTree(tmp_path, "in", "run-1", "n"), destination=PosixTree(tmp_path, "out", "run-1", "n"))
+    world.list_all(world.plan(INSIDE))
+    world.copy_all()
+    # One file of made directories for each of many tasks.
+    rows = [row for key in world.ledger.keys("directories/") for row in world.ledger.read_rows(key)]
+    for number, row in enumerate(rows):
+        world.ledger.write_rows(f"directories/one-{number:04d}.jsonl.gz", [row])
+    assert slow(world, 6).finish_all() > 3
+    found = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
+    assert found == {f"d{index}": 10**18 + index for index in range(30)}
+
+
+def test_directories_that_can_not_be_passed_are_set_last_and_deepest_first() -> None:
+    modes = {"a/": 0o040500, "a/b/": 0o040755, "a/b/c/": 0o040400, "z/": 0o040755}
+    world = World(destination=Recorder())
+    assert isinstance(world.source, MemoryTree)
+    for path, mode in modes.items():
+        world.source.put(path, Kind.DIRECTORY, attributes=Attributes(mode=mode))
+    world.run()
+    assert isinstance(world.destination, Recorder)
+    order = [path for path, _ in world.destination.set_in_order]
+    assert sorted(order[:2]) == ["a/b/", "z/"]
+    assert order[2:] == ["a/b/c/", "a/"]
+
+
+def test_directories_that_can_not_be_set_are_counted_once_however_often_it_is_tried() -> None:
+    world = World(destination=Recorder(impossible=frozenset({"a/", "b/"})))
+    assert isinstance(world.source, MemoryTree)
+    for path in ("a/", "b/", "c/"):
+        world.source.put(path, Kind.DIRECTORY, attributes=Attributes(mode=0o040755))
+    world.list_all(world.plan())
+    world.copy_all()
+    finish_tree(world.context())
+    world.ledger.write_json("directories/set.json", {"files": 0})
+    finish_tree(world.context())
+    assert world.end()["notes"] == [
+        f"the attributes of 2 directories could not be set: {Reason.DESTINATION_DENIED.value}"
+    ]
+
+
+def test_a_task_that_can_do_nothing_in_its_time_is_no_progress() -> None:
+    world = slow(with_big_files(1), 2)
+    with pytest.raises(Transient, match="nothing could be finished"):
+        finish_tree(world.context())
+
+
+@given(sizes=st.lists(st.integers(0, 5), max_size=12), reads=st.integers(4, 40), data=st.data())
+def test_whatever_the_time_of_a_task_each_directory_is_set(sizes: list[int], reads: int, data: Any) -> None:
+    world = World(destination=Recorder())
+    assert isinstance(world.destination, Recorder)
+    world.plan()
+    expected = {}
+    for number, size in enumerate(sizes):
+        rows = []
+        for index in range(size):
+            path = f"d{number}/" * data.draw(st.integers(1, 3)) + f"e{index}/"
+            expected[path] = data.draw(st.sampled_from([0o040755, 0o040700, 0o040555, 0o040000]))
+            row = {"path": path, "mode": expected[path], "uid": 0, "gid": 0, "mtime_ns": 1, "atime_ns": 1}
+            rows.append(row)
+            world.destination.put(path, Kind.DIRECTORY)
+        world.ledger.write_rows(f"directories/s{number:02d}.jsonl.gz", rows)
+    slow(world, reads).finish_all()
+    assert dict(world.destination.set_in_order) == expected
