@@ -17,7 +17,10 @@ from fanout.domain.weights import Rates
 
 @dataclass(frozen=True, slots=True)
 class BigFile:
-    """A file that is copied in blocks of ``block_bytes``; ``token`` is what the destination knows it by."""
+    """A file that is copied, or only compared, in blocks of ``block_bytes``.
+
+    ``token`` is what the destination knows it by while it is written; empty where it is only compared.
+    """
 
     id: str
     entry: Entry

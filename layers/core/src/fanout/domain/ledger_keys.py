@@ -98,6 +98,11 @@ def verified_id(shard_id: str) -> str:
     return f"verified-{shard_id}"
 
 
+def source_id(shard_id: str) -> str:
+    """Under what name the checksums of a shard's blocks at the source lie, in a run that only compares."""
+    return f"source-{shard_id}"
+
+
 def digests_key(shard_id: str, nonce: str) -> str:
     """Digests by directory of what was verified."""
     return f"{DIGESTS}{shard_id}-{nonce}.jsonl.gz"

@@ -10,9 +10,11 @@ from fanout.domain.books import Books, Count
 from fanout.domain.errors import LedgerBroken
 from fanout.domain.outcomes import Outcome, Result
 from fanout.domain.partitioning import Shard
+from fanout.domain.request import Mode
 from fanout.domain.rows import Json, count_from_row, counts_from_row, outcome_from_row, shard_from_row
 from fanout.domain.run_error import RunError
 from fanout.ledger import Ledger
+from fanout.steps.compared_big_files import compared_result
 from fanout.steps.partition_shards import rounds_done
 from fanout.steps.shard_results import big_file_results, shard_result
 
@@ -53,7 +55,8 @@ def run_books(
             books = books.plus(Count(), result.results)
             for outcome in result.failures:
                 add(outcome, phase)
-    big_files = big_file_results(ledger)
+    compares = ledger.read_plan().request.mode is Mode.VERIFY
+    big_files = compared_result(ledger) if compares else big_file_results(ledger)
     for outcome in big_files.failures:
         add(outcome, phase)
     return RunBooks(books.plus(Count(), big_files.results), complete, shards, kept)

@@ -64,7 +64,7 @@ class SegmentWriter:
     def copy(self, entry: Entry, *, is_new: bool) -> None:
         """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes."""
         request = self._plan.request
-        splits = request.mode is Mode.COPY and not request.inside_s3  # S3 copies in parts by itself
+        splits = not request.inside_s3  # S3 copies in parts by itself, and knows its checksums
         if splits and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
             self._begin_big_file(entry)
         else:
@@ -94,11 +94,7 @@ class SegmentWriter:
         """Begun here, because only here both ends are at hand before the first block is copied."""
         big_file_id = f"{self._segment.id}-{self._context.nonce}-big-{len(self._big_files):04d}"
         try:
-            source = self._source.open(entry)
-            try:
-                token = self._destination.begin_blocks(entry.placed, source.attributes)
-            finally:
-                source.close()
+            token = self._begin_blocks(entry) if self._plan.request.mode is Mode.COPY else ""
         except ItemError as error:
             self.settle(entry, Result.FAILED, error.reason, error.message)
             return
@@ -106,6 +102,13 @@ class SegmentWriter:
         self._context.ledger.write_json(keys.big_file_key(big_file_id), big_file_row(big))
         self._big_files.append({"id": big_file_id, "bytes": entry.size})
         self.to_copy += Count(1, entry.size)
+
+    def _begin_blocks(self, entry: Entry) -> str:
+        source = self._source.open(entry)
+        try:
+            return self._destination.begin_blocks(entry.placed, source.attributes)
+        finally:
+            source.close()
 
     def name(self, name: Name) -> None:
         """Keep a name of a file with several until all of them are known."""

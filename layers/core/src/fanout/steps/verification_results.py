@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fanout.domain import ledger_keys as keys
@@ -15,6 +15,7 @@ from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json, count_row, outcome_from_row
 from fanout.ledger import Ledger
+from fanout.steps.compared_big_files import compared_big_files
 from fanout.steps.partition_shards import rounds_done
 
 # Directories that differ, as the summary names them.
@@ -79,11 +80,19 @@ def verified_trees(compared: Count, failures: list[Outcome], ledger: Ledger) -> 
     extras = [
         outcome_from_row(row) for done in rounds_done(ledger) for key in done["extras"] for row in ledger.read_rows(key)
     ]
-    return _with_digests(compared, failures + extras, ledger)
+    big_files = [
+        (verified.outcome.path, verified.source_digest, verified.destination_digest)
+        for verified in compared_big_files(ledger)
+    ]
+    return _with_digests(compared, failures + extras, ledger, big_files)
 
 
-def _with_digests(compared: Count, failures: list[Outcome], ledger: Ledger) -> Verification:
+def _with_digests(
+    compared: Count, failures: list[Outcome], ledger: Ledger, big_files: Iterable[tuple[str, int, int]] = ()
+) -> Verification:
     sums = TreeDigest()
+    for big_file in big_files:
+        sums.add(*big_file)
     for key in ledger.keys(keys.DIGESTS):
         for row in ledger.read_rows(key):
             sums.merge(digest_from_row(row))

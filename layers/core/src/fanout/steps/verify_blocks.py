@@ -9,16 +9,18 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt, big_file_from_row, whole_checksum
 from fanout.domain.books import Count
-from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros
+from fanout.domain.checksums import Crc64Nvme
 from fanout.domain.coverage import indexes_of
 from fanout.domain.errors import ItemError, Throttled, Transient
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
+from fanout.domain.request import Mode
 from fanout.domain.rows import Json
 from fanout.ledger import Ledger
 from fanout.ports import Found, Source, Tree
 from fanout.steps.assemble_big_files import parts_of_big_files
 from fanout.steps.byte_budget import ByteBudget
+from fanout.steps.compare_blocks import checksum_of_block, compare_blocks
 from fanout.steps.context import Context
 from fanout.steps.parallel import work_on
 
@@ -35,6 +37,8 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     outcomes_id = keys.verified_id(shard.id)
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = [index for index in range(*shard.blocks) if index not in known]
+    if plan.request.mode is Mode.VERIFY:
+        return compare_blocks(shard, big, context, plan, crc64nvme)
     destination = context.destination(plan)
     found = destination.find_stored(big.entry.placed.path)
     stop_at = context.stop_at
@@ -95,8 +99,7 @@ def _check(
     offset, length = big.block(index)
     try:
         with budget.take(length):
-            is_hole = source.zeros_at(offset) >= length
-            checksum = append_zeros(NO_BYTES, length) if is_hole else crc64nvme(source.read(offset, length), NO_BYTES)
+            checksum = checksum_of_block(source, offset, length, crc64nvme)
         if checksum != receipts[index].crc64nvme:
             raise ItemError(Reason.CHECKSUM, f"block {index} differs")
     except ItemError as error:

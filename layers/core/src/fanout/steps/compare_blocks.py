@@ -1,0 +1,97 @@
+"""Comparing a part of a big file where nothing was copied: both ends are read, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
+from fanout.domain.big_files import BigFile, Receipt
+from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros
+from fanout.domain.entries import Entry
+from fanout.domain.errors import ItemError, Throttled, Transient
+from fanout.domain.outcomes import Reason
+from fanout.domain.partitioning import Shard
+from fanout.domain.plan import Plan
+from fanout.domain.rows import Json
+from fanout.ports import Source, Tree
+from fanout.steps.byte_budget import ByteBudget
+from fanout.steps.context import Context
+from fanout.steps.copy_blocks import failed_block, passing_block
+from fanout.steps.parallel import work_on
+
+
+def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc64nvme: Crc64Nvme) -> Json:
+    """Note the checksums of the blocks of a part at both ends; returns ``cursor`` and ``done``.
+
+    Whether they are equal is told when those of the whole file are there: ``compared_big_files``.
+    Raises ``Transient`` if nothing could be read for reasons that may pass.
+    """
+    assert shard.blocks is not None
+    stop_at = context.stop_at
+    source, destination = context.source(plan), context.destination(plan)
+    ends = {
+        keys.source_id(shard.id): lambda: source.open(big.entry),
+        keys.verified_id(shard.id): lambda: _opened(destination, big.entry.placed),
+    }
+    done = []
+    for receipts_id, open_end in ends.items():
+        known = context.ledger.read_receipts(receipts_id)
+        wanted = [index for index in range(*shard.blocks) if index not in known]
+        receipts = _checksums(big, open_end, wanted, crc64nvme, lambda: context.clock.now() > stop_at)
+        if receipts:
+            context.ledger.write_receipts(receipts_id, context.nonce, receipts, 0)
+        done.append(len(known) + len(receipts))
+    return {"cursor": min(done), "done": min(done) >= shard.items}
+
+
+def checksum_of_block(source: Source, offset: int, length: int, crc64nvme: Crc64Nvme) -> int:
+    """The checksum of a block; what is known to be zero is not read."""
+    if source.zeros_at(offset) >= length:
+        return append_zeros(NO_BYTES, length)
+    data = source.read(offset, length)
+    if len(data) != length:
+        raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
+    return crc64nvme(data, NO_BYTES)
+
+
+def _checksums(
+    big: BigFile,
+    open_end: Callable[[], Source],
+    wanted: list[int],
+    crc64nvme: Crc64Nvme,
+    out_of_time: Callable[[], bool],
+) -> dict[int, Receipt]:
+    try:
+        source = open_end()
+    except ItemError as error:
+        return {index: failed_block(index, error) for index in wanted}
+    budget = ByteBudget(limits.BUFFER_BYTES)
+
+    def read(index: int) -> Receipt:
+        offset, length = big.block(index)
+        try:
+            with budget.take(length):
+                return Receipt(index, checksum_of_block(source, offset, length, crc64nvme))
+        except ItemError as error:
+            return failed_block(index, error)
+        except (Throttled, Transient) as error:
+            return passing_block(index, error)
+
+    threads = max(1, min(limits.BLOCKS_IN_FLIGHT, len(wanted)))
+    try:
+        receipts = dict(work_on([(index, index) for index in wanted], read, threads, out_of_time, []))
+    finally:
+        source.close()
+    passing = [receipt for receipt in receipts.values() if receipt.reason is Reason.TRANSIENT]
+    if passing and len(passing) == len(receipts):
+        raise Transient(f"{len(passing)} blocks could not be read: {passing[0].message}")
+    return receipts
+
+
+def _opened(tree: Tree, entry: Entry) -> Source:
+    """What the destination holds now, if it has the size of the source."""
+    found = tree.find_stored(entry.path)
+    if found is None or found.entry.size != entry.size:
+        raise ItemError(Reason.DIFFERS, "the destination no longer holds a file of this size")
+    return tree.open(found.entry)
