@@ -50,6 +50,7 @@ BAD = [
     ({**GOOD, "source": "ftp://x/"}, "source", "allowed is s3://bucket/prefix/"),
     ({**GOOD, "source": "s3://a-bucket/in"}, "source", "does not end in /"),
     ({**GOOD, "source": "s3://A/"}, "source", "not a bucket name"),
+    ({**GOOD, "source": "s3://a--usw2-az1--x-s3/"}, "source", "directory bucket"),
     ({**GOOD, "destination": "efs://nas/x"}, "destination", "unknown mount 'nas'; known are data, other"),
     ({**GOOD, "destination": "efs:///a/../b"}, "destination", "component . or .."),
     ({"source": "efs:///a", "destination": "efs:///a"}, "destination", "equal to, inside or above"),

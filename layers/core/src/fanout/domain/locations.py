@@ -11,6 +11,9 @@ from fanout.domain.names import reason_against_file_path
 ALLOWED = "allowed is s3://bucket/prefix/ or efs:///path or efs://MOUNT/path"
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
+# docs.aws.amazon.com/AmazonS3/latest/userguide/directory-bucket-naming-rules.html
+_DIRECTORY_BUCKET = "--x-s3"
+
 
 @dataclass(frozen=True, slots=True)
 class S3Location:
@@ -63,6 +66,9 @@ def parse_location(field: str, text: str, mounts: tuple[str, ...]) -> Location:
 def _parse_s3(field: str, text: str, bucket: str, prefix: str) -> S3Location:
     if not _BUCKET.fullmatch(bucket):
         raise InvalidRequest(field, f"{bucket!r} is not a bucket name", "3 to 63 of a-z, 0-9, . and -")
+    if bucket.endswith(_DIRECTORY_BUCKET):
+        problem = f"{bucket!r} is a directory bucket, which lists its keys in no order and has other requests"
+        raise InvalidRequest(field, problem, "name a general purpose bucket")
     if prefix and not prefix.endswith("/"):
         raise InvalidRequest(field, f"{text!r} has a prefix that does not end in /", f"write {text}/ for the tree")
     return S3Location(bucket, prefix)
