@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup setup-tests demo check test unit bench bench-full cold-start lock clean
+.PHONY: help setup setup-tests demo check test unit docs audit sbom bench bench-full cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -29,7 +29,7 @@ demo: setup ## Move a real tree S3 to EFS and back through the state machine on 
 check: setup-tests ## Lint, types, import contracts, template and state machine
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy layers cli functions tests benchmarks
+	$(VENV)/bin/mypy layers cli functions tests benchmarks scripts
 	$(VENV)/bin/lint-imports --no-cache
 	$(VENV)/bin/cfn-lint template.yaml
 	$(PY) -m pytest -q tests/template tests/statemachine/test_definition.py
@@ -39,6 +39,15 @@ test: check ## Everything: the checks and all tests
 
 unit: setup-tests ## The tests that need no emulator
 	$(PY) -m pytest -m 'not e2e'
+
+docs: setup ## Write the generated parts of docs/
+	$(PY) scripts/generate_docs.py
+
+audit: setup ## Known weaknesses of the locked dependencies (asks the package index)
+	$(UV) tool run --from pip-audit pip-audit --disable-pip --require-hashes -r layers/core/requirements.txt
+
+sbom: setup ## What the layer holds, as sbom.json (CycloneDX)
+	$(UV) tool run --from cyclonedx-bom cyclonedx-py requirements layers/core/requirements.txt --pyproject pyproject.toml -o sbom.json
 
 bench: setup ## Ours beside its peers on a simulated EFS: a short set, under 10 minutes (root, FUSE, Go)
 	@scripts/setup-bench.sh

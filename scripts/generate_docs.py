@@ -1,0 +1,139 @@
+"""Writes the parts of docs/ that stand in the code and in the template already; --check only compares."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cfnlint.decode import cfn_yaml
+
+from fanout.domain.outcomes import REMEDIES, Reason
+from fanout.requests import RequestModel
+
+ROOT = Path(__file__).resolve().parents[1]
+PARAMETERS = ROOT / "docs/parameters.md"
+TROUBLESHOOTING = ROOT / "docs/troubleshooting.md"
+TEMPLATE = ROOT / "template.yaml"
+BEGIN, END = "<!-- generated: reasons -->\n", "<!-- end -->\n"
+Schema = Mapping[str, Any]
+
+
+def cell(text: str) -> str:
+    """A text as it can stand in a cell of a table."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def request_rows() -> Iterator[str]:
+    """A row for each field of a request, those of inner objects with their path."""
+    schema = RequestModel.model_json_schema()
+    yield from _rows(schema, schema.get("$defs", {}), "")
+
+
+def _rows(schema: Schema, definitions: Schema, prefix: str) -> Iterator[str]:
+    required = schema.get("required", [])
+    for name, field in schema["properties"].items():
+        inner = definitions.get(field.get("$ref", "").rpartition("/")[2])
+        if inner is not None:
+            yield from _rows(inner, definitions, f"{prefix}{name}.")
+            continue
+        default = "required" if name in required else _default(field)
+        yield f"| `{prefix}{name}` | {_allowed(field)} | {default} | {cell(field.get('description', ''))} |"
+
+
+def _default(field: Schema) -> str:
+    value = field.get("default")
+    return "" if value in (None, []) else f"`{value if isinstance(value, str) else json.dumps(value)}`"
+
+
+def _allowed(field: Schema) -> str:
+    if "anyOf" in field:
+        return " or ".join(_allowed(one) for one in field["anyOf"] if one.get("type") != "null")
+    if "enum" in field:
+        return ", ".join(f"`{value}`" for value in field["enum"])
+    if "const" in field:
+        return f"`{field['const']}`"
+    kind = {"array": "list", "integer": "integer", "number": "number", "string": "text"}[field["type"]]
+    bounds = [(field.get("minimum"), "at least"), (field.get("maximum"), "at most")]
+    bounds += [(field.get("exclusiveMinimum"), "over"), (field.get("maxItems"), "at most")]
+    said = [f"{word} {value}" for value, word in bounds if value is not None]
+    return ", ".join([kind, *said])
+
+
+def stack_rows() -> Iterator[str]:
+    """A row for each parameter of the template."""
+    parameters = json.loads(json.dumps(cfn_yaml.load(str(TEMPLATE))))["Parameters"]
+    for name, parameter in parameters.items():
+        default = parameter.get("Default")
+        shown = "required" if default is None else f"`{default}`" if default != "" else ""
+        yield f"| `{name}` | {_limits(parameter)} | {shown} | {cell(parameter.get('Description', ''))} |"
+
+
+def _limits(parameter: Schema) -> str:
+    if "AllowedValues" in parameter:
+        return ", ".join(f"`{value}`" for value in parameter["AllowedValues"])
+    low, high = parameter.get("MinValue"), parameter.get("MaxValue")
+    return f"{low} to {high}" if low is not None and high is not None else parameter["Type"].lower()
+
+
+def parameters() -> str:
+    """docs/parameters.md."""
+    return "\n".join(
+        [
+            "# Parameters",
+            "",
+            "Written by `make docs` from the code and the template; a test compares.",
+            "",
+            "## Fields of a request",
+            "",
+            "The input of an execution. An unknown or ill-typed field is an `InvalidRequest` that names it.",
+            "",
+            "| field | allowed | default | meaning |",
+            "|---|---|---|---|",
+            *request_rows(),
+            "",
+            "## Parameters of the stack",
+            "",
+            "For `sam deploy --parameter-overrides NAME=VALUE`.",
+            "",
+            "| parameter | allowed | default | meaning |",
+            "|---|---|---|---|",
+            *stack_rows(),
+            "",
+        ]
+    )
+
+
+def reasons() -> str:
+    """The table of what can become of an entry that is not copied."""
+    rows = [f"| {cell(reason.value)} | {cell(REMEDIES.get(reason, 'nothing to do'))} |" for reason in Reason]
+    return "\n".join(["", "| reason | remedy |", "|---|---|", *rows, "", ""])
+
+
+def troubleshooting() -> str:
+    """docs/troubleshooting.md with its table written anew."""
+    text = TROUBLESHOOTING.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return before + BEGIN + reasons() + END + after
+
+
+def main(arguments: list[str]) -> int:
+    """Write both; with --check say which is not what it would be."""
+    stale = []
+    for path, text in ((PARAMETERS, parameters()), (TROUBLESHOOTING, troubleshooting())):
+        if path.exists() and path.read_text() == text:
+            continue
+        stale.append(path.name)
+        if "--check" not in arguments:
+            path.write_text(text)
+    if stale and "--check" in arguments:
+        sys.stderr.write(f"{', '.join(stale)} is not what the code says; run: make docs\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

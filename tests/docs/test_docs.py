@@ -1,0 +1,40 @@
+"""What the documents say is what the code does."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fanout.domain.errors import TASK_ERRORS
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+
+
+def test_generated_parts_are_what_the_code_says() -> None:
+    command = [sys.executable, str(ROOT / "scripts/generate_docs.py"), "--check"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+def fail_states() -> set[str]:
+    states = json.loads((ROOT / "statemachine/transfer.asl.json").read_text())["States"]
+    return {state["Error"] for state in states.values() if state["Type"] == "Fail" and "Error" in state}
+
+
+@pytest.mark.parametrize("name", sorted({error.__name__ for error in TASK_ERRORS} | fail_states()))
+def test_every_error_has_an_entry(name: str) -> None:
+    headings = re.findall(r"^## (.*)$", (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE)
+    assert any(re.search(rf"\b{name}\b", heading) for heading in headings)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_link_leads_somewhere(document: Path) -> None:
+    broken = [link for link in LINK.findall(document.read_text()) if not (document.parent / link).exists()]
+    assert not broken
