@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fanout.domain.manifest import ManifestPart
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -11,7 +13,8 @@ class Segment:
 
     Paths compare by their bytes, as S3 compares keys. ``after`` and ``until`` are
     whole paths below the tree's root; empty means no bound. ``files_above`` holds
-    the file keys before ``after`` that may still turn out to be directories too.
+    the file keys before ``after`` that may still turn out to be directories too. A segment
+    with a ``manifest`` is the rows of that part of it, and the other fields are empty.
     """
 
     id: str
@@ -19,6 +22,7 @@ class Segment:
     after: str = ""
     until: str = ""
     files_above: tuple[str, ...] = ()
+    manifest: ManifestPart | None = None
 
 
 # Sorts after every name: 255 bytes is the longest name, and 0xFF is in no UTF-8 text.
