@@ -49,7 +49,7 @@ class Intake:
         A directory that another segment goes on in is taken, because what is taken there is not known here.
         """
         until = os.fsencode(segment.until)
-        self._held.close(lambda path: cut or (bool(until) and until <= os.fsencode(after_subtree(path))))
+        self._held.close(lambda path: cut or (bool(until) and until < os.fsencode(after_subtree(path))))
 
 
 def _skipped(source: Entry, reason: Reason) -> Place:
