@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from fanout.domain.manifest import ManifestPart
@@ -32,6 +33,12 @@ _AFTER_EVERY_NAME = "\udcff" * 256
 def after_subtree(directory: str) -> str:
     """A bound after every path below ``directory`` (which ends in ``/``) and before all that sorts later."""
     return directory + _AFTER_EVERY_NAME
+
+
+def ends_below(segment: Segment, directory: str) -> bool:
+    """Whether the segment ends inside a directory (whose path ends in ``/``), which another one then goes on in."""
+    until = os.fsencode(segment.until)
+    return until.startswith(os.fsencode(directory)) and until != os.fsencode(after_subtree(directory))
 
 
 def split_rest(segment: Segment, last: str, files_above: tuple[str, ...]) -> list[Segment]:

@@ -6,18 +6,21 @@ from dataclasses import replace
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.request import Mode, Verify
-from fanout.domain.rows import Json
+from fanout.domain.rows import Json, segment_row
+from fanout.domain.segments import Segment
 from fanout.steps.context import Context
 from fanout.steps.plan_transfer import list_reference
 
 
 def begin_verification(context: Context, bucket: str) -> Json:
-    """Write plan and round 1, that of the copy, below the run's ledger; returns the references to them."""
+    """Write plan and round 1 (with a manifest, that of the copy) below the run's ledger; returns the references."""
     plan = context.ledger.read_plan()
     request = replace(plan.request, mode=Mode.VERIFY, verify=Verify.NONE)
     inner = replace(context, ledger=context.ledger.verification())
     inner.ledger.write_plan(replace(plan, request=request))
-    segments = context.ledger.read_json(keys.round_key(1))
+    segments = [segment_row(Segment("0001-000000"))]
+    if request.manifest is not None:
+        segments = context.ledger.read_json(keys.round_key(1))
     inner.ledger.write_json(keys.round_key(1), segments)
     context.begin("verify")
     return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
 
@@ -10,7 +9,6 @@ from fanout.domain.entries import Entry, Kind
 from fanout.domain.filters import Filters, HeldDirectories
 from fanout.domain.naming import Place
 from fanout.domain.outcomes import Reason, Result
-from fanout.domain.segments import Segment, after_subtree
 
 Add = Callable[[Entry, Entry | None, Place], None]
 
@@ -43,13 +41,12 @@ class Intake:
         place = place_of() if taken else _skipped(source, Reason.NOT_INCLUDED)
         self._add(source, destination, place)
 
-    def close(self, segment: Segment, *, cut: bool) -> None:
-        """Settle the directories that are still held, after the last entry of the segment or where it is ``cut``.
+    def close(self, goes_on: Callable[[str], bool]) -> None:
+        """Settle the directories that are still held, after the last entry of the segment or where it is cut.
 
-        A directory that another segment goes on in is taken, because what is taken there is not known here.
+        A directory that another segment ``goes_on`` in is taken, because what is taken there is not known here.
         """
-        until = os.fsencode(segment.until)
-        self._held.close(lambda path: cut or (bool(until) and until < os.fsencode(after_subtree(path))))
+        self._held.close(goes_on)
 
 
 def _skipped(source: Entry, reason: Reason) -> Place:

@@ -112,7 +112,7 @@ def list_manifest(
             settle_down_to(0)
         finally:
             pool.shutdown(cancel_futures=True)
-    intake.close(Segment(""), cut=bool(left))
+    intake.close(lambda _directory: bool(left))
     return left
 
 

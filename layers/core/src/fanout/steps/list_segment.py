@@ -20,7 +20,7 @@ from fanout.domain.request import Mode, Request, Symlinks
 from fanout.domain.rows import (
     Json,
 )
-from fanout.domain.segments import Segment, split_rest
+from fanout.domain.segments import Segment, ends_below, split_rest
 from fanout.steps.context import Context
 from fanout.steps.intake import Intake
 from fanout.steps.list_manifest import Lookups, list_manifest
@@ -74,7 +74,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
             if last is not None and (late or number >= limits.SEGMENT_ENTRIES):
                 left = split_rest(segment, last.path, above.snapshot())
                 break
-        intake.close(segment, cut=bool(left))
+        intake.close(lambda directory: bool(left) or ends_below(segment, directory))
     writer.close(left)
     return {"segment": segment.id}
 
