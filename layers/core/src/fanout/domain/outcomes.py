@@ -105,8 +105,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.NOT_INCLUDED: "add an include that matches it, if it should be taken",
     Reason.SIZE_FILTERED: "widen min_size and max_size, if it should be taken",
     Reason.TIME_FILTERED: "widen modified_after and modified_before, if it should be taken",
-    Reason.NOT_AT_SOURCE: "correct the manifest: paths are relative to the source, a directory's ends in /; on a mount, the "
-    "function must be able to search the directory",
+    Reason.NOT_AT_SOURCE: "correct the manifest: paths are relative to the source, and a directory's ends in /",
     Reason.OUTSIDE_SOURCE: "correct the manifest, or name a source that holds the key",
     Reason.MANIFEST_ROW: "correct the row that the message names (docs/manifests.md)",
 }

@@ -65,7 +65,7 @@ class Lookups:
         """The keys above a key that are files: a listing meets them on its way, a manifest need not hold them."""
         if self._is_file is None:
             return ()
-        above = [path[:at] for at in range(1, len(path) - 1) if path[at] == "/"]
+        above = [path[:at] for at in range(1, len(path)) if path[at] == "/"]
         return tuple(key for key in above if self._is_file(key))
 
     def _find_file(self, path: str) -> bool:
