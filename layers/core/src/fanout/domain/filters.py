@@ -53,11 +53,6 @@ class Filters:
             problem = "is not before modified_before"
             raise InvalidRequest("modified_after", problem, "no file would be taken; swap them or leave one out")
 
-    @property
-    def any(self) -> bool:
-        """Whether the request filters at all."""
-        return self != Filters()
-
     def reason(self, entry: Entry) -> Reason | None:
         """Why an entry is not taken, or ``None``; of a directory that is not included see ``HeldDirectories``."""
         if self.prunes(entry.path):
