@@ -156,3 +156,18 @@ def test_importing_a_handler_only_defines(folder: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={}, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_manifest_in_the_data_and_what_a_run_left_in_the_ledger_are_copied(
+    s3: Any, invoke: Invoke, tmp_path: Path
+) -> None:
+    for name in ("a", "b", "c"):
+        s3.put_object(Bucket="data-bucket", Key=f"in/{name}", Body=name.encode())
+    s3.put_object(Bucket="data-bucket", Key="lists/todo.csv", Body=b"a\ngone\n")
+    request = {**REQUEST, "manifest": "s3://data-bucket/lists/todo.csv"}
+    assert run_through(invoke, s3, request, "run-1")["status"] == "FAILED_WITH_ITEMS"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a"]
+    s3.put_object(Bucket="data-bucket", Key="in/gone", Body=b"found")
+    retry = {**REQUEST, "manifest": "s3://work-bucket/runs/run-1/failures.jsonl"}
+    assert run_through(invoke, s3, retry, "run-2")["status"] == "SUCCEEDED"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a", "gone"]

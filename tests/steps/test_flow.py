@@ -16,6 +16,7 @@ from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import AccessDenied, LedgerBroken, Transient
+from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.rows import shard_from_row
 from fanout.domain.segments import Segment
 from fanout.steps.copy_shard import copy_shard
@@ -234,7 +235,7 @@ def test_directories_get_their_times_when_their_content_is_there(tmp_path: Path)
 
 def test_a_listing_that_fails_names_its_error_and_is_never_an_empty_source() -> None:
     class Refusing(MemoryTree):
-        def list(self, segment: Segment) -> Iterator[Entry]:
+        def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
             yield Entry("a", Kind.FILE, 1)
             raise AccessDenied("ListObjectsV2", "s3://a-bucket/", "grant s3:ListBucket")
 

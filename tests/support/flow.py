@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.memory import MemoryStore, MemoryTree
+from fanout.adapters.memory import MemoryObjects, MemoryStore, MemoryTree
 from fanout.domain.plan import Plan
 from fanout.domain.rows import Json, segment_from_row, shard_from_row
 from fanout.ledger import Ledger
@@ -58,6 +58,7 @@ class World:
     prefix: str = ""
     remaining_seconds: float = 900.0
     copier: EntryCopier | None = None
+    objects: MemoryObjects = field(default_factory=MemoryObjects)
     nonces: Any = field(default_factory=lambda: (f"n{number}" for number in itertools.count()))
 
     def __post_init__(self) -> None:
@@ -83,7 +84,16 @@ class World:
             return self.copier
 
         deadline = self.clock.time + self.remaining_seconds
-        return Context(self.ledger, self.clock, deadline, next(self.nonces), source, destination, entry_copier)
+        return Context(
+            self.ledger,
+            self.clock,
+            deadline,
+            next(self.nonces),
+            source,
+            destination,
+            entry_copier,
+            objects=self.objects,
+        )
 
     def plan(self, request: Json | None = None) -> Json:
         """PlanTransfer and CheckMount."""

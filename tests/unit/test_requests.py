@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from fanout.domain.errors import InvalidRequest
+from fanout.domain.filters import Filters
 from fanout.domain.locations import MountLocation, S3Location
+from fanout.domain.manifest import ManifestLocation
 from fanout.domain.object_options import ContentType, ObjectOptions
 from fanout.domain.plan import Plan, plan_from_row, plan_row
 from fanout.domain.request import Symlinks
@@ -63,6 +65,30 @@ BAD = [
     ({**GOOD, "kms_key_id": "alias/key"}, "kms_key_id", "holds no objects"),
     ({**S3_TO_S3, "kms_key_id": "my key"}, "kms_key_id", "'my key' is not allowed"),
     ({**S3_TO_S3, "content_type": "guess"}, "content_type", "keep their own"),
+    ({**GOOD, "include": "*.txt"}, "include", "'*.txt' is not allowed"),
+    ({**GOOD, "include": ["a", 7]}, "include.1", "7 is not allowed"),
+    ({**GOOD, "exclude": ["*"] * 1001}, "exclude", "at most 1000"),
+    ({**GOOD, "exclude": ["a", "b**"]}, "exclude.1", "'b**' holds ** beside other characters"),
+    ({**GOOD, "min_size": -1}, "min_size", "-1 is not a size; bytes as a number from 0"),
+    ({**GOOD, "max_size": "10 MB"}, "max_size", "'10 MB' is not a size"),
+    ({**GOOD, "min_size": "2 KiB", "max_size": 2047}, "min_size", "2048 is over max_size 2047"),
+    ({**GOOD, "modified_after": "2026-01-31T00:00:00"}, "modified_after", "not a time with its zone; ISO 8601"),
+    ({**GOOD, "modified_before": "yesterday"}, "modified_before", "not a time with its zone"),
+    ({**GOOD, "modified_before": 7}, "modified_before", "7 is not allowed"),
+    (
+        {**GOOD, "modified_after": "2026-01-31T01:00:00+01:00", "modified_before": "2026-01-31T00:00:00Z"},
+        "modified_after",
+        "is not before modified_before",
+    ),
+    ({**GOOD, "manifest": "lists/a.csv"}, "manifest", "is not the location of an object; allowed is s3://bucket/key"),
+    ({**GOOD, "manifest": "s3://lists/"}, "manifest", "is not the location of an object"),
+    ({**GOOD, "manifest": "s3://lists/a.parquet"}, "manifest", "another ending; allowed is s3://bucket/key of a .csv"),
+    ({**GOOD, "manifest": "s3://lists/a.csv", "symlinks": "follow"}, "manifest", "its paths are not followed"),
+    (
+        {"source": "efs:///a", "destination": "s3://a-bucket/", "manifest": "s3://lists/manifest.json"},
+        "manifest",
+        "an S3 Inventory lists a bucket, not efs://data/a",
+    ),
 ]
 
 
@@ -102,3 +128,20 @@ def test_files_get_the_content_type_of_their_name_unless_told_otherwise() -> Non
     to_s3 = {"source": "efs:///a", "destination": "s3://a-bucket/"}
     assert parse(to_s3).objects.content_type is ContentType.GUESS
     assert parse({**to_s3, "content_type": "none"}).objects.content_type is ContentType.NONE
+
+
+def test_filters_and_a_manifest_go_through_the_plan() -> None:
+    document = {
+        **GOOD,
+        "include": ["*.txt"],
+        "exclude": ["tmp/"],
+        "min_size": 1,
+        "max_size": "10 MiB",
+        "modified_after": "1970-01-01T01:00:01+01:00",
+        "modified_before": "1970-01-01T00:00:02.000001Z",
+        "manifest": "s3://lists/a/b.csv.gz",
+    }
+    request = parse(document)
+    assert request.filters == Filters(("*.txt",), ("tmp/",), 1, 10 * 1024 * 1024, 1_000_000_000, 2_000_001_000)
+    assert request.manifest == ManifestLocation("lists", "a/b.csv.gz")
+    assert plan_from_row(plan_row(Plan("run", request, DEFAULT_RATES))).request == request

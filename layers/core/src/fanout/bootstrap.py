@@ -13,6 +13,7 @@ from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.credentials import Credentials, credentials_from_environment
 from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.metadata import write_headers
+from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.domain.errors import InvalidRequest
@@ -60,6 +61,11 @@ def _data_client() -> S3Client:
     return S3Client(Endpoint(here.region, data.url), lambda: credentials)
 
 
+def _client_of(bucket: str) -> S3Client:
+    """What reads a bucket: a manifest may lie in the ledger of an earlier run."""
+    return _work_client() if bucket == settings().work_bucket else _data_client()
+
+
 def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
     """The context of one attempt that may take so many seconds."""
     clock = SystemClock()
@@ -84,6 +90,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
         destination=lambda plan: tree("destination", plan.request.destination, plan),
         entry_copier=make_entry_copier,
         release=release,
+        objects=S3ObjectReader(_client_of),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from fanout.domain.big_files import Receipt
 from fanout.domain.entries import Attributes, Entry
+from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
 
 
@@ -87,9 +88,10 @@ class Found:
 class Tree(Protocol):
     """A tree of entries below one root."""
 
-    def list(self, segment: Segment) -> Iterator[Entry]:
+    def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """The entries of the segment in the order of their ``sort_key``.
 
+        Of a directory that ``prunes`` tells of, the directory stands for all that it holds.
         A missing root is an empty tree. Raises ``ListingIncomplete`` where a part can not be read.
         """
 
@@ -167,6 +169,27 @@ class WorkStore(Protocol):
 
     def list(self, prefix: str) -> Iterator[str]:
         """The keys that start with the prefix, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFound:
+    """An object's bytes, and the ETag that pins it."""
+
+    size: int
+    etag: str
+
+
+class ObjectReader(Protocol):
+    """Single objects that a request names beside its trees."""
+
+    def find(self, bucket: str, key: str) -> ObjectFound:
+        """The object's size and ETag. Raises ``NotFound``."""
+
+    def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
+        """Up to ``length`` bytes from an ``offset`` below the object's size.
+
+        Raises ``NotFound``, or ``PreconditionFailed`` if the object has another ETag.
+        """
 
 
 class Clock(Protocol):

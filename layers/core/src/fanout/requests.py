@@ -9,10 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from fanout.domain import limits
 from fanout.domain.decisions import Compare
 from fanout.domain.errors import InvalidRequest
+from fanout.domain.filters import Filters
 from fanout.domain.locations import Location, MountLocation, S3Location, parse_location
+from fanout.domain.manifest import parse_manifest_location
 from fanout.domain.naming import OnConflict
 from fanout.domain.object_options import ContentType, ObjectOptions
 from fanout.domain.request import Limits, Mode, Request, Symlinks, Verify, check_request
+from fanout.domain.scalars import Size, size_of, time_of
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html, less the classes that only directory buckets,
 # Outposts and FSx have.
@@ -28,6 +31,8 @@ StorageClass = Literal[
 ]
 _KMS_ARN = r"arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:"
 _KMS_ID = r"mrk-[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+# Chosen: what one expression still tries in little time for each entry.
+GLOBS = 1_000
 KMS_KEY = rf"^(({_KMS_ARN}key/)?({_KMS_ID})|({_KMS_ARN})?alias/[A-Za-z0-9/_-]{{1,250}})$"
 
 
@@ -90,6 +95,19 @@ class RequestModel(BaseModel):
         Literal["guess", "none"] | None,
         Field(description="of files written to S3: guess (the default) by the name's ending, or none"),
     ] = None
+    include: Annotated[
+        list[str], Field(max_length=GLOBS, description="globs: what matches none of them is skipped; default: all")
+    ] = []
+    exclude: Annotated[list[str], Field(max_length=GLOBS, description="globs: what matches one is skipped")] = []
+    min_size: Annotated[Size | None, Field(description='smaller files are skipped; bytes, or text as "10 MiB"')] = None
+    max_size: Annotated[Size | None, Field(description='larger files are skipped; bytes, or text as "10 MiB"')] = None
+    modified_after: Annotated[str | None, Field(description="older files are skipped; ISO 8601 with its zone")] = None
+    modified_before: Annotated[
+        str | None, Field(description="files of this time or newer are skipped; ISO 8601 with its zone")
+    ] = None
+    manifest: Annotated[
+        str | None, Field(description="s3://bucket/key of a list of what to copy, instead of listing the source")
+    ] = None
     limits: Annotated[LimitsModel, Field(description="what the run may use")] = LimitsModel()
 
 
@@ -115,6 +133,8 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         symlinks=Symlinks(model.symlinks),
         on_conflict=OnConflict(model.on_conflict),
         objects=_objects(model, source, destination),
+        filters=_filters(model),
+        manifest=None if model.manifest is None else parse_manifest_location(model.manifest, source),
     )
     check_request(request)
     return request
@@ -130,6 +150,17 @@ def _objects(model: RequestModel, source: Location, destination: Location) -> Ob
         raise InvalidRequest("content_type", f"objects of {source} keep their own", "leave it out")
     content_type = ContentType(model.content_type or ContentType.GUESS)
     return ObjectOptions(model.storage_class or "", model.kms_key_id or "", content_type)
+
+
+def _filters(model: RequestModel) -> Filters:
+    return Filters(
+        include=tuple(model.include),
+        exclude=tuple(model.exclude),
+        min_size=size_of("min_size", model.min_size),
+        max_size=size_of("max_size", model.max_size),
+        modified_after_ns=time_of("modified_after", model.modified_after),
+        modified_before_ns=time_of("modified_before", model.modified_before),
+    )
 
 
 def _limits(model: LimitsModel, max_concurrency: int) -> Limits:

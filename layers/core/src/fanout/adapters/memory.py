@@ -14,10 +14,11 @@ from fanout.domain import limits
 from fanout.domain.big_files import Receipt
 from fanout.domain.checksums import to_base64
 from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import ItemError, NotFound
+from fanout.domain.errors import ItemError, NotFound, PreconditionFailed
 from fanout.domain.outcomes import Reason
+from fanout.domain.pruning import Prunes, Pruning, no_pruning
 from fanout.domain.segments import Segment
-from fanout.ports import Found
+from fanout.ports import Found, ObjectFound
 
 
 class MemoryStore:
@@ -40,6 +41,36 @@ class MemoryStore:
     def list(self, prefix: str) -> Iterator[str]:
         """See ``fanout.ports.WorkStore``."""
         return iter(sorted(key for key in self._objects if key.startswith(prefix)))
+
+
+class MemoryObjects:
+    """An ``ObjectReader`` of one process; an object's ETag is the number of the write that made it."""
+
+    def __init__(self) -> None:
+        self._objects: dict[tuple[str, str], tuple[bytes, str]] = {}
+        self._writes = itertools.count(1)
+
+    def put(self, bucket: str, key: str, data: bytes) -> None:
+        """Store an object."""
+        self._objects[bucket, key] = (data, f'"{next(self._writes)}"')
+
+    def find(self, bucket: str, key: str) -> ObjectFound:
+        """See ``fanout.ports.ObjectReader``."""
+        data, etag = self._object(bucket, key)
+        return ObjectFound(len(data), etag)
+
+    def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.ObjectReader``."""
+        data, stored = self._object(bucket, key)
+        if stored != etag:
+            raise PreconditionFailed(f"s3://{bucket}/{key} has the ETag {stored}")
+        return data[offset : offset + length]
+
+    def _object(self, bucket: str, key: str) -> tuple[bytes, str]:
+        try:
+            return self._objects[bucket, key]
+        except KeyError:
+            raise NotFound(f"s3://{bucket}/{key}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +186,14 @@ class MemoryTree:
         """Everything that the tree holds, by path."""
         return dict(self._entries)
 
-    def list(self, segment: Segment) -> Iterator[Entry]:
+    def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """See ``fanout.ports.Tree``."""
         after, until = os.fsencode(segment.after), os.fsencode(segment.until)
+        pruning = Pruning(segment, prunes)
         for entry in sorted((stored.entry for stored in self._entries.values()), key=lambda entry: entry.sort_key):
             inside = entry.path.startswith(segment.prefix) and entry.sort_key > after
             if inside and (not until or entry.sort_key < until):
-                yield entry
+                yield from pruning(entry)
 
     def find(self, path: str) -> Entry | None:
         """See ``fanout.ports.Tree``."""

@@ -73,5 +73,13 @@ SHARD_SECONDS_MIN = 5.0
 DEADLINE_RESERVE_SECONDS = 30.0
 # Chosen: entries that one ListSegment lists before it hands back the rest.
 SEGMENT_ENTRIES = 500_000
+# Chosen: bytes of a manifest of rows that one ListSegment reads; some 100,000 rows.
+MANIFEST_PART_BYTES = 16 * MIB
+# Chosen: bytes of a manifest that are asked for at once, and that are unpacked at once.
+MANIFEST_READ_BYTES = 4 * MIB
+# Chosen: the longest row of a manifest; no path needs a hundredth of it.
+MANIFEST_ROW_BYTES = 1 * MIB
+# Chosen: the largest manifest.json of an S3 Inventory that is read; names some 60,000 data files.
+MANIFEST_JSON_BYTES = 16 * MIB
 # Chosen: seconds after which CopyShard writes the outcomes that it has, so that a lost worker costs little.
 CHECKPOINT_SECONDS = 20.0

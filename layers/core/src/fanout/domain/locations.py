@@ -74,6 +74,15 @@ def _parse_s3(field: str, text: str, bucket: str, prefix: str) -> S3Location:
     return S3Location(bucket, prefix)
 
 
+def parse_bucket_key(field: str, text: str, allowed: str) -> tuple[str, str]:
+    """Bucket and key of the ``s3://bucket/key`` of one object. Raises ``InvalidRequest`` that names the field."""
+    scheme, separator, rest = text.partition("://")
+    bucket, _, key = rest.partition("/")
+    if scheme != "s3" or not separator or not key or not _BUCKET.fullmatch(bucket):
+        raise InvalidRequest(field, f"{text!r} is not the location of an object", f"allowed is {allowed}")
+    return bucket, key
+
+
 def overlap(source: Location, destination: Location) -> bool:
     """Whether one tree is the other or lies inside it."""
     if isinstance(source, S3Location) and isinstance(destination, S3Location):

@@ -57,6 +57,13 @@ class Reason(StrEnum):
     OUT_OF_TIME = "too large for one function's time"
     SHARD_FAILED = "the shard failed"
     UNLISTABLE = "directory can not be listed"
+    EXCLUDED = "excluded by the request"
+    NOT_INCLUDED = "not included by the request"
+    SIZE_FILTERED = "size out of the request's bounds"
+    TIME_FILTERED = "time out of the request's bounds"
+    NOT_AT_SOURCE = "in the manifest but not at the source"
+    OUTSIDE_SOURCE = "key outside the source's prefix"
+    MANIFEST_ROW = "row of the manifest can not be read"
 
 
 REMEDIES: dict[Reason, str] = {
@@ -94,6 +101,13 @@ REMEDIES: dict[Reason, str] = {
     Reason.OUT_OF_TIME: "give CopyShard more memory, and with it more network, or store the file in parts",
     Reason.SHARD_FAILED: "retry; the message names the error of the function",
     Reason.UNLISTABLE: "give the function read and search permission on the directory",
+    Reason.EXCLUDED: "drop the exclude that matches it, if it should be taken",
+    Reason.NOT_INCLUDED: "add an include that matches it, if it should be taken",
+    Reason.SIZE_FILTERED: "widen min_size and max_size, if it should be taken",
+    Reason.TIME_FILTERED: "widen modified_after and modified_before, if it should be taken",
+    Reason.NOT_AT_SOURCE: "correct the manifest: paths are relative to the source, and a directory's ends in /",
+    Reason.OUTSIDE_SOURCE: "correct the manifest, or name a source that holds the key",
+    Reason.MANIFEST_ROW: "correct the row that the message names (docs/manifests.md)",
 }
 
 
@@ -103,6 +117,12 @@ _RESULTS = {
     Reason.LINK_LOOP: Result.REJECTED,
     Reason.LINK_OUTSIDE: Result.REJECTED,
     Reason.LINK_IN_STORE: Result.REJECTED,
+    Reason.EXCLUDED: Result.SKIPPED,
+    Reason.NOT_INCLUDED: Result.SKIPPED,
+    Reason.SIZE_FILTERED: Result.SKIPPED,
+    Reason.TIME_FILTERED: Result.SKIPPED,
+    Reason.OUTSIDE_SOURCE: Result.REJECTED,
+    Reason.MANIFEST_ROW: Result.REJECTED,
 }
 
 

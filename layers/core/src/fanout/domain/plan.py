@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.domain.decisions import Compare
+from fanout.domain.filters import filters_from_row, filters_row
 from fanout.domain.locations import Location, MountLocation, S3Location
+from fanout.domain.manifest import ManifestLocation
 from fanout.domain.naming import OnConflict
 from fanout.domain.object_options import ContentType, ObjectOptions
 from fanout.domain.request import Limits, Mode, Request, Symlinks, Verify
@@ -64,6 +66,8 @@ def plan_row(plan: Plan) -> dict[str, Any]:
             "kms_key_id": request.objects.kms_key_id,
             "content_type": request.objects.content_type.value,
         },
+        "filters": filters_row(request.filters),
+        "manifest": request.manifest and {"bucket": request.manifest.bucket, "key": request.manifest.key},
         "rates": {
             "seconds_per_entry": plan.rates.seconds_per_entry,
             "bytes_per_second": plan.rates.bytes_per_second,
@@ -83,6 +87,8 @@ def plan_from_row(row: dict[str, Any]) -> Plan:
         symlinks=Symlinks(row["symlinks"]),
         on_conflict=OnConflict(row["on_conflict"]),
         objects=_objects_from_row(row["objects"]),
+        filters=filters_from_row(row["filters"]),
+        manifest=ManifestLocation(**row["manifest"]) if row["manifest"] else None,
     )
     rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
     return Plan(row["run_id"], request, rates)

@@ -8,7 +8,9 @@ from enum import StrEnum
 from fanout.domain import limits
 from fanout.domain.decisions import Compare
 from fanout.domain.errors import InvalidRequest
+from fanout.domain.filters import Filters
 from fanout.domain.locations import Location, MountLocation, S3Location, overlap
+from fanout.domain.manifest import ManifestLocation
 from fanout.domain.naming import OnConflict
 from fanout.domain.object_options import ObjectOptions
 
@@ -61,6 +63,8 @@ class Request:
     symlinks: Symlinks = Symlinks.KEEP
     on_conflict: OnConflict = OnConflict.FAIL
     objects: ObjectOptions = field(default_factory=ObjectOptions)
+    filters: Filters = field(default_factory=Filters)
+    manifest: ManifestLocation | None = None
 
     @property
     def inside_s3(self) -> bool:
@@ -87,6 +91,8 @@ def check_request(request: Request) -> None:
     if same_scheme and request.on_conflict in (OnConflict.ESCAPE, OnConflict.UNESCAPE):
         problem = f"there is nothing to {request.on_conflict.value} from {request.source} to {request.destination}"
         raise InvalidRequest("on_conflict", problem, "allowed between ends of one kind are fail and skip")
+    if request.manifest is not None and request.symlinks is Symlinks.FOLLOW:
+        raise InvalidRequest("manifest", "its paths are not followed", "leave it out, or symlinks: keep or skip")
     if request.limits.shard_seconds > limits.LAMBDA_TIMEOUT_SECONDS / 2:
         raise InvalidRequest("limits.shard_seconds", "is over half of what a function has", "at most 450")
 

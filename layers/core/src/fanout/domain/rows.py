@@ -7,6 +7,7 @@ from typing import Any
 from fanout.domain.books import Count, no_counts
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.hard_links import Name
+from fanout.domain.manifest import part_from_row, part_row
 from fanout.domain.outcomes import REMEDIES, Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.segments import Segment
@@ -114,12 +115,15 @@ def segment_row(segment: Segment) -> Json:
     row: Json = {"id": segment.id, "prefix": segment.prefix, "after": segment.after, "until": segment.until}
     if segment.files_above:
         row["files_above"] = list(segment.files_above)
+    if segment.manifest is not None:
+        row["manifest"] = part_row(segment.manifest)
     return row
 
 
 def segment_from_row(row: Json) -> Segment:
     """The segment of a row."""
-    return Segment(row["id"], row["prefix"], row["after"], row["until"], tuple(row.get("files_above", ())))
+    manifest = part_from_row(row["manifest"]) if "manifest" in row else None
+    return Segment(row["id"], row["prefix"], row["after"], row["until"], tuple(row.get("files_above", ())), manifest)
 
 
 def shard_row(shard: Shard) -> Json:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+
+from fanout.domain.manifest import ManifestPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +14,8 @@ class Segment:
 
     Paths compare by their bytes, as S3 compares keys. ``after`` and ``until`` are
     whole paths below the tree's root; empty means no bound. ``files_above`` holds
-    the file keys before ``after`` that may still turn out to be directories too.
+    the file keys before ``after`` that may still turn out to be directories too. A segment
+    with a ``manifest`` is the rows of that part of it, and the other fields are empty.
     """
 
     id: str
@@ -19,6 +23,7 @@ class Segment:
     after: str = ""
     until: str = ""
     files_above: tuple[str, ...] = ()
+    manifest: ManifestPart | None = None
 
 
 # Sorts after every name: 255 bytes is the longest name, and 0xFF is in no UTF-8 text.
@@ -28,6 +33,12 @@ _AFTER_EVERY_NAME = "\udcff" * 256
 def after_subtree(directory: str) -> str:
     """A bound after every path below ``directory`` (which ends in ``/``) and before all that sorts later."""
     return directory + _AFTER_EVERY_NAME
+
+
+def ends_below(segment: Segment, directory: str) -> bool:
+    """Whether the segment ends inside a directory (whose path ends in ``/``), which another one then goes on in."""
+    until = os.fsencode(segment.until)
+    return until.startswith(os.fsencode(directory)) and until != os.fsencode(after_subtree(directory))
 
 
 def split_rest(segment: Segment, last: str, files_above: tuple[str, ...]) -> list[Segment]:

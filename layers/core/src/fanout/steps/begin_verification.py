@@ -13,14 +13,17 @@ from fanout.steps.plan_transfer import list_reference
 
 
 def begin_verification(context: Context, bucket: str) -> Json:
-    """Write plan and round 1 of the verification below the run's ledger; returns the references to them."""
+    """Write plan and round 1 (with a manifest, that of the copy) below the run's ledger; returns the references."""
     plan = context.ledger.read_plan()
     request = replace(plan.request, mode=Mode.VERIFY, verify=Verify.NONE)
     inner = replace(context, ledger=context.ledger.verification())
     inner.ledger.write_plan(replace(plan, request=request))
-    inner.ledger.write_json(keys.round_key(1), [segment_row(Segment("0001-000000"))])
+    segments = [segment_row(Segment("0001-000000"))]
+    if request.manifest is not None:
+        segments = context.ledger.read_json(keys.round_key(1))
+    inner.ledger.write_json(keys.round_key(1), segments)
     context.begin("verify")
     return {
         "run": {"id": inner.ledger.run_id, "bucket": bucket, "prefix": inner.ledger.prefix},
-        "list": list_reference(inner, 1, 1),
+        "list": list_reference(inner, 1, len(segments)),
     }

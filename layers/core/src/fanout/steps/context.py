@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fanout.domain import limits
+from fanout.domain.errors import NotFound
 from fanout.domain.ledger_keys import phase_key
 from fanout.domain.plan import Plan
 from fanout.ledger import Ledger
-from fanout.ports import Clock, EntryCopier, Tree
+from fanout.ports import Clock, EntryCopier, ObjectFound, ObjectReader, Tree
 
 
 def no_entry_copier(_plan: Plan) -> EntryCopier | None:
     """None: bytes are read at one end and written at the other."""
     return None
+
+
+class NoObjects:
+    """An ``ObjectReader`` of a place that holds nothing."""
+
+    def find(self, bucket: str, key: str) -> ObjectFound:
+        """See ``fanout.ports.ObjectReader``."""
+        raise NotFound(f"s3://{bucket}/{key}")
+
+    def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.ObjectReader``."""
+        raise NotFound(f"s3://{bucket}/{key}")
 
 
 def nothing_to_release() -> None:
@@ -29,7 +42,7 @@ class Context:
     tells this attempt's files from those of every other attempt. The trees are
     made on first use, because most tasks need one or none. ``entry_copier`` is what
     copies where one store holds both trees. ``release`` closes what the trees hold open, when the task ends:
-    the function may go on to the next one in the same process.
+    the function may go on to the next one in the same process. ``objects`` reads a manifest.
     """
 
     ledger: Ledger
@@ -40,6 +53,7 @@ class Context:
     destination: Callable[[Plan], Tree]
     entry_copier: Callable[[Plan], EntryCopier | None] = no_entry_copier
     release: Callable[[], None] = nothing_to_release
+    objects: ObjectReader = field(default_factory=NoObjects)
 
     @property
     def stop_at(self) -> float:

@@ -20,8 +20,10 @@ from fanout.domain.request import Mode, Request, Symlinks
 from fanout.domain.rows import (
     Json,
 )
-from fanout.domain.segments import Segment, split_rest
+from fanout.domain.segments import Segment, ends_below, split_rest
 from fanout.steps.context import Context
+from fanout.steps.intake import Intake
+from fanout.steps.list_manifest import Lookups, list_manifest
 from fanout.steps.lookups import LookupQueue
 from fanout.steps.segment_writer import SegmentWriter
 
@@ -47,27 +49,38 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     request = plan.request
     source_tree, destination_tree = context.source(plan), context.destination(plan)
     writer = SegmentWriter(plan, segment, context, source_tree, destination_tree)
+    if segment.manifest is not None:
+        lookups = Lookups(plan, source_tree, destination_tree)
+        settle, is_late = partial(_settle, writer, plan), partial(_late, context, context.stop_at)
+        writer.close(list_manifest(segment.manifest, plan, context.objects, lookups, settle, writer.refuse, is_late))
+        return {"segment": segment.id}
     place_of = naming_rule(request.source, request.destination, request.on_conflict, source_tree.find)
     above = FilesAbove(segment.files_above)
     stop_at = context.stop_at
     left: list[Segment] = []
-    pairs = merge(source_tree.list(segment), destination_tree.list(segment))
+    filters = request.filters
+    pairs = merge(source_tree.list(segment, filters.prunes), destination_tree.list(segment, filters.prunes))
     with LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue:
+        intake = Intake(filters, queue.add)
         for number, (source, destination) in enumerate(pairs, start=1):
             if source is not None:
-                place = place_of(source, above.parents(source.path))
+                place = intake.add(source, destination, partial(place_of, source, above.parents(source.path)))
                 if place.reason is None and source.kind is Kind.FILE:
                     above.add(source.path)
-                queue.add(source, destination, place)
-            elif destination is not None and _reports_extras(request):
+            elif destination is not None and _reports_extras(request) and not filters.protects(destination):
                 writer.extra(destination)
             late = number % 256 == 0 and context.clock.now() > stop_at
             last = source or destination
             if last is not None and (late or number >= limits.SEGMENT_ENTRIES):
                 left = split_rest(segment, last.path, above.snapshot())
                 break
+        intake.close(lambda directory: bool(left) or ends_below(segment, directory))
     writer.close(left)
     return {"segment": segment.id}
+
+
+def _late(context: Context, stop_at: float, number: int) -> bool:
+    return number >= limits.SEGMENT_ENTRIES or (number % 256 == 0 and context.clock.now() > stop_at)
 
 
 def _reports_extras(request: Request) -> bool:

@@ -9,9 +9,9 @@ from fanout.domain.locations import MountLocation
 from fanout.domain.plan import Plan
 from fanout.domain.request import Mode, Request
 from fanout.domain.rows import SCHEMA_VERSION, Json, segment_row
-from fanout.domain.segments import Segment
 from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES
 from fanout.steps.context import Context
+from fanout.steps.first_round import first_round
 
 # Functions that list at once in a round.
 LIST_CONCURRENCY = 40
@@ -30,14 +30,15 @@ def plan_transfer(document: Any, context: Context, mounts: tuple[str, ...], max_
     request = parse_request(document, mounts, max_concurrency)
     plan = Plan(context.ledger.run_id, request, INSIDE_S3_RATES if request.inside_s3 else DEFAULT_RATES)
     check_ends(plan, context, on_mount=False)
+    segments = first_round(request, context.objects)
     ledger = context.ledger
     ledger.write_json(keys.phase_key("plan"), {"began": began})
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)
-    ledger.write_json(keys.round_key(1), [segment_row(Segment("0001-000000"))])
+    ledger.write_json(keys.round_key(1), [segment_row(segment) for segment in segments])
     return {
         "run": {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix},
-        "list": list_reference(context, 1, 1),
+        "list": list_reference(context, 1, len(segments)),
     }
 
 

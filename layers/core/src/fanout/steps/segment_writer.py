@@ -10,6 +10,7 @@ from fanout.domain.errors import ItemError
 from fanout.domain.hard_links import Name
 from fanout.domain.implied import ImpliedDirectories
 from fanout.domain.locations import S3Location
+from fanout.domain.manifest_rows import Row
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Packer, Shard, spread
 from fanout.domain.plan import Plan
@@ -125,6 +126,12 @@ class SegmentWriter:
         self._outcomes.append(Outcome(entry.path, entry.kind.value, entry.size, result, reason, message))
         if len(self._outcomes) >= OUTCOMES_PER_FILE:
             self._write_outcomes()
+
+    def refuse(self, row: Row) -> None:
+        """Write the outcome of a manifest's row that is about no entry of the source; it counts as listed."""
+        kind = Kind.DIRECTORY if row.path.endswith("/") else Kind.FILE
+        self.listed += Count(1, 0)
+        self.settle(Entry(row.path, kind), row.result, row.reason or Reason.MANIFEST_ROW, row.message)
 
     def extra(self, entry: Entry) -> None:
         """Note an entry that only the destination holds; it is in no books, which are the source's."""

@@ -13,18 +13,21 @@ from fanout.adapters.posix.stats import entry_of, inode_of
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError, ListingIncomplete, Transient
 from fanout.domain.names import STAGING_PREFIX
+from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
 
 
-def list_segment(directories: Directories, root: str, segment: Segment, *, follow: bool = False) -> Iterator[Entry]:
+def list_segment(
+    directories: Directories, root: str, segment: Segment, prunes: Prunes = no_pruning, *, follow: bool = False
+) -> Iterator[Entry]:
     """The segment's entries below ``root`` (a path of ``directories``), depth first, sorted by their bytes.
 
     A directory counts with its ``/``, so that the order is that of keys. Memory is
-    bounded by the largest directories on one path down the tree. Raises ``Transient`` for
-    an error of the file system that may pass, ``ListingIncomplete`` for any other.
+    bounded by the largest directories on one path down the tree. What ``prunes`` tells of is not opened.
+    Raises ``Transient`` for an error of the file system that may pass, ``ListingIncomplete`` for any other.
     """
     try:
-        yield from _Listing(directories, root, follow).entries(segment)
+        yield from _Listing(directories, root, follow).entries(segment, prunes)
     except ItemError as error:
         raise Transient(f"listing stopped below /{root}{segment.prefix}: {error.message}") from error
     except OSError as error:
@@ -43,7 +46,7 @@ class _Listing:
         self._follower = Follower(directories, root) if follow else None
         self._device = -1
 
-    def entries(self, segment: Segment) -> Iterator[Entry]:
+    def entries(self, segment: Segment, prunes: Prunes) -> Iterator[Entry]:
         """See ``list_segment``."""
         after, until = os.fsencode(segment.after), os.fsencode(segment.until)
         try:
@@ -62,9 +65,10 @@ class _Listing:
             key = entry.sort_key
             if until and key >= until:
                 return
-            if key > after and entry.kind is Kind.DIRECTORY:
+            pruned = entry.kind is Kind.DIRECTORY and prunes(entry.path)
+            if key > after and entry.kind is Kind.DIRECTORY and not pruned:
                 entry = self._checked(entry)
-            if entry.kind is Kind.DIRECTORY and (key > after or after.startswith(key)):
+            if not pruned and entry.kind is Kind.DIRECTORY and (key > after or after.startswith(key)):
                 down = self._follower.down(way, entry.path) if self._follower else NO_WAY
                 stack.append((self._children(entry.path, down), down))
             if key > after:

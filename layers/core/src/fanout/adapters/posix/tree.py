@@ -21,6 +21,7 @@ from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, Transient
 from fanout.domain.outcomes import Reason
+from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
 from fanout.ports import Found
 
@@ -44,9 +45,9 @@ class PosixTree:
         self._staging = Staging(self._directories, self._root, run_id, nonce)
         self._field = field
 
-    def list(self, segment: Segment) -> Iterator[Entry]:
+    def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """See ``fanout.ports.Tree``."""
-        return list_segment(self._directories, self._root, segment, follow=self._follow)
+        return list_segment(self._directories, self._root, segment, prunes, follow=self._follow)
 
     def find_stored(self, path: str) -> Found | None:
         """See ``fanout.ports.Tree``; a file system keeps no checksum."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -21,7 +21,8 @@ from fanout.domain.big_files import block_bytes_of
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError, ListingIncomplete, NotFound
 from fanout.domain.outcomes import Reason
-from fanout.domain.segments import Segment
+from fanout.domain.pruning import Prunes, Pruning, no_pruning
+from fanout.domain.segments import Segment, after_subtree
 from fanout.ports import Found
 
 _SYMLINK_MODE = stat.S_IFLNK | 0o777
@@ -52,8 +53,19 @@ class S3Tree:
         self._write_headers = write_headers
         self._guess_content_type = guess_content_type
 
-    def list(self, segment: Segment) -> Iterator[Entry]:
-        """The entries of the segment in the order of their keys; the key of the root itself is none."""
+    def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
+        """The entries of the segment in the order of their keys; the key of the root itself is none.
+
+        A listing that is inside a pruned directory at the end of a page begins again after the directory.
+        """
+        pruning = Pruning(segment, prunes)
+        inside = yield from self._list(segment, pruning)
+        while inside:
+            rest = replace(segment, after=after_subtree(inside))
+            inside = yield from self._list(rest, pruning)
+
+    def _list(self, segment: Segment, pruning: Pruning) -> Generator[Entry, None, str]:
+        """The entries until the segment ends, or a page does in the pruned directory that is returned."""
         skip = len(self._prefix)
         prefix, after = _start_bound(segment.prefix), _start_bound(segment.after)
         until = segment.until if os.fsencode(segment.until).isascii() else ""  # only saves requests
@@ -73,9 +85,12 @@ class S3Tree:
                     continue
                 sort_key = path.encode()
                 if end and sort_key >= end:
-                    return
+                    return ""
                 if sort_key > first:
-                    yield _to_entry(path, listed)
+                    yield from pruning(_to_entry(path, listed))
+            if page and (inside := pruning.inside(page[-1].key[skip:])):
+                return inside
+        return ""
 
     def _check_order(self, page: Sequence[ListedObject]) -> None:
         """A merge over keys in another order would take what is there for missing."""

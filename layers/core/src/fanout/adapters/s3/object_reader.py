@@ -1,0 +1,25 @@
+"""Single objects of S3, read by range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fanout.adapters.s3.client import S3Client
+from fanout.ports import ObjectFound
+
+
+class S3ObjectReader:
+    """An ``ObjectReader``; ``client_of`` tells which client reads a bucket."""
+
+    def __init__(self, client_of: Callable[[str], S3Client]) -> None:
+        self._client_of = client_of
+
+    def find(self, bucket: str, key: str) -> ObjectFound:
+        """See ``fanout.ports.ObjectReader``."""
+        response = self._client_of(bucket).head_object(bucket, key)
+        return ObjectFound(response.total_bytes, response.headers.get("etag", ""))
+
+    def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.ObjectReader``."""
+        byte_range = (offset, offset + length - 1)
+        return self._client_of(bucket).get_object(bucket, key, if_match=etag, byte_range=byte_range).body

@@ -1,0 +1,52 @@
+"""The conformance suite of the port ``ObjectReader``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from fanout.adapters.memory import MemoryObjects
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.object_reader import S3ObjectReader
+from fanout.domain.errors import NotFound, PreconditionFailed
+from fanout.ports import ObjectReader
+
+Put = Callable[[bytes], None]
+
+
+@pytest.fixture(params=["memory", "s3"])
+def stored(request: pytest.FixtureRequest) -> tuple[ObjectReader, str, Put]:
+    """A reader, a bucket, and what writes the key ``k`` in it."""
+    if request.param == "memory":
+        objects = MemoryObjects()
+        return objects, "lists", lambda data: objects.put("lists", "k", data)
+    client: S3Client = request.getfixturevalue("client")
+    bucket: str = request.getfixturevalue("bucket")
+
+    def put(data: bytes) -> None:
+        client.put_object(bucket, "k", data)
+
+    return S3ObjectReader(lambda _bucket: client), bucket, put
+
+
+def test_an_object_is_found_and_read_by_range(stored: tuple[ObjectReader, str, Put]) -> None:
+    objects, bucket, put = stored
+    put(b"0123456789")
+    found = objects.find(bucket, "k")
+    assert found.size == 10
+    assert objects.read(bucket, "k", found.etag, 0, 4) == b"0123"
+    assert objects.read(bucket, "k", found.etag, 7, 100) == b"789"
+
+
+def test_one_that_was_written_since_or_is_not_there_is_told(stored: tuple[ObjectReader, str, Put]) -> None:
+    objects, bucket, put = stored
+    put(b"first")
+    found = objects.find(bucket, "k")
+    put(b"second")
+    with pytest.raises(PreconditionFailed):
+        objects.read(bucket, "k", found.etag, 0, 1)
+    with pytest.raises(NotFound):
+        objects.find(bucket, "none")
+    with pytest.raises(NotFound):
+        objects.read(bucket, "none", found.etag, 0, 1)
