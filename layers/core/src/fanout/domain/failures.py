@@ -8,7 +8,7 @@ from fanout.domain.rows import Json
 
 # Rows that a class shows, and all classes together; failures.jsonl holds every one.
 SHOWN_OF_A_CLASS = 25
-SHOWN_IN_ALL = 300
+SHOWN_IN_ALL = 200
 
 
 @dataclass(slots=True)

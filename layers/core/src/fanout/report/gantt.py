@@ -13,7 +13,7 @@ _ENDS = {
     End.DONE: "done",
     End.HANDED_BACK: "handed back its tail",
     End.FAILED: "failed, to be tried again",
-    End.LOST: "told no end",
+    End.LOST: "no end recorded",
 }
 # The narrowest bar, in percent, that can be seen.
 _NARROWEST = 0.25

@@ -9,6 +9,8 @@ from fanout.domain.activity import STEPS_PER_DOUBLING, Activity
 from fanout.report.axes import Tick
 from fanout.report.text import count, duration
 
+# Fewer dots than this are said in the text and the table alone.
+_DOTS_WORTH_DRAWING = 3
 _DECADES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 _LARGEST_RADIUS, _LEAST_RADIUS = 14.0, 3.0
 
@@ -25,9 +27,10 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The dots, the line on which prediction and time are equal, and the same as a table."""
+    """The dots, whether they are worth drawing, where prediction and time are equal, and the same as a table."""
 
     dots: list[Dot]
+    drawn: bool
     diagonal: tuple[float, float, float, float]
     x_ticks: list[Tick]
     y_ticks: list[Tick]
@@ -51,7 +54,8 @@ def prediction(activity: Activity) -> Prediction | None:
         rows.append(shown)
     least, largest = min(x_axis.first, y_axis.first), max(x_axis.last, y_axis.last)
     diagonal = (x_axis.at(least), 100 - y_axis.at(least), x_axis.at(largest), 100 - y_axis.at(largest))
-    return Prediction(dots, diagonal, x_axis.ticks(), y_axis.ticks(), rows, activity.median_ratio)
+    drawn = len(dots) >= _DOTS_WORTH_DRAWING
+    return Prediction(dots, drawn, diagonal, x_axis.ticks(), y_axis.ticks(), rows, activity.median_ratio)
 
 
 class _Axis:

@@ -29,13 +29,20 @@ def clip(text: str) -> str:
     return f"{shown[: _CLIPPED_AT * 2 // 3]} … {shown[-_CLIPPED_AT // 3 :]}"
 
 
+def components(path: str) -> list[str]:
+    """The parts of a path that are laid out each on its own, so that no script turns the order of directories round."""
+    return [path] if path.isascii() else path.split("/")
+
+
 def count(number: int) -> str:
     """With a comma at the thousands."""
     return f"{number:,}"
 
 
 def number(value: float) -> str:
-    """Three digits that count, and a comma at the thousands."""
+    """Three digits that count, none after the point of a whole number, and a comma at the thousands."""
+    if value == round(value):
+        return f"{value:,.0f}"
     for decimals, above in ((0, 100), (1, 10), (2, 1)):
         if abs(value) >= above:
             return f"{value:,.{decimals}f}"
@@ -57,7 +64,9 @@ def size(bytes_: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, or minutes and seconds, or hours and minutes."""
+    """Milliseconds, seconds, minutes and seconds, or hours and minutes."""
+    if 0 < seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
     if seconds < 59.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)

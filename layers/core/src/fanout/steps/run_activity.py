@@ -14,15 +14,15 @@ from fanout.steps.attempts import attempts_by_shard
 from fanout.steps.partition_shards import rounds_done
 
 
-def run_activities(ledger: Ledger, mode: str, shards: Iterable[Shard]) -> list[Activity]:
-    """The activity of the run's own phase and then of a verification after it, as far as there is any.
+def run_activities(ledger: Ledger, shards: Iterable[Shard]) -> list[Activity]:
+    """The activity of copying and then of verifying, as far as there is any.
 
-    Seconds are predicted for the run's own phase alone.
+    Seconds are predicted for what the shards were cut for: the copy, or the verification if there is no copy.
     """
     predicted = {shard.id: shard.seconds for shard in shards}
-    found = [_activity(mode, ledger, predicted)]
-    if mode != "verify":
-        found += [_activity("verify", ledger, {}) or _activity("verify", ledger.verification(), {})]
+    copied = _activity("copy", ledger, predicted)
+    compared = {} if copied else predicted
+    found = [copied, _activity("verify", ledger, compared) or _activity("verify", ledger.verification(), {})]
     return [activity for activity in found if activity is not None]
 
 

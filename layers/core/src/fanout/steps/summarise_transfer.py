@@ -72,7 +72,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
             failures.add(outcome, "verify")
     notes = _notes(ledger)
     failures.close()
-    activities = run_activities(ledger, plan.request.mode.value, found.shards)
+    activities = run_activities(ledger, found.shards)
     now = context.clock.now()
     phases = _phases(ledger, now)
     summary = Summary(
