@@ -6,8 +6,10 @@ import itertools
 import os
 import stat
 import threading
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice, takewhile
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.domain import limits
@@ -25,9 +27,12 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._objects: dict[str, bytes] = {}
+        self._keys: list[str] = []
 
     def put(self, key: str, data: bytes) -> None:
         """See ``fanout.ports.WorkStore``."""
+        if key not in self._objects:
+            insort(self._keys, key)
         self._objects[key] = data
 
     def get(self, key: str) -> bytes:
@@ -39,7 +44,8 @@ class MemoryStore:
 
     def list(self, prefix: str) -> Iterator[str]:
         """See ``fanout.ports.WorkStore``."""
-        return iter(sorted(key for key in self._objects if key.startswith(prefix)))
+        first = bisect_left(self._keys, prefix)
+        return iter(list(takewhile(lambda key: key.startswith(prefix), islice(self._keys, first, None))))
 
 
 @dataclass(frozen=True, slots=True)

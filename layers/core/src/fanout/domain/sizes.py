@@ -8,29 +8,42 @@ from dataclasses import dataclass, field
 from fanout.domain.books import Count
 from fanout.domain.entries import Entry, Kind
 
+# Sizes below 2**64 bytes.
+_BUCKETS = 65
+
 
 @dataclass(slots=True)
 class Sizes:
-    """Files by size: bucket 0 holds empty ones, bucket n those of 2**(n-1) up to, not including, 2**n bytes."""
+    """Files by size: bucket 0 holds empty ones, bucket n those of 2**(n-1) up to, not including, 2**n bytes.
 
-    buckets: dict[int, Count] = field(default_factory=dict)
+    Two lists of numbers, because every entry of a listing passes here.
+    """
+
+    _entries: list[int] = field(default_factory=lambda: [0] * _BUCKETS)
+    _bytes: list[int] = field(default_factory=lambda: [0] * _BUCKETS)
 
     def add(self, entry: Entry) -> None:
         """Count a file; directories, symlinks and special files have no size of their own."""
         if entry.kind is Kind.FILE:
-            self._plus(entry.size.bit_length(), Count(1, entry.size))
+            bucket = entry.size.bit_length()
+            self._entries[bucket] += 1
+            self._bytes[bucket] += entry.size
 
     def merge(self, row: Mapping[str, list[int]]) -> None:
         """Add the row of other sizes."""
         for bucket, (entries, size) in row.items():
-            self._plus(int(bucket), Count(entries, size))
+            self._entries[int(bucket)] += entries
+            self._bytes[int(bucket)] += size
+
+    @property
+    def buckets(self) -> dict[int, Count]:
+        """The buckets that hold a file, smallest first."""
+        both = zip(self._entries, self._bytes, strict=True)
+        return {bucket: Count(entries, size) for bucket, (entries, size) in enumerate(both) if entries}
 
     def row(self) -> dict[str, list[int]]:
         """Entries and bytes by bucket, as the ledger holds them."""
-        return {str(bucket): [count.entries, count.bytes] for bucket, count in sorted(self.buckets.items())}
-
-    def _plus(self, bucket: int, count: Count) -> None:
-        self.buckets[bucket] = self.buckets.get(bucket, Count()) + count
+        return {str(bucket): [count.entries, count.bytes] for bucket, count in self.buckets.items()}
 
 
 def bucket_bounds(bucket: int) -> tuple[int, int]:

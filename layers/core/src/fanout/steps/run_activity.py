@@ -61,7 +61,7 @@ def sizes_rows(ledger: Ledger) -> list[Json]:
     for done in rounds_done(ledger):
         sizes.merge(done["sizes"])
     rows = []
-    for bucket, count in sorted(sizes.buckets.items()):
+    for bucket, count in sizes.buckets.items():
         least, below = bucket_bounds(bucket)
         rows.append({"from_bytes": least, "below_bytes": below, "entries": count.entries, "bytes": count.bytes})
     return rows
