@@ -76,6 +76,11 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60:,} h {minutes % 60:02d} min"
 
 
+def clock(time: str) -> str:
+    """A time of ISO 8601 in UTC as people write it."""
+    return time.replace("T", " ").replace("Z", " UTC")
+
+
 def percent(share: float) -> str:
     """A share of 1; a small one is not shown as none."""
     if 0 < share < 0.001:
