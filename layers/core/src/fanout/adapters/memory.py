@@ -6,7 +6,7 @@ import itertools
 import os
 import stat
 import threading
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
@@ -27,13 +27,15 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._objects: dict[str, bytes] = {}
-        self._keys: list[str] = []
+        self._version = object()
+        self._sorted: tuple[object, list[str]] = (None, [])
 
     def put(self, key: str, data: bytes) -> None:
         """See ``fanout.ports.WorkStore``."""
-        if key not in self._objects:
-            insort(self._keys, key)
+        is_new = key not in self._objects
         self._objects[key] = data
+        if is_new:
+            self._version = object()
 
     def get(self, key: str) -> bytes:
         """See ``fanout.ports.WorkStore``."""
@@ -44,8 +46,13 @@ class MemoryStore:
 
     def list(self, prefix: str) -> Iterator[str]:
         """See ``fanout.ports.WorkStore``."""
-        first = bisect_left(self._keys, prefix)
-        return iter(list(takewhile(lambda key: key.startswith(prefix), islice(self._keys, first, None))))
+        version, keys = self._sorted
+        if version is not self._version:
+            version = self._version
+            keys = sorted(self._objects)
+            self._sorted = (version, keys)
+        below = takewhile(lambda key: key.startswith(prefix), islice(keys, bisect_left(keys, prefix), None))
+        return iter([key for key in below if key in self._objects])
 
 
 @dataclass(frozen=True, slots=True)
