@@ -6,8 +6,10 @@ import itertools
 import os
 import stat
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice, takewhile
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.domain import limits
@@ -26,10 +28,15 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._objects: dict[str, bytes] = {}
+        self._version = object()
+        self._sorted: tuple[object, list[str]] = (None, [])
 
     def put(self, key: str, data: bytes) -> None:
         """See ``fanout.ports.WorkStore``."""
+        is_new = key not in self._objects
         self._objects[key] = data
+        if is_new:
+            self._version = object()
 
     def get(self, key: str) -> bytes:
         """See ``fanout.ports.WorkStore``."""
@@ -40,7 +47,13 @@ class MemoryStore:
 
     def list(self, prefix: str) -> Iterator[str]:
         """See ``fanout.ports.WorkStore``."""
-        return iter(sorted(key for key in self._objects if key.startswith(prefix)))
+        version, keys = self._sorted
+        if version is not self._version:
+            version = self._version
+            keys = sorted(self._objects)
+            self._sorted = (version, keys)
+        below = takewhile(lambda key: key.startswith(prefix), islice(keys, bisect_left(keys, prefix), None))
+        return iter([key for key in below if key in self._objects])
 
 
 class MemoryObjects:

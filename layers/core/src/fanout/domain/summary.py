@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from fanout.domain.books import Books
+from fanout.domain.failures import FailureClass
 from fanout.domain.outcomes import Result
 from fanout.domain.rows import SCHEMA_VERSION, Json, count_row
 from fanout.domain.run_error import RunError
@@ -22,7 +24,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What SummariseTransfer found. ``seconds`` is by phase, ``failures`` the number of rows in failures.jsonl."""
+    """What SummariseTransfer found. ``seconds`` is by phase, ``failures`` the number of rows in failures.jsonl.
+
+    ``began`` and ``ended`` are seconds since 1970, ``classes`` the failures by class.
+    """
 
     run_id: str
     source: str
@@ -36,6 +41,12 @@ class Summary:
     error: RunError | None = None
     verification: Json | None = None
     notes: list[str] = field(default_factory=list)
+    began: float = 0.0
+    ended: float = 0.0
+    mode: str = "copy"
+    classes: list[FailureClass] = field(default_factory=list)
+    tasks: list[Json] = field(default_factory=list)
+    sizes: list[Json] = field(default_factory=list)
 
     @property
     def status(self) -> Status:
@@ -61,6 +72,11 @@ class Summary:
         return f"{failed} entries failed and {rejected} were rejected; failures.jsonl says which and why"
 
 
+def utc(seconds: float) -> str:
+    """Seconds since 1970 as a time of ISO 8601 in UTC, to the second."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def summary_row(summary: Summary) -> Json:
     """summary.json."""
     totals = {"listed": count_row(summary.books.listed)}
@@ -75,6 +91,9 @@ def summary_row(summary: Summary) -> Json:
         "run_id": summary.run_id,
         "status": summary.status.value,
         "error": error,
+        "mode": summary.mode,
+        "began": utc(summary.began),
+        "ended": utc(summary.ended),
         "source": summary.source,
         "destination": summary.destination,
         "totals": totals,
@@ -82,7 +101,10 @@ def summary_row(summary: Summary) -> Json:
         "complete_listing": summary.complete_listing,
         "seconds": dict(summary.seconds),
         "shards": {"count": summary.shards, "predicted_seconds": round(summary.predicted_seconds, 3)},
+        "tasks": summary.tasks,
+        "sizes": summary.sizes,
         "failures": summary.failures,
+        "failures_by_class": [one.row() for one in summary.classes],
         "verification": summary.verification,
         "notes": summary.notes,
     }

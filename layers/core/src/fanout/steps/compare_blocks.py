@@ -7,22 +7,23 @@ from collections.abc import Callable
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt
+from fanout.domain.books import Count
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros
 from fanout.domain.entries import Entry
 from fanout.domain.errors import ItemError, Throttled, Transient
 from fanout.domain.outcomes import Reason
 from fanout.domain.partitioning import Shard
 from fanout.domain.plan import Plan
-from fanout.domain.rows import Json
 from fanout.ports import Source, Tree
+from fanout.steps.attempts import Progress
 from fanout.steps.byte_budget import ByteBudget
 from fanout.steps.context import Context
 from fanout.steps.copy_blocks import failed_block, passing_block
 from fanout.steps.parallel import work_on
 
 
-def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc64nvme: Crc64Nvme) -> Json:
-    """Note the checksums of the blocks of a part at both ends; returns ``cursor`` and ``done``.
+def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc64nvme: Crc64Nvme) -> Progress:
+    """Note the checksums of the blocks of a part at both ends.
 
     Whether they are equal is told when those of the whole file are there: ``compared_big_files``.
     Raises ``Transient`` if nothing could be read for reasons that may pass.
@@ -34,7 +35,8 @@ def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc
         keys.source_id(shard.id): lambda: source.open(big.entry),
         keys.verified_id(shard.id): lambda: _opened(destination, big.entry.placed),
     }
-    done = []
+    done: list[int] = []
+    compared = 0
     for receipts_id, open_end in ends.items():
         known = context.ledger.read_receipts(receipts_id)
         wanted = [index for index in range(*shard.blocks) if index not in known]
@@ -42,7 +44,8 @@ def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc
         if receipts:
             context.ledger.write_receipts(receipts_id, context.nonce, receipts, 0)
         done.append(len(known) + len(receipts))
-    return {"cursor": min(done), "done": min(done) >= shard.items}
+        compared = sum(big.block(index)[1] for index in receipts)
+    return Progress(min(done), min(done) >= shard.items, Count(0, compared))
 
 
 def checksum_of_block(source: Source, offset: int, length: int, crc64nvme: Crc64Nvme) -> int:

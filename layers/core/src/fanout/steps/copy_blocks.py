@@ -7,18 +7,19 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
 from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt, big_file_from_row
+from fanout.domain.books import Count
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros
 from fanout.domain.errors import ItemError, Throttled, Transient
 from fanout.domain.outcomes import Reason
 from fanout.domain.partitioning import Shard
-from fanout.domain.rows import Json
 from fanout.ports import BlockTarget, Source
+from fanout.steps.attempts import Progress
 from fanout.steps.byte_budget import ByteBudget
 from fanout.steps.context import Context
 
 
-def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
-    """Copy the blocks of a part that have no receipt yet; returns ``cursor`` (receipts so far) and ``done``.
+def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+    """Copy the blocks of a part that have no receipt yet; the cursor counts receipts, no block is an entry.
 
     Raises ``Transient`` if blocks failed for reasons that may pass; those that were copied count.
     """
@@ -35,34 +36,37 @@ def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     except ItemError as error:
         failed = {index: failed_block(index, error) for index in wanted}
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
-        return {"cursor": shard.items, "done": True}
+        return Progress(shard.items, True, Count())
     try:
         copier = _BlockCopier(big, source, target, crc64nvme)
-        written, passing = _run(copier, wanted, shard, context, stop_at)
+        written, copied_bytes, passing = _run(copier, wanted, shard, context, stop_at)
     finally:
         source.close()
     if passing is not None and not written:
         raise Transient(f"{shard.id}: {passing.message}")
     total = len(known) + written
-    return {"cursor": total, "done": total >= shard.items}
+    return Progress(total, total >= shard.items, Count(0, copied_bytes))
 
 
 def _run(
     copier: _BlockCopier, wanted: list[int], shard: Shard, context: Context, stop_at: float
-) -> tuple[int, Receipt | None]:
-    """Copy, and write receipts every ``limits.CHECKPOINT_SECONDS``; returns their number and a passing failure."""
+) -> tuple[int, int, Receipt | None]:
+    """Copy, and write receipts every ``limits.CHECKPOINT_SECONDS``.
+
+    Returns their number, the bytes that were copied, and a failure that may pass.
+    """
     held: dict[int, Receipt] = {}
-    written = files = 0
+    written = files = copied_bytes = 0
     passing: Receipt | None = None
     flushed_at = context.clock.now()
 
     def flush() -> None:
-        nonlocal written, files, flushed_at
+        nonlocal written, files, copied_bytes, flushed_at
         flushed_at = context.clock.now()
         if held:
             size = sum(copier.big.block(index)[1] for index, receipt in held.items() if receipt.reason is None)
             context.ledger.write_receipts(shard.id, f"{context.nonce}-{files:04d}", held, size)
-            written, files = written + len(held), files + 1
+            written, files, copied_bytes = written + len(held), files + 1, copied_bytes + size
             held.clear()
 
     for receipt in copier.copy(wanted, lambda: context.clock.now() > stop_at):
@@ -73,7 +77,7 @@ def _run(
         if context.clock.now() - flushed_at >= limits.CHECKPOINT_SECONDS:
             flush()
     flush()
-    return written, passing
+    return written, copied_bytes, passing
 
 
 class _BlockCopier:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
-from fanout.domain.books import tally
+from fanout.domain.books import Count, tally
 from fanout.domain.checksums import Crc64Nvme
 from fanout.domain.coverage import indexes_of
 from fanout.domain.entries import Attributes, Entry
@@ -13,6 +13,7 @@ from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json
 from fanout.ledger import Ledger
+from fanout.steps.attempts import Progress, noted
 from fanout.steps.context import Context
 from fanout.steps.copy_blocks import copy_blocks
 from fanout.steps.copying import Copier
@@ -27,6 +28,7 @@ class OutcomeWriter:
         self._files = 0
         self._written_at = context.clock.now()
         self.written = 0
+        self.copied = Count()
 
     def add(self, index: int, outcome: Outcome, directories: list[tuple[Entry, Attributes]]) -> None:
         """Take an outcome; writes when it is time to."""
@@ -47,6 +49,7 @@ class OutcomeWriter:
         counts = tally(self._held.values())
         ledger.write_outcomes(self._shard.id, f"{nonce}-{self._files:04d}", self._held, counts)
         self.written += len(self._held)
+        self.copied += counts[Result.COPIED]
         self._files += 1
         self._held = {}
 
@@ -56,8 +59,11 @@ def copy_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
 
     Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
     """
-    if shard.blocks is not None:
-        return copy_blocks(shard, context, crc64nvme)
+    work = copy_blocks if shard.blocks is not None else _copy_entries
+    return noted("copy", shard, context, lambda: work(shard, context, crc64nvme))
+
+
+def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
     ledger = context.ledger
     plan = ledger.read_plan()
     entries = ledger.read_shard(shard.key)
@@ -92,7 +98,7 @@ def copy_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
             writer.add(index, out_of_time(entry), copier.directories)
     writer.flush(copier.directories)
     total = len(settled) + writer.written
-    return {"cursor": total, "done": total >= len(entries)}
+    return Progress(total, total >= len(entries), writer.copied)
 
 
 def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:

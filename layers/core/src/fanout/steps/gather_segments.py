@@ -17,6 +17,7 @@ from fanout.domain.rows import (
     segment_from_row,
     segment_row,
 )
+from fanout.domain.sizes import Sizes
 from fanout.steps.context import Context
 from fanout.steps.plan_transfer import list_reference
 
@@ -32,6 +33,7 @@ def gather_segments(number: int, context: Context) -> Json:
     ledger = context.ledger
     segments = [segment_from_row(row) for row in ledger.read_json(keys.round_key(number))]
     books, complete = Books(), True
+    sizes = Sizes()
     shards: list[Json] = []
     loose: list[Json] = []
     outcome_files: list[str] = []
@@ -43,6 +45,7 @@ def gather_segments(number: int, context: Context) -> Json:
         record = ledger.read_json(keys.segment_key(segment.id))
         books = books.plus(count_from_row(record["listed"]), counts_from_row(record["outcomes"]))
         complete = complete and record["complete"]
+        sizes.merge(record["sizes"])
         shards += record["shards"]
         loose += [record["loose"]] if record["loose"] else []
         names += record["names"]
@@ -56,6 +59,7 @@ def gather_segments(number: int, context: Context) -> Json:
             "schema_version": SCHEMA_VERSION,
             "complete": complete,
             "listed": count_row(books.listed),
+            "sizes": sizes.row(),
             "outcomes": counts_row(dict(books.by_result)),
             "outcome_files": outcome_files,
             "shards": shards,

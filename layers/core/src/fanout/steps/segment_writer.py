@@ -26,6 +26,7 @@ from fanout.domain.rows import (
     shard_row,
 )
 from fanout.domain.segments import Segment
+from fanout.domain.sizes import Sizes
 from fanout.domain.touched import OpenDirectories
 from fanout.ports import Tree
 from fanout.steps.context import Context
@@ -51,6 +52,7 @@ class SegmentWriter:
         self._results = no_counts()
         self._extras: list[Outcome] = []
         self._implied = ImpliedDirectories()
+        self._sizes = Sizes()
         self.listed = Count()
         self.to_copy = Count()
         self.complete = True
@@ -58,6 +60,7 @@ class SegmentWriter:
     def begin(self, entry: Entry) -> None:
         """Count an entry of the source, and settle the directories that end before it."""
         self.listed += Count(1, entry.size)
+        self._sizes.add(entry)
         self._add_extras(self._implied.source_entry(entry.path))
         for directory in self._around.left_before(entry.path):
             self.settle(directory, Result.UNCHANGED, Reason.SAME)
@@ -171,6 +174,7 @@ class SegmentWriter:
             "segment": segment_row(self._segment),
             "complete": self.complete,
             "listed": count_row(self.listed),
+            "sizes": self._sizes.row(),
             "to_copy": count_row(self.to_copy),
             "outcomes": counts_row(self._results),
             "outcome_files": self._outcome_files,

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from fanout.domain import ledger_keys as keys
+from fanout.domain.failures import FailureClasses
 from fanout.domain.outcomes import Outcome, Reason, Result
-from fanout.domain.plan import Plan
+from fanout.domain.plan import Plan, plan_row
 from fanout.domain.request import Mode, Verify
 from fanout.domain.rows import Json, failure_row
 from fanout.domain.run_error import RunError, run_error
 from fanout.domain.summary import Status, Summary, summary_row
 from fanout.ledger import Ledger
-from fanout.report import render_report
 from fanout.steps.context import Context
+from fanout.steps.run_activity import run_activities, sizes_rows, tasks_row
 from fanout.steps.run_books import RunBooks, run_books
 from fanout.steps.verification_results import Verification, verified_shards, verified_trees
 
 # Rows of one file of failures: bounds the memory that writing it takes.
 FAILURES_PER_FILE = 100_000
-# Failures that the report shows itself.
-FAILURES_IN_REPORT = 100
 PHASES = ("plan", "list", "partition", "copy", "finish", "verify", "summarise")
 
 
@@ -30,14 +31,13 @@ class FailureWriter:
         self._rows: list[Json] = []
         self._files = 0
         self.count = 0
-        self.first: list[Json] = []
+        self.classes = FailureClasses()
 
     def add(self, outcome: Outcome, phase: str) -> None:
         """Take one failed or rejected entry."""
         row = failure_row(outcome, phase)
         self.count += 1
-        if len(self.first) < FAILURES_IN_REPORT:
-            self.first.append(row)
+        self.classes.add(row)
         self._rows.append(row)
         if len(self._rows) >= FAILURES_PER_FILE:
             self._flush()
@@ -71,12 +71,15 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
             failures.add(outcome, "verify")
     notes = _notes(ledger)
     failures.close()
+    activities = run_activities(ledger, found.shards)
+    now = context.clock.now()
+    phases = _phases(ledger, now)
     summary = Summary(
         run_id=ledger.run_id,
         source=str(plan.request.source),
         destination=str(plan.request.destination),
         books=found.books,
-        seconds=_seconds(ledger, context.clock.now()),
+        seconds={phase: round(ended - began, 3) for phase, began, ended in phases},
         shards=len(found.shards),
         predicted_seconds=sum(shard.seconds for shard in found.shards),
         failures=failures.count,
@@ -84,9 +87,19 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
         error=error,
         verification=verification.row() if verification else None,
         notes=notes,
+        began=phases[0][1],
+        ended=now,
+        mode=plan.request.mode.value,
+        classes=failures.classes.most_first(),
+        tasks=[tasks_row(activity) for activity in activities],
+        sizes=sizes_rows(ledger),
     )
     document = summary_row(summary)
-    ledger.write_text(keys.REPORT, render_report(document, failures.first))
+    # Here, because no other state needs the templates' import time.
+    from fanout.report import Findings, render_report
+
+    findings = Findings(document, plan_row(plan), summary.classes, activities)
+    ledger.write_text(keys.REPORT, render_report(findings))
     ledger.write_json(keys.SUMMARY, document)
     return {"status": summary.status.value, "error": _error_name(summary), "cause": summary.cause[:1000]}
 
@@ -136,9 +149,8 @@ def _notes(ledger: Ledger) -> list[str]:
     return notes
 
 
-def _seconds(ledger: Ledger, now: float) -> dict[str, float]:
-    """Seconds of each phase: from its begin to that of the next one that the run reached."""
+def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:
+    """Each phase with its begin and its end, which is the begin of the next one that the run reached."""
     begun = {key: ledger.read_json(key)["began"] for key in ledger.keys("phases/")}
     times = [(phase, begun[keys.phase_key(phase)]) for phase in PHASES if keys.phase_key(phase) in begun]
-    ends = [began for _, began in times[1:]] + [now]
-    return {phase: round(end - began, 3) for (phase, began), end in zip(times, ends, strict=True)}
+    return [(phase, began, ended) for (phase, began), (_, ended) in pairwise([*times, ("", now)])]

@@ -15,18 +15,18 @@ from fanout.domain.errors import ItemError, Throttled, Transient
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.request import Mode
-from fanout.domain.rows import Json
 from fanout.ledger import Ledger
 from fanout.ports import Found, Source, Tree
 from fanout.steps.assemble_big_files import parts_of_big_files
+from fanout.steps.attempts import Progress
 from fanout.steps.byte_budget import ByteBudget
 from fanout.steps.compare_blocks import checksum_of_block, compare_blocks
 from fanout.steps.context import Context
 from fanout.steps.parallel import work_on
 
 
-def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
-    """Verify the blocks of a part that have not been; returns ``cursor`` and ``done``.
+def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+    """Verify the blocks of a part that have not been; no block is an entry.
 
     A big file that was not completed has nothing to verify: it is a failed entry already.
     """
@@ -57,7 +57,8 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
         size = sum(big.block(index)[1] for index, outcome in outcomes.items() if outcome.result is Result.COPIED)
         ledger.write_outcomes(outcomes_id, context.nonce, outcomes, {Result.COPIED: Count(0, size)})
     total = len(known) + len(outcomes)
-    return {"cursor": total, "done": total >= shard.items}
+    compared = sum(big.block(index)[1] for index in outcomes)
+    return Progress(total, total >= shard.items, Count(0, compared))
 
 
 def _by_the_stores_word(big: BigFile, left: list[int], found: Found, ledger: Ledger) -> dict[int, Outcome]:

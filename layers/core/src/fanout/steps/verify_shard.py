@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
-from fanout.domain.books import tally
+from fanout.domain.books import Count, tally
 from fanout.domain.checksums import Crc64Nvme, to_base64
 from fanout.domain.coverage import indexes_of
 from fanout.domain.digests import TreeDigest, digest_row
@@ -18,6 +18,7 @@ from fanout.domain.request import Mode
 from fanout.domain.rows import Json
 from fanout.ledger import Ledger
 from fanout.ports import Tree
+from fanout.steps.attempts import Progress, noted
 from fanout.steps.context import Context
 from fanout.steps.parallel import work_on
 from fanout.steps.verify_blocks import verify_blocks
@@ -33,12 +34,15 @@ def verify_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     in ``mode: verify`` both ends are read, and the outcomes are those of the run.
     Raises ``Transient`` if nothing at all could be verified for reasons that may pass.
     """
+    work = verify_blocks if shard.blocks is not None else _verify_entries
+    return noted("verify", shard, context, lambda: work(shard, context, crc64nvme))
+
+
+def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
     ledger = context.ledger
     plan = ledger.read_plan()
     stop_at = context.stop_at
     verifier = Verifier(context.destination(plan), crc64nvme, lambda: context.clock.now() > stop_at)
-    if shard.blocks is not None:
-        return verify_blocks(shard, context, crc64nvme)
     if plan.request.mode is Mode.VERIFY:
         outcomes_id = shard.id
         work = _both_ends(shard, ledger, context.source(plan), verifier)
@@ -49,7 +53,8 @@ def verify_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     left = [(index, item) for index, item in work.items() if index not in known]
     outcomes = _verify(left, verifier, shard, outcomes_id, context)
     total = len(known) + len(outcomes)
-    return {"cursor": total, "done": total >= len(work)}
+    compared = Count(len(outcomes), sum(outcome.size for outcome in outcomes.values()))
+    return Progress(total, total >= len(work), compared)
 
 
 def _verify(

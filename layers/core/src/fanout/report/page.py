@@ -1,0 +1,102 @@
+"""The page: what the template is given, and how it is rendered."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from fanout.domain.activity import Activity
+from fanout.domain.attempts import End
+from fanout.domain.failures import FailureClass
+from fanout.domain.rows import Json
+from fanout.report import text
+from fanout.report.gantt import Gantt, gantt
+from fanout.report.prediction import Prediction, prediction
+from fanout.report.series import OverTime, over_time
+from fanout.report.sizes import histogram
+from fanout.report.verdict import verdict
+
+_TEMPLATES = Path(__file__).parent / "templates"
+# The outcomes that add up to what was listed, in the order of the page.
+_PARTS = ("copied", "unchanged", "skipped", "failed", "rejected")
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the page shows: summary.json, plan.json, the failures by class, what the tasks did over time."""
+
+    summary: Json
+    plan: Json
+    classes: list[FailureClass]
+    activities: list[Activity]
+
+
+@dataclass(frozen=True, slots=True)
+class _Phase:
+    """The charts of one phase; each is none where there is nothing to draw."""
+
+    activity: Activity
+    tasks: Json
+    over_time: OverTime | None
+    gantt: Gantt | None
+    prediction: Prediction | None
+
+
+def render_report(findings: Findings) -> str:
+    """The page as HTML. Text of the run is escaped, and shown as it is: no name can hide or act."""
+    environment = _environment()
+    style = Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8"))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    summary = findings.summary
+    page: dict[str, Any] = {
+        "style": style,
+        "style_digest": digest,
+        "summary": summary,
+        "verdict": verdict(summary),
+        "parts": [name for name in _PARTS if name in summary["totals"]],
+        "histogram": histogram(summary["sizes"]),
+        "classes": findings.classes,
+        "phases": [
+            _Phase(activity, tasks, over_time(activity), gantt(activity), prediction(activity))
+            for activity, tasks in zip(findings.activities, summary["tasks"], strict=True)
+        ],
+        "settings": _flat(findings.plan),
+        "lost": End.LOST,
+    }
+    return environment.get_template("report.html.j2").render(page)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    for name in ("count", "number", "size", "duration", "clock", "percent", "clip", "components", "spoken"):
+        environment.filters[name] = getattr(text, name)
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    """Text that comes from the run, made visible before it is escaped; markup is the template's own."""
+    return text.visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _flat(document: Json, prefix: str = "") -> list[tuple[str, str]]:
+    """The settings of plan.json, one a row, the names of nested ones joined by dots."""
+    rows: list[tuple[str, str]] = []
+    for name, value in document.items():
+        if isinstance(value, dict):
+            rows += _flat(value, f"{prefix}{name}.")
+        elif name != "schema_version":
+            rows.append((f"{prefix}{name}", str(value) if value not in ("", None) else "not set"))
+    return rows

@@ -1,0 +1,98 @@
+"""What happened over time: bytes, entries and tasks at work, as stepped areas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fanout.domain.activity import Activity
+from fanout.report.axes import Tick, time_ticks, value_ticks
+from fanout.report.text import duration, number, size
+
+# Rows of the table beside the charts.
+_TABLE_ROWS = 24
+# The box that a path is drawn in; the page stretches it.
+_WIDTH, _HEIGHT = 1000.0, 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One chart: a path and its axes."""
+
+    name: str
+    title: str
+    text: str
+    line: str
+    area: str
+    times: list[Tick]
+    values: list[Tick]
+
+
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    """The charts of a phase, and the same as a table: from, to, bytes a second, entries a second, tasks."""
+
+    charts: list[Series]
+    rows: list[tuple[str, str, str, str, str]]
+
+
+def over_time(activity: Activity) -> OverTime | None:
+    """The charts, or none for a phase that took no time."""
+    width = activity.interval_seconds
+    if width <= 0:
+        return None
+    rates = {
+        "throughput": [interval.bytes / width for interval in activity.intervals],
+        "entries": [interval.entries / width for interval in activity.intervals],
+        "concurrency": [interval.busy_seconds / width for interval in activity.intervals],
+    }
+    span = activity.ended - activity.began
+    charts = [
+        _series("throughput", "Throughput", rates["throughput"], span, _per_second, in_bytes=True),
+        _series("entries", "Entries a second", rates["entries"], span, number),
+        _series("concurrency", "Tasks at work", rates["concurrency"], span, number),
+    ]
+    return OverTime(charts, _rows(activity, *rates.values()))
+
+
+def _per_second(value: float) -> str:
+    return f"{size(value)}/s"
+
+
+def _series(
+    name: str,
+    title: str,
+    values: Sequence[float],
+    span: float,
+    show: Callable[[float], str],
+    *,
+    in_bytes: bool = False,
+) -> Series:
+    top = max(values)
+    mean = sum(values) / len(values)
+    end, ticks = value_ticks(top or 1.0, in_bytes=in_bytes)
+    step = _WIDTH / len(values)
+    points: list[str] = []
+    at = ""
+    for index, value in enumerate(values):
+        y = f"{_HEIGHT * (1 - value / end):.1f}"
+        if y != at:
+            points.append(f"H{index * step:.1f}V{y}" if points else f"M0 {y}")
+            at = y
+    line = f"{''.join(points)}H{_WIDTH:.0f}"
+    text = f"{title}: {show(mean)} on average, {show(top)} at most, over {duration(span)}."
+    return Series(name, title, text, line, f"{line}V{_HEIGHT:.0f}H0Z", time_ticks(span), ticks)
+
+
+def _rows(activity: Activity, *rates: Sequence[float]) -> list[tuple[str, str, str, str, str]]:
+    count = len(activity.intervals)
+    per_row = -(-count // _TABLE_ROWS)
+    rows = []
+    for first in range(0, count, per_row):
+        end = min(first + per_row, count)
+        in_bytes, entries, tasks = (sum(values[first:end]) / (end - first) for values in rates)
+        width = activity.interval_seconds
+        rows.append(
+            (duration(first * width), duration(end * width), _per_second(in_bytes), number(entries), number(tasks))
+        )
+    return rows

@@ -1,0 +1,78 @@
+"""The files that were listed, by size: shares of their number and of their bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fanout.domain.rows import Json
+from fanout.report.axes import Tick, percent_of
+from fanout.report.text import count, percent, size
+
+# Buckets between two labels of the axis: ten doublings are a KiB, a MiB, a GiB.
+_LABEL_EVERY = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A bucket; all in percent, the heights of the whole drawing."""
+
+    at: float
+    width: float
+    entries: float
+    bytes: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """The columns, the axes, and the same as a table: size, files, share, bytes, share."""
+
+    columns: list[Column]
+    sizes: list[Tick]
+    shares: list[Tick]
+    rows: list[tuple[str, str, str, str, str]]
+
+
+def histogram(rows: Sequence[Json]) -> Histogram | None:
+    """The chart of ``sizes`` in summary.json, or none if no file was listed."""
+    if not rows:
+        return None
+    first, last = _bucket(rows[0]), _bucket(rows[-1])
+    if last - first < 5:  # one column alone would fill the page
+        first, last = max(0, first - 2), last + 3
+    width = 100 / (last - first + 1)
+    entries, in_bytes = (sum(row[name] for row in rows) for name in ("entries", "bytes"))
+    shares = [(row["entries"] / entries, row["bytes"] / in_bytes if in_bytes else 0.0) for row in rows]
+    top = max(max(pair) for pair in shares)
+    columns, table = [], []
+    for row, (of_entries, of_bytes) in zip(rows, shares, strict=True):
+        name = _name(row)
+        cells = (name, count(row["entries"]), percent(of_entries), size(row["bytes"]), percent(of_bytes))
+        text = f"{name}: {cells[1]} files ({cells[2]}), {cells[3]} ({cells[4]})"
+        at = (_bucket(row) - first) * width
+        columns.append(
+            Column(round(at, 2), round(width, 2), percent_of(of_entries, top), percent_of(of_bytes, top), text)
+        )
+        table.append(cells)
+    return Histogram(columns, _size_ticks(first, last, width), _share_ticks(top), table)
+
+
+def _bucket(row: Json) -> int:
+    return int(row["from_bytes"]).bit_length()
+
+
+def _name(row: Json) -> str:
+    return "empty" if row["below_bytes"] == 1 else f"{size(row['from_bytes'])} to {size(row['below_bytes'])}"
+
+
+def _size_ticks(first: int, last: int, width: float) -> list[Tick]:
+    """Labels at the powers of 1,024, or at both ends where none lies between."""
+    bounds = [bucket for bucket in range(max(first, 1), last + 1) if (bucket - 1) % _LABEL_EVERY == 0]
+    if len(bounds) < 2:
+        bounds = [max(first, 1), last]
+    return [Tick(round((bucket - first) * width, 2), size(1 << (bucket - 1)), "start") for bucket in bounds]
+
+
+def _share_ticks(top: float) -> list[Tick]:
+    return [Tick(100.0, percent(top)), Tick(50.0, percent(top / 2))]

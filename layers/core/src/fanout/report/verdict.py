@@ -1,0 +1,46 @@
+"""The verdict in words: what stands first on the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fanout.domain.rows import Json
+from fanout.report.text import count
+
+_HEADS = {
+    "SUCCEEDED": ("Succeeded", "✓"),
+    "FAILED_WITH_ITEMS": ("Finished with failed entries", "!"),
+    "FAILED": ("Failed", "✗"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A headline with its sign, and a sentence."""
+
+    headline: str
+    sign: str
+    sentence: str
+
+
+def verdict(summary: Json) -> Verdict:
+    """The verdict of summary.json."""
+    headline, sign = _HEADS[summary["status"]]
+    return Verdict(headline, sign, _sentence(summary))
+
+
+def _sentence(summary: Json) -> str:
+    listed, totals = summary["totals"]["listed"]["entries"], summary["totals"]
+    if summary["status"] == "SUCCEEDED":
+        if not listed:
+            return "The source holds nothing, so there was nothing to do."
+        if summary["mode"] == "verify":
+            return f"All {count(listed)} entries are accounted for, and no difference was found."
+        return f"All {count(listed)} entries are accounted for, and none failed."
+    error = summary["error"]
+    if summary["status"] == "FAILED":
+        return f"{error['name']}: {error['message']}"
+    bad = totals["failed"]["entries"] + totals["rejected"]["entries"]
+    if not bad:
+        return f"{count(summary['failures'])} rows need attention; the tree itself went through."
+    return f"{count(bad)} of {count(listed)} entries failed or were rejected. The books balance: nothing is missing."

@@ -1,0 +1,59 @@
+"""Noting in the ledger that a task works on a shard, and how its work ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from fanout.domain.attempts import Attempt, End, attempt_from_key, attempt_key, attempts_prefix
+from fanout.domain.books import Count
+from fanout.domain.errors import FanoutError
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import SCHEMA_VERSION, Json
+from fanout.ledger import Ledger
+from fanout.steps.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a shard stands after a task: ``cursor`` outcomes in all, ``worked`` of them by this task alone."""
+
+    cursor: int
+    done: bool
+    worked: Count
+
+
+def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progress]) -> Json:
+    """Do the work between two records of it; returns ``cursor`` and ``done``, as the state machine wants them."""
+    begun = Attempt(shard.id, context.nonce, context.clock.now())
+    _write(phase, begun, context)
+    try:
+        progress = work()
+    except FanoutError:
+        with suppress(FanoutError):  # the task's own error says more than one of its record
+            _write(phase, replace(begun, ended=context.clock.now(), end=End.FAILED), context)
+        raise
+    ended = replace(
+        begun,
+        ended=context.clock.now(),
+        entries=progress.worked.entries,
+        bytes=progress.worked.bytes,
+        cursor=progress.cursor,
+        end=End.DONE if progress.done else End.HANDED_BACK,
+    )
+    _write(phase, ended, context)
+    return {"cursor": progress.cursor, "done": progress.done}
+
+
+def _write(phase: str, attempt: Attempt, context: Context) -> None:
+    context.ledger.write_json(attempt_key(phase, attempt), {"schema_version": SCHEMA_VERSION})
+
+
+def attempts_by_shard(phase: str, ledger: Ledger) -> Iterator[tuple[str, list[Attempt]]]:
+    """The attempts of each shard in the order of their begin; holds those of one shard."""
+    found = (attempt_from_key(key) for key in ledger.keys(attempts_prefix(phase)))
+    for shard_id, attempts in groupby(found, key=lambda attempt: attempt.shard_id):
+        latest = {attempt.nonce: attempt for attempt in attempts}  # the record of the end follows that of the begin
+        yield shard_id, sorted(latest.values(), key=lambda attempt: (attempt.began, attempt.nonce))

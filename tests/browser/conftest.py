@@ -1,0 +1,108 @@
+"""Debian's Chromium, with a profile of its own that is gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from fanout.domain.rows import Json
+from tests.support import runs
+from tests.support.flow import World
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+KINDS: dict[str, Callable[[], World]] = {
+    "succeeded": runs.succeeded,
+    "empty": runs.empty,
+    "hostile": runs.hostile,
+    "verified": runs.verified,
+    "compared": runs.compared,
+    "broken": runs.broken,
+    "large": runs.large,
+}
+
+
+@dataclass
+class Report:
+    """A run's page as a file, with the summary beside it."""
+
+    kind: str
+    path: Path
+    summary: Json
+
+
+@dataclass
+class Opened:
+    """A page in the browser, with what it said and what it asked for."""
+
+    page: Page
+    said: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+Open = Callable[..., Opened]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The browser; without one the tests are skipped, unless the gate requires it."""
+    executable = next(filter(None, map(shutil.which, NAMES)), None)
+    if executable is None:
+        missing = "no Chromium on this machine: apt-get install --no-install-recommends chromium"
+        if os.environ.get("FANOUT_BROWSER") == "required":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session", params=list(KINDS))
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The report of each kind of run."""
+    return make_report(request.param, tmp_path_factory.mktemp(request.param))
+
+
+def make_report(kind: str, directory: Path) -> Report:
+    """The report of one kind of run."""
+    world = KINDS[kind]()
+    path = directory / "report.html"
+    path.write_bytes(world.store.get(f"{world.ledger.prefix}report.html"))
+    return Report(kind, path, world.ledger.read_json("summary.json"))
+
+
+@pytest.fixture
+def open_report(browser: Browser) -> Iterator[Open]:
+    """Opens a report in a context of its own; takes what a context takes, such as ``color_scheme``."""
+    contexts = []
+
+    def open_one(report: Report, **options: Any) -> Opened:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        opened = Opened(context.new_page())
+        opened.page.on("console", lambda message: opened.said.append(message.text))
+        opened.page.on("pageerror", lambda error: opened.said.append(str(error)))
+        opened.page.on("dialog", lambda dialog: opened.said.append(dialog.message))
+        opened.page.on("request", lambda request: opened.requests.append(request.url))
+        opened.page.goto(report.path.as_uri())
+        return opened
+
+    yield open_one
+    for context in contexts:
+        context.close()

@@ -1,0 +1,169 @@
+"""report.html in a real browser: quiet, true to summary.json, readable by everyone, and safe to open."""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Open, Report, make_report
+from tests.support.runs import HOSTILE
+
+PHONE = {"width": 360, "height": 740}
+LARGEST_PAGE_BYTES = 1_000_000
+SCHEMES = ("light", "dark")
+
+
+def rows_of(page: Page, table: str) -> dict[str, list[str]]:
+    """The cells of a table by the head of their row."""
+    rows = page.eval_on_selector_all(
+        f"{table} tbody tr", "rows => rows.map(row => [...row.cells].map(cell => cell.textContent.trim()))"
+    )
+    return {head: cells for head, *cells in rows}
+
+
+def show_all(page: Page) -> None:
+    page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
+
+
+def test_it_says_nothing_asks_for_nothing_and_is_small(report: Report, open_report: Open) -> None:
+    opened = open_report(report)
+    show_all(opened.page)
+    assert opened.said == []
+    assert opened.requests == [report.path.as_uri()]
+    assert report.path.stat().st_size < LARGEST_PAGE_BYTES
+
+
+def test_its_numbers_are_those_of_the_summary(report: Report, open_report: Open) -> None:
+    page, summary = open_report(report).page, report.summary
+    totals = rows_of(page, "#totals")
+    for name, total in summary["totals"].items():
+        assert totals[name][:2] == [f"{total['entries']:,}", f"{total['bytes']:,}"]
+    assert list(rows_of(page, "#phases")) == list(summary["seconds"])
+    equation = page.locator(".equation").inner_text()
+    assert equation.startswith(f"{summary['totals']['listed']['entries']:,} listed")
+    classes = page.eval_on_selector_all(
+        "#failures table tbody tr", "rows => rows.map(row => row.cells[3].textContent.trim())"
+    )
+    assert classes == [f"{one['entries']:,}" for one in summary["failures_by_class"]]
+    for row in summary["tasks"]:
+        text = page.locator(f"#{row['phase']}").inner_text()
+        assert f"{row['begun']:,} task" in text
+        assert f"{row['done']:,} done" in text
+        assert (f"{row['lost']:,} recorded no end" in text) == bool(row["lost"])
+    sizes = page.locator("#sizes table tbody tr").all()
+    assert [row.locator("td").first.text_content() for row in sizes] == [f"{r['entries']:,}" for r in summary["sizes"]]
+
+
+def test_the_verdict_comes_first_and_the_way_to_retry_with_it(report: Report, open_report: Open) -> None:
+    page, status = open_report(report).page, report.summary["status"]
+    headline = {"SUCCEEDED": "Succeeded", "FAILED_WITH_ITEMS": "Finished with failed entries", "FAILED": "Failed"}
+    assert headline[status] in page.locator("main h1").inner_text()
+    assert page.locator("main > :first-child h1").count() == 1
+    commands = page.locator("pre").all_inner_texts()
+    run_id = report.summary["run_id"]
+    wanted = [f"fanout retry {run_id}", f'{{"resume_from": "{run_id}"}}']
+    retries = status != "SUCCEEDED" and report.summary["mode"] != "verify"
+    assert commands == (wanted if retries else [])
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing_to_fault(report: Report, open_report: Open, scheme: str) -> None:
+    # axe is put into the page as a script, which the page's own policy refuses.
+    page = open_report(report, color_scheme=scheme, bypass_csp=True).page
+    show_all(page)
+    found: Any = Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_a_phone_needs_no_sideways_scrolling(report: Report, open_report: Open) -> None:
+    page = open_report(report, viewport=PHONE).page
+    show_all(page)
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    smallest = page.eval_on_selector_all(
+        "main *", "all => Math.min(...all.map(one => parseFloat(getComputedStyle(one).fontSize)))"
+    )
+    assert smallest >= 12
+
+
+def test_it_can_be_used_by_keyboard_alone(report: Report, open_report: Open) -> None:
+    page = open_report(report).page
+    page.keyboard.press("Tab")
+    skip = page.locator(".skip")
+    assert skip.evaluate("one => one === document.activeElement")
+    box = skip.bounding_box()
+    assert box is not None and box["y"] >= 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    stops = page.locator("main :is(a, summary, [tabindex='0'])").count()
+    seen = set()
+    for _ in range(stops):
+        page.keyboard.press("Tab")
+        place, outline = page.evaluate(
+            "(() => { const one = document.activeElement, box = one.getBoundingClientRect();"
+            " return [`${one.tagName} ${box.x} ${box.y + scrollY}`, getComputedStyle(one).outlineStyle]; })()"
+        )
+        if place.startswith("BODY"):  # what lies in closed details is no stop
+            break
+        assert outline == "solid", place
+        seen.add(place)
+    assert len(seen) >= page.locator("main :is(a, summary)").count()
+
+
+def test_every_chart_has_words_and_a_table(report: Report, open_report: Open) -> None:
+    page = open_report(report).page
+    for chart in page.locator("svg[role=img]").all():
+        title = chart.get_attribute("aria-labelledby")
+        assert len(page.locator(f"#{title}").text_content() or "") > 20
+    for section in page.locator("section:has(svg.chart)").all():
+        assert section.locator("details table").count() > 0
+    levels = page.eval_on_selector_all("h1, h2, h3", "all => all.map(one => +one.tagName[1])")
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_hostile_names_are_shown_and_do_nothing(tmp_path: Path, open_report: Open) -> None:
+    opened = open_report(make_report("hostile", tmp_path))
+    page = opened.page
+    show_all(page)
+    assert page.title() == "Finished with failed entries: transfer run-1"
+    assert page.locator("script, img, iframe, [onload], [onerror]").count() == 0
+    assert page.locator("h1").count() == 1
+    shown = page.locator("code.path").all_text_contents()
+    assert len(shown) == len(HOSTILE)
+    for part in ("<script>document.title='hostile'</script>", "</style></main><h1>taken</h1>", "{{ 7 * 7 }}{% raw %}"):
+        assert any(part in path for path in shown), part
+    for escape in ("caf\\xe9", "invoice\\u202efdp.exe", "two\\nlines\\r\\tand\\x1b[31mred", "zero\\u200bwidth\\u2066"):
+        assert any(escape in path for path in shown), escape
+    everything = page.locator("html").text_content() or ""
+    assert {char for char in everything if unicodedata.category(char) in ("Cc", "Cf", "Cs")} <= {"\n"}
+    assert opened.said == []
+
+
+def test_its_policy_refuses_what_it_does_not_hold(tmp_path: Path, open_report: Open) -> None:
+    opened = open_report(make_report("empty", tmp_path))
+    refused = opened.page.evaluate(
+        """async () => {
+            const refused = [];
+            document.addEventListener("securitypolicyviolation", event => refused.push(event.effectiveDirective));
+            await fetch("http://127.0.0.1:9/").catch(() => null);
+            const script = document.createElement("script");
+            script.textContent = "document.title = 'acted'";
+            document.body.append(script);
+            document.body.setAttribute("style", "color: red");
+            await new Promise(done => setTimeout(done, 200));
+            return [...refused, document.title];
+        }"""
+    )
+    assert refused[-1] == "Succeeded: transfer run-1"
+    assert {one.removesuffix("-elem").removesuffix("-attr") for one in refused[:-1]} == {
+        "connect-src",
+        "script-src",
+        "style-src",
+    }
+    assert opened.requests == [(tmp_path / "report.html").as_uri()]
