@@ -91,6 +91,10 @@ class RequestModel(BaseModel):
         Field(description="of files written to S3: guess (the default) by the name's ending, or none"),
     ] = None
     limits: Annotated[LimitsModel, Field(description="what the run may use")] = LimitsModel()
+    resume_from: Annotated[
+        str | None,
+        Field(description="an earlier run: copy what it did not, without listing again; its request is the default"),
+    ] = None
 
 
 def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) -> Request:

@@ -114,12 +114,15 @@ def segment_row(segment: Segment) -> Json:
     row: Json = {"id": segment.id, "prefix": segment.prefix, "after": segment.after, "until": segment.until}
     if segment.files_above:
         row["files_above"] = list(segment.files_above)
+    if segment.carried:
+        row["carried"] = segment.carried
     return row
 
 
 def segment_from_row(row: Json) -> Segment:
     """The segment of a row."""
-    return Segment(row["id"], row["prefix"], row["after"], row["until"], tuple(row.get("files_above", ())))
+    above, carried = tuple(row.get("files_above", ())), row.get("carried", "")
+    return Segment(row["id"], row["prefix"], row["after"], row["until"], above, carried)
 
 
 def shard_row(shard: Shard) -> Json:

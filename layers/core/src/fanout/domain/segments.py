@@ -12,6 +12,7 @@ class Segment:
     Paths compare by their bytes, as S3 compares keys. ``after`` and ``until`` are
     whole paths below the tree's root; empty means no bound. ``files_above`` holds
     the file keys before ``after`` that may still turn out to be directories too.
+    ``carried`` is the key of what is taken over from an earlier run instead of being listed.
     """
 
     id: str
@@ -19,6 +20,7 @@ class Segment:
     after: str = ""
     until: str = ""
     files_above: tuple[str, ...] = ()
+    carried: str = ""
 
 
 # Sorts after every name: 255 bytes is the longest name, and 0xFF is in no UTF-8 text.

@@ -54,6 +54,14 @@ def read_or_none(ledger: Ledger, key: str) -> list[Json]:
     return rows
 
 
+def read_rows_or_none(ledger: Ledger, key: str) -> list[Json]:
+    """The same of a file of JSON lines."""
+    try:
+        return list(ledger.read_rows(key))
+    except LedgerBroken:
+        return []
+
+
 def _assemble(big: BigFile, parts: list[Shard], ledger: Ledger, source: Tree, destination: Tree) -> Outcome:
     receipts: dict[int, Receipt] = {}
     for part in parts:

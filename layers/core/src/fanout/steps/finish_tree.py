@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError
 from fanout.domain.ledger_keys import FAILURES
@@ -38,6 +40,8 @@ def finish_tree(context: Context) -> Json:
             failures.append({"path": path, "reason": error.reason.value, "message": error.message})
     ledger.write_rows(DIRECTORY_FAILURES, failures)
     destination.finish()
+    for run_id in plan.resumes:  # those that were stopped left what they had staged
+        context.destination(replace(plan, run_id=run_id)).finish()
     return {"directories": len(made), "failures": len(failures), "names": linked}
 
 
