@@ -33,13 +33,8 @@ def template(**outputs: str) -> str:
         "Subnet": {"Type": "AWS::EC2::Subnet", "Properties": {**network, "CidrBlock": "10.0.0.0/25"}},
         "Routes": {"Type": "AWS::EC2::RouteTable", "Properties": network},
     }
-    values = {
-        "WorkBucketName": ref("Bucket"),
-        "VpcId": ref("Vpc"),
-        "SubnetIds": ref("Subnet"),
-        "RouteTable": ref("Routes"),
-        **outputs,
-    }
+    names = {"WorkBucketName": "Bucket", "VpcId": "Vpc", "SubnetIds": "Subnet", "RouteTable": "Routes"}
+    values = {output: ref(name) for output, name in names.items()} | outputs
     return json.dumps(
         {
             "Parameters": {"MaxConcurrency": {"Type": "Number", "Default": 5_000}},
@@ -64,9 +59,8 @@ def whole(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def make_endpoint(aws: Aws, outputs: dict[str, str]) -> None:
-    aws.client("ec2").create_vpc_endpoint(
-        VpcId=outputs["VpcId"], ServiceName=SERVICE, RouteTableIds=[outputs["RouteTable"]]
-    )
+    options = {"VpcEndpointType": "Gateway", "ServiceName": SERVICE, "RouteTableIds": [outputs["RouteTable"]]}
+    aws.client("ec2").create_vpc_endpoint(VpcId=outputs["VpcId"], **options)
 
 
 def examined(aws: Aws) -> dict[str, dict[str, str]]:

@@ -33,7 +33,7 @@ def gateway_endpoint(stack: Stack) -> Iterator[Finding]:
     found = ec2.describe_vpc_endpoints(
         Filters=[{"Name": "vpc-id", "Values": [vpc]}, {"Name": "service-name", "Values": [service]}]
     )["VpcEndpoints"]
-    usable = [one for one in found if one["VpcEndpointType"] == "Gateway" and one["State"].lower() == "available"]
+    usable = [one for one in found if one.get("VpcEndpointType") == "Gateway" and one["State"].lower() == "available"]
     routed = {table for one in usable for table in one["RouteTableIds"]}
     tables = ec2.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc]}])["RouteTables"]
     for subnet in _subnets(stack):
