@@ -49,6 +49,23 @@ def test_an_address_that_never_answers_is_given_up_with_the_remedy(blackhole: st
     assert time.monotonic() - began < 5
 
 
+def test_a_host_of_many_addresses_is_given_up_as_soon(blackhole: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = int(blackhole.rpartition(":")[2])
+    addresses = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))] * 8
+    tried: list[object] = []
+
+    class Counted(socket.socket):
+        def connect(self, address: Any) -> None:
+            tried.append(address)
+            super().connect(address)
+
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
+    monkeypatch.setattr(socket, "socket", Counted)
+    with pytest.raises(Unreachable):
+        reach(Endpoint("us-east-1", blackhole), "work-bucket", connect_seconds=0.1)
+    assert len(tried) == 2
+
+
 def test_a_refused_connection_is_named() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -61,7 +78,6 @@ def test_a_run_fails_in_its_check_if_s3_does_not_answer(
     s3: Any, invoke: Invoke, blackhole: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", blackhole)
-    monkeypatch.setattr("fanout.adapters.s3.reach.CONNECT_SECONDS", 0.2)
     monkeypatch.setattr(reach, "__kwdefaults__", {"connect_seconds": 0.2, "attempts": 2})
     bootstrap.settings.cache_clear()
     with pytest.raises(Unreachable, match="S3 can not be reached from here"):

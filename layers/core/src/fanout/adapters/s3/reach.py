@@ -31,10 +31,10 @@ def reach(
     parts = urlsplit(locate(endpoint, bucket).origin)
     host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
     problem = ""
-    for _ in range(attempts):
+    for attempt in range(attempts):
         began = time.monotonic()
         try:
-            socket.create_connection((host, port), timeout=connect_seconds).close()
+            _connect(host, port, attempt, connect_seconds)
         except TimeoutError:
             problem = f"no connection within {connect_seconds:g} s"
         except OSError as error:
@@ -42,3 +42,12 @@ def reach(
         else:
             return time.monotonic() - began
     raise Unreachable(f"S3 can not be reached from here ({host}:{port}: {problem}); {REMEDY}")
+
+
+def _connect(host: str, port: int, attempt: int, seconds: float) -> None:
+    """Connect to one address of the host, another at each attempt: S3 has eight, and each would take its time."""
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family, kind, protocol, _, address = addresses[attempt % len(addresses)]
+    with socket.socket(family, kind, protocol) as connection:
+        connection.settimeout(seconds)
+        connection.connect(address)
