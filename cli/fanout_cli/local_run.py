@@ -19,9 +19,12 @@ from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import find_toolchain
 from fanout_cli.local.worker import DataEndpoint
-from fanout_cli.progress import BucketStore, describe_totals, shown_progress
+from fanout_cli.progress import BucketStore, describe_totals
 from fanout_cli.results import RunResult, result_of
+from fanout_cli.runs import start_run
 from fanout_cli.s3_data import data_client, load, new_run_id, save
+from fanout_cli.stacks import stack_at
+from fanout_cli.watch import watch_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +56,10 @@ class LocalRuns:
                 count = load(client, directory, location, replace=not self._options.s3_endpoint)
                 self._console.print(f"loaded {count:,} objects into {location}")
         run_id = new_run_id(name)
-        execution = self.stack.start_execution(request, run_id)
+        stack = stack_at(self.stack.endpoint, self.stack.outputs)
+        start_run(stack, request, run_id)
+        ended = watch_run(stack, run_id, self._console)
         store = BucketStore(self.stack.clients.s3, self.stack.work_bucket)
-        with shown_progress(store, run_id, self._console) as look:
-            ended = self.stack.wait(execution, lambda _run: look())
         with self._timed("collect"):
             ledger = self._collect(store, run_id)
         with self._timed("save"):

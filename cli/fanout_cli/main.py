@@ -12,6 +12,7 @@ from rich.console import Console
 from fanout import __version__
 from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest
 from fanout.requests import parse_request
+from fanout_cli import doctor_command, local_commands, run_commands
 from fanout_cli.arguments import parse_load, parse_mounts, parse_save, read_request
 from fanout_cli.demo import run_demo
 from fanout_cli.local.errors import LocalRunError
@@ -27,6 +28,11 @@ app = typer.Typer(
 StateOption = Annotated[
     Path | None, typer.Option("--state", help="Where the local stack keeps its state; default: .fanout in the checkout")
 ]
+
+
+local_commands.register(app)
+run_commands.register(app)
+doctor_command.register(app)
 
 
 def _version(wanted: bool) -> None:
@@ -105,7 +111,8 @@ def _run_local(
     document = read_request(request)
     paths = LocalPaths.find(state=state)
     mounts = parse_mounts(mount or [], paths.state / "mount")
-    parse_request(document, tuple(mounts), sys.maxsize)
+    if not (isinstance(document, dict) and document.get("resume_from")):  # the earlier run's request has the rest
+        parse_request(document, tuple(mounts), sys.maxsize)
     options = LocalOptions(
         mounts=mounts,
         s3_endpoint=s3_endpoint,

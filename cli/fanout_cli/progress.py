@@ -1,23 +1,22 @@
-"""Live progress of a run, read from its ledger."""
+"""How far a run is, from what is cheap to read."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Protocol
-
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TransferSpeedColumn
+from dataclasses import dataclass
+from typing import Any
 
 from fanout.domain.errors import LedgerBroken, NotFound
 from fanout.domain.ledger_keys import SHARDS
 from fanout.domain.rows import counts_from_row, shard_from_row
+from fanout.domain.weights import Rates
 from fanout.ledger import Ledger
 from fanout.ports import WorkStore
+from fanout_cli.map_runs import MapCounts
 
-LOOK_SECONDS = 1.0
+# Above so many shards their outcomes are not read one by one: the Map's own counts tell enough.
+SHARDS_READ = 2_000
 
 
 class BucketStore:
@@ -44,11 +43,31 @@ class BucketStore:
             yield from (listed["Key"] for listed in page.get("Contents", []))
 
 
-class Look(Protocol):
-    """Looks at the ledger and shows what is new."""
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What of a run's copying is done. ``shards`` counts those of which nothing is left."""
 
-    def __call__(self) -> None:
-        """Look now, unless the last look was just before."""
+    entries: int = 0
+    total_entries: int = 0
+    bytes: int = 0
+    total_bytes: int = 0
+    failed: int = 0
+    shards: int = 0
+    total_shards: int = 0
+
+    def fraction(self, rates: Rates) -> float:
+        """The share of the predicted seconds that is done, from 0 to 1."""
+        total = rates.seconds(self.total_entries, self.total_bytes)
+        return min(1.0, rates.seconds(self.entries, self.bytes) / total) if total else 0.0
+
+
+def eta_seconds(progress: Progress, rates: Rates, elapsed_seconds: float, workers: int) -> float | None:
+    """Seconds that are left: by the prediction for so many workers, corrected by how it has held so far."""
+    done = progress.fraction(rates)
+    if done > 0.0 and elapsed_seconds > 0.0:
+        return elapsed_seconds * (1.0 - done) / done
+    predicted = rates.seconds(progress.total_entries, progress.total_bytes)
+    return predicted / workers if workers and predicted else None
 
 
 class LedgerWatch:
@@ -57,60 +76,47 @@ class LedgerWatch:
     def __init__(self, store: WorkStore, run_id: str) -> None:
         self._ledger = Ledger(store, run_id)
         self._seen: set[str] = set()
-        self.total_entries = self.total_bytes = 0
-        self.entries = self.bytes = self.failed = 0
+        self._totals: Progress | None = None
+        self._entries = self._bytes = self._failed = 0
 
-    def look(self) -> bool:
-        """Read what is new; returns whether the shards are known yet."""
-        if not self.total_entries:
-            try:
-                rows = self._ledger.read_json(SHARDS)
-            except LedgerBroken:
-                return False
-            shards = [shard_from_row(row["shard"]) for row in rows]
-            self.total_entries = sum(shard.entries for shard in shards)
-            self.total_bytes = sum(shard.bytes for shard in shards)
+    def look(self, counts: MapCounts | None = None) -> Progress | None:
+        """Read what is new; ``None`` until the shards are known. Of very many the Map's counts alone tell."""
+        if self._totals is None:
+            self._totals = self._read_totals()
+        totals = self._totals
+        if totals is None:
+            return None
+        shards = counts.done if counts is not None and counts.label == "CopyShards" else 0
+        if totals.total_shards > SHARDS_READ:
+            share = shards / totals.total_shards
+            entries, size = round(share * totals.total_entries), round(share * totals.total_bytes)
+            failed = counts.failed if counts is not None else 0
+        else:
+            self._read_outcomes()
+            entries, size, failed = self._entries, self._bytes, self._failed
+        return Progress(entries, totals.total_entries, size, totals.total_bytes, failed, shards, totals.total_shards)
+
+    def _read_totals(self) -> Progress | None:
+        try:
+            rows = self._ledger.read_json(SHARDS)
+        except LedgerBroken:
+            return None
+        shards = [shard_from_row(row["shard"]) for row in rows]
+        return Progress(
+            total_entries=sum(shard.entries for shard in shards),
+            total_bytes=sum(shard.bytes for shard in shards),
+            total_shards=len(shards),
+        )
+
+    def _read_outcomes(self) -> None:
         for key in self._ledger.keys("outcomes/shards/"):
             if key.endswith(".json") and key not in self._seen:
                 self._seen.add(key)
-                self._add(key)
-        return True
-
-    def _add(self, key: str) -> None:
-        for result, count in counts_from_row(self._ledger.read_json(key)["outcomes"]).items():
-            self.entries += count.entries
-            self.bytes += count.bytes
-            if result.value == "failed":
-                self.failed += count.entries
-
-
-@contextmanager
-def shown_progress(store: WorkStore, run_id: str, console: Console) -> Iterator[Look]:
-    """A bar of the run's bytes on ``console`` with files and failures beside it."""
-    watch = LedgerWatch(store, run_id)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TextColumn("{task.fields[files]}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("listing", total=None, files="")
-        looked_at = 0.0
-
-        def look() -> None:
-            nonlocal looked_at
-            if time.monotonic() - looked_at < LOOK_SECONDS:
-                return
-            looked_at = time.monotonic()
-            if watch.look():
-                files = f"{watch.entries:,}/{watch.total_entries:,} entries"
-                files += f", {watch.failed:,} failed" if watch.failed else ""
-                progress.update(bar, description="copying", total=watch.total_bytes, completed=watch.bytes, files=files)
-
-        yield look
+                for result, count in counts_from_row(self._ledger.read_json(key)["outcomes"]).items():
+                    self._entries += count.entries
+                    self._bytes += count.bytes
+                    if result.value == "failed":
+                        self._failed += count.entries
 
 
 def describe_totals(totals: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +70,19 @@ def result_of(run: Mapping[str, Any], run_id: str, ledger: Path, seconds: Mappin
     for name, file in (("summary", "summary.json"), ("failures", "failures.jsonl"), ("report", "report.html")):
         if (ledger / file).is_file():
             paths[name] = str(ledger / file)
-    totals: Mapping[str, Mapping[str, int]] = no_totals()
-    phases: dict[str, float] = {}
-    error = None
-    if "summary" in paths:
-        summary = json.loads((ledger / "summary.json").read_text())
-        totals, phases, error = summary["totals"], summary["seconds"], summary["error"]
-    if run["status"] != "SUCCEEDED" and error is None:
-        error = {"name": run.get("error") or run["status"], "message": cause_message(run.get("cause") or "")}
+    summary = json.loads((ledger / "summary.json").read_text()) if "summary" in paths else None
+    result = result_of_summary(run, run_id, summary)
+    phases = result.seconds
     work = phases.get("list", 0.0) + phases.get("copy", 0.0)
     all_seconds = {name: round(value, 3) for name, value in (*seconds.items(), *phases.items())}
     engine_seconds = round(seconds["total"] - work - seconds.get("load", 0.0) - seconds.get("save", 0.0), 3)
-    return RunResult(run_id, run["status"], error, totals, all_seconds, engine_seconds, paths)
+    return replace(result, seconds=all_seconds, engine_seconds=engine_seconds, paths=paths)
+
+
+def result_of_summary(run: Mapping[str, Any], run_id: str, summary: Mapping[str, Any] | None) -> RunResult:
+    """The result of an execution that ended, from its description and summary.json if it got one."""
+    error = summary["error"] if summary else None
+    if run["status"] != "SUCCEEDED" and error is None:
+        error = {"name": run.get("error") or run["status"], "message": cause_message(run.get("cause") or "")}
+    totals, phases = (summary["totals"], summary["seconds"]) if summary else (no_totals(), {})
+    return RunResult(run_id, run["status"], error, totals, phases)

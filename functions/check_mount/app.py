@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from fanout.doctor import examine, is_doctor, require_s3
 from fanout.domain.rows import Json
 from fanout.handlers import handle
 from fanout.steps.check_mount import check_mount
 
 
 def handler(event: Json, context: Any) -> Json:
-    """Check the ends from where the copying happens."""
+    """Check the ends from where the copying happens, or say what is found there."""
+    if is_doctor(event):
+        return examine(event)
+    require_s3()
     return handle("CheckMount", event, context, check_mount)

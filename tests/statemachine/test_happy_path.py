@@ -38,6 +38,20 @@ def test_each_segment_of_each_round_is_listed_once(engine: Engine) -> None:
     assert all(event["run"] == RUN for event in listed)
 
 
+def test_what_a_resumed_run_takes_over_passes_through_the_states_of_a_listing_as_it_is(engine: Engine) -> None:
+    taken_over = {
+        "id": "0001-000000",
+        "prefix": "",
+        "after": "",
+        "until": "",
+        "carried": "segments/carried-000000.json",
+    }
+    engine.transfer(rounds=((taken_over,),))
+    assert engine.run({"resume_from": "run-0"}).status == "SUCCEEDED"
+    assert [event["request"] for event in engine.service.calls("PlanTransfer")] == [{"resume_from": "run-0"}]
+    assert [event["segment"] for event in engine.service.calls("ListSegment")] == [taken_over]
+
+
 def test_each_round_is_gathered_with_its_own_list(engine: Engine) -> None:
     engine.transfer(rounds=(("0",), ("1", "2")))
     engine.run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.domain.errors import AccessDenied, InvalidRequest, LedgerBroken
+from fanout.domain.errors import AccessDenied, InvalidRequest, LedgerBroken, Unreachable
 
 from .engine import Engine
 from .fake_functions import always
@@ -52,3 +52,13 @@ def test_a_function_that_does_not_exist_ends_the_execution(engine: Engine) -> No
     result = engine.run()
     assert (result.status, result.error) == ("FAILED", "Infrastructure")
     assert result.cause.startswith("Lambda.ResourceNotFoundException")
+
+
+def test_a_network_without_a_way_to_s3_ends_the_run_at_its_check_and_is_not_tried_again(engine: Engine) -> None:
+    engine.transfer()
+    engine.service.functions["CheckMount"] = always(Unreachable("S3 can not be reached from here; add an endpoint"))
+    result = engine.run()
+    assert (result.status, result.error) == ("FAILED", "Infrastructure")
+    assert result.cause.startswith("Unreachable")
+    assert "add an endpoint" in result.cause
+    assert engine.service.called() == ["PlanTransfer", "CheckMount"]

@@ -27,29 +27,30 @@ class Clients:
     @cached_property
     def s3(self) -> Any:
         """Amazon S3."""
-        return self._client("s3")
+        return self.client("s3")
 
     @cached_property
     def stepfunctions(self) -> Any:
         """AWS Step Functions."""
-        return self._client("stepfunctions")
+        return self.client("stepfunctions")
 
     @cached_property
     def functions(self) -> Any:
         """AWS Lambda."""
-        return self._client("lambda")
+        return self.client("lambda")
 
     @cached_property
     def logs(self) -> Any:
         """Amazon CloudWatch Logs."""
-        return self._client("logs")
+        return self.client("logs")
 
     @cached_property
     def cloudformation(self) -> Any:
         """AWS CloudFormation."""
-        return self._client("cloudformation")
+        return self.client("cloudformation")
 
-    def _client(self, service: str) -> Any:
+    def client(self, service: str) -> Any:
+        """A new client of a service."""
         config = Config(max_pool_connections=CONNECTIONS, s3={"addressing_style": "path"}, proxies={})
         make: Any = self._session.client
         return make(service, endpoint_url=self.endpoint, config=config)

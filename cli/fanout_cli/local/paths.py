@@ -73,6 +73,11 @@ class LocalPaths:
         """The script that starts a worker; written at every start."""
         return self.state / "worker" / "start"
 
+    @property
+    def up(self) -> Path:
+        """What is to be known of the local stack while ``fanout up`` keeps it running."""
+        return self.state / "up.json"
+
     def log(self, name: str) -> Path:
         """The log of a tool."""
         return self.state / "logs" / f"{name}.log"

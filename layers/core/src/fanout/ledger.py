@@ -67,6 +67,10 @@ class Ledger:
         """The run's own ledger."""
         return Ledger(self._store, self.run_id)
 
+    def of_run(self, run_id: str) -> Ledger:
+        """The ledger of another run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
+        return Ledger(self._store, run_id)
+
     def write_json(self, key: str, value: Any) -> None:
         """Write one JSON document."""
         self._store.put(self.prefix + key, json.dumps(value, indent=1).encode())

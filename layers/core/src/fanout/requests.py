@@ -109,6 +109,10 @@ class RequestModel(BaseModel):
         str | None, Field(description="s3://bucket/key of a list of what to copy, instead of listing the source")
     ] = None
     limits: Annotated[LimitsModel, Field(description="what the run may use")] = LimitsModel()
+    resume_from: Annotated[
+        str | None,
+        Field(description="an earlier run: copy what it did not, without listing again; its request is the default"),
+    ] = None
 
 
 def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) -> Request:

@@ -44,6 +44,10 @@ class Transient(FanoutError):
     """A failure that may pass by itself (time-out, reset, 5xx, EIO); retried."""
 
 
+class Unreachable(FanoutError):
+    """A service does not answer from where the function runs; never retried. The message ends with the remedy."""
+
+
 class NotFound(FanoutError):
     """An object, bucket or file that was named does not exist; the caller decides what it means.
 
@@ -72,6 +76,7 @@ TASK_ERRORS: tuple[type[FanoutError], ...] = (
     AccessDenied,
     Throttled,
     Transient,
+    Unreachable,
     NotFound,
     PreconditionFailed,
     LedgerBroken,

@@ -73,6 +73,11 @@ def big_file_key(big_file_id: str) -> str:
     return f"{BIG_FILES_BEGUN}{big_file_id}.json"
 
 
+def big_file_id(key: str) -> str:
+    """The id in the key of a big file."""
+    return key.removeprefix(BIG_FILES_BEGUN).removesuffix(".json")
+
+
 def directories_key(shard_id: str, nonce: str, number: int) -> str:
     """Attributes of the directories that a shard made."""
     return f"directories/{shard_id}-{nonce}-{number:04d}.jsonl.gz"
@@ -86,6 +91,16 @@ def big_file_outcomes_key(nonce: str) -> str:
 def directory_failures_key(nonce: str) -> str:
     """Directories whose attributes one FinishTree could not set."""
     return f"{DIRECTORY_FAILURES}{nonce}.jsonl"
+
+
+def carried_directories_key(segment_id: str, nonce: str, number: int) -> str:
+    """The same of an earlier run; sorts before every shard's, which are newer."""
+    return f"directories/0000-{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def carried_key(number: int) -> str:
+    """Parts of an earlier run that one segment takes over."""
+    return f"segments/carried-{number:06d}.json"
 
 
 def extras_key(segment_id: str, nonce: str) -> str:

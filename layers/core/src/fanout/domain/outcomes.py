@@ -21,6 +21,7 @@ class Reason(StrEnum):
     """Why an entry is not copied."""
 
     SAME = "same"
+    DONE_EARLIER = "done by the run that this one resumes"
     SPECIAL_FILE = "special file"
     SYMLINK = "symlink"
     LINK_DANGLING = "symlink that leads nowhere"
@@ -85,8 +86,8 @@ REMEDIES: dict[Reason, str] = {
     Reason.LINK_OUTSIDE: "request symlinks: keep, or a source that holds what it leads to; absolute ones lead outside",
     Reason.LINK_IN_STORE: "request symlinks: keep or skip",
     Reason.FIRST_NAME: "see why the first name, which the message names, was not copied; then retry",
-    Reason.SOURCE_CHANGED: "retry when the source is at rest",
-    Reason.SOURCE_VANISHED: "retry when the source is at rest",
+    Reason.SOURCE_CHANGED: "start anew when the source is at rest; a run that resumes keeps to the old listing",
+    Reason.SOURCE_VANISHED: "start anew when the source is at rest; a run that resumes keeps to the old listing",
     Reason.SOURCE_ARCHIVED: "restore the object (aws s3api restore-object), then retry",
     Reason.SOURCE_DENIED: "give the function read permission on the entry",
     Reason.DESTINATION_DENIED: "give the function write permission on the directory",

@@ -18,11 +18,12 @@ from fanout.domain.weights import Rates
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the run does, and the rates that it predicts with."""
+    """What the run does, the rates that it predicts with, and the runs that it resumes, the last one first."""
 
     run_id: str
     request: Request
     rates: Rates
+    resumes: tuple[str, ...] = ()
 
 
 def location_row(location: Location) -> dict[str, str]:
@@ -72,6 +73,7 @@ def plan_row(plan: Plan) -> dict[str, Any]:
             "seconds_per_entry": plan.rates.seconds_per_entry,
             "bytes_per_second": plan.rates.bytes_per_second,
         },
+        "resumes": list(plan.resumes),
     }
 
 
@@ -91,4 +93,4 @@ def plan_from_row(row: dict[str, Any]) -> Plan:
         manifest=ManifestLocation(**row["manifest"]) if row["manifest"] else None,
     )
     rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
-    return Plan(row["run_id"], request, rates)
+    return Plan(row["run_id"], request, rates, tuple(row.get("resumes", ())))

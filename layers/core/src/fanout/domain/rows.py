@@ -117,13 +117,22 @@ def segment_row(segment: Segment) -> Json:
         row["files_above"] = list(segment.files_above)
     if segment.manifest is not None:
         row["manifest"] = part_row(segment.manifest)
+    if segment.carried:
+        row["carried"] = segment.carried
     return row
 
 
 def segment_from_row(row: Json) -> Segment:
     """The segment of a row."""
-    manifest = part_from_row(row["manifest"]) if "manifest" in row else None
-    return Segment(row["id"], row["prefix"], row["after"], row["until"], tuple(row.get("files_above", ())), manifest)
+    return Segment(
+        row["id"],
+        row["prefix"],
+        row["after"],
+        row["until"],
+        files_above=tuple(row.get("files_above", ())),
+        manifest=part_from_row(row["manifest"]) if "manifest" in row else None,
+        carried=row.get("carried", ""),
+    )
 
 
 def shard_row(shard: Shard) -> Json:

@@ -15,7 +15,8 @@ class Segment:
     Paths compare by their bytes, as S3 compares keys. ``after`` and ``until`` are
     whole paths below the tree's root; empty means no bound. ``files_above`` holds
     the file keys before ``after`` that may still turn out to be directories too. A segment
-    with a ``manifest`` is the rows of that part of it, and the other fields are empty.
+    with a ``manifest`` is the rows of that part of it, and one with ``carried`` what stands
+    under that key of the ledger, taken over from an earlier run; the other fields are empty.
     """
 
     id: str
@@ -24,6 +25,7 @@ class Segment:
     until: str = ""
     files_above: tuple[str, ...] = ()
     manifest: ManifestPart | None = None
+    carried: str = ""
 
 
 # Sorts after every name: 255 bytes is the longest name, and 0xFF is in no UTF-8 text.

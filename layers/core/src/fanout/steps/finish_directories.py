@@ -61,12 +61,13 @@ def _passable(one: Made) -> bool:
 
 
 def _set_last(ledger: Ledger, files: list[str], destination: Tree) -> list[Json]:
-    last = {
-        path: attributes
-        for _, made in ahead(lambda key: _read(ledger, key), files, _AHEAD)
-        for path, attributes in made
-        if not _passable((path, attributes))
-    }
+    last: dict[str, Attributes] = {}
+    for _, made in ahead(lambda key: _read(ledger, key), files, _AHEAD):
+        for one in made:
+            if _passable(one):
+                last.pop(one[0], None)  # a later file has newer attributes
+            else:
+                last[one[0]] = one[1]
     failures: list[Json] = []
     deepest_first = sorted(last.items(), key=lambda one: -one[0].count("/"))
     for _, level in groupby(deepest_first, key=lambda one: one[0].count("/")):

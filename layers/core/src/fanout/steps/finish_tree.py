@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fanout.domain import ledger_keys as keys
 from fanout.domain.errors import Transient
 from fanout.domain.rows import Json
@@ -34,6 +36,8 @@ def finish_tree(context: Context) -> Json:
         directories, done = finish_directories(context, context.destination(plan), out_of_time)
     if done:
         context.destination(plan).finish()
+        for run_id in plan.resumes:  # those that were stopped left what they had staged
+            context.destination(replace(plan, run_id=run_id)).finish()
     elif not files + names + directories:
         raise Transient("nothing could be finished in the time of a function")
     return {"done": done, "big_files": files, "names": names, "directory_files": directories}

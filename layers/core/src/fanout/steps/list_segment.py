@@ -21,6 +21,7 @@ from fanout.domain.rows import (
     Json,
 )
 from fanout.domain.segments import Segment, ends_below, split_rest
+from fanout.steps.carry_over import carry_over
 from fanout.steps.context import Context
 from fanout.steps.intake import Intake
 from fanout.steps.list_manifest import Lookups, list_manifest
@@ -31,7 +32,7 @@ from fanout.steps.segment_writer import SegmentWriter
 def list_segment(segment: Segment, context: Context) -> Json:
     """List a segment; an error is noted in the ledger, because the Map that runs this hides it."""
     try:
-        return _list_segment(segment, context)
+        return carry_over(segment, context) if segment.carried else _list_segment(segment, context)
     except FanoutError as error:
         row = {"segment": segment.id, "error": type(error).__name__, "message": str(error)}
         context.ledger.write_json(keys.segment_failed_key(segment.id), row)

@@ -8,9 +8,13 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain.locations import MountLocation
 from fanout.domain.plan import Plan
 from fanout.domain.request import Mode, Request
+from fanout.domain.resuming import check_resumed
 from fanout.domain.rows import SCHEMA_VERSION, Json, segment_row
+from fanout.domain.segments import Segment
 from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES
+from fanout.ledger import Ledger
 from fanout.steps.context import Context
+from fanout.steps.earlier_run import find_earlier_run, write_first_round
 from fanout.steps.first_round import first_round
 
 # Functions that list at once in a round.
@@ -27,19 +31,30 @@ def plan_transfer(document: Any, context: Context, mounts: tuple[str, ...], max_
     # Here, because the states that only check or list need none of pydantic's import time.
     from fanout.requests import parse_request
 
+    earlier = find_earlier_run(document, context.ledger)
+    document = earlier.document if earlier else document
     request = parse_request(document, mounts, max_concurrency)
-    plan = Plan(context.ledger.run_id, request, INSIDE_S3_RATES if request.inside_s3 else DEFAULT_RATES)
+    if earlier:
+        check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
+    rates = INSIDE_S3_RATES if request.inside_s3 else DEFAULT_RATES
+    plan = Plan(context.ledger.run_id, request, rates, earlier.resumes if earlier else ())
     check_ends(plan, context, on_mount=False)
-    segments = first_round(request, context.objects)
+    segments = [] if earlier else first_round(request, context.objects)
     ledger = context.ledger
     ledger.write_json(keys.phase_key("plan"), {"began": began})
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)
-    ledger.write_json(keys.round_key(1), [segment_row(segment) for segment in segments])
+    count = write_first_round(earlier, ledger) if earlier else write_round(1, segments, ledger)
     return {
         "run": {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix},
-        "list": list_reference(context, 1, len(segments)),
+        "list": list_reference(context, 1, count),
     }
+
+
+def write_round(number: int, segments: list[Segment], ledger: Ledger) -> int:
+    """Write the segments of a round; returns how many they are."""
+    ledger.write_json(keys.round_key(number), [segment_row(segment) for segment in segments])
+    return len(segments)
 
 
 def list_reference(context: Context, number: int, count: int) -> Json:

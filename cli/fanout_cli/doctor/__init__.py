@@ -1,0 +1,1 @@
+"""`fanout doctor`: what is wrong with a deployment, each finding with its remedy."""

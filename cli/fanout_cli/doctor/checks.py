@@ -1,0 +1,53 @@
+"""The checks as data, and how they are run: none keeps another from being run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from botocore.exceptions import ClientError
+
+from fanout.domain.findings import Finding, fail, warn
+from fanout_cli.command_error import CommandError, human_errors
+from fanout_cli.doctor import network_checks, stack_checks
+from fanout_cli.doctor.inside import inside_findings
+from fanout_cli.stacks import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check; ``remote`` ones make no sense for the stack on this machine."""
+
+    name: str
+    run: Callable[[Stack], Iterator[Finding]]
+    remote: bool = True
+
+
+CHECKS = (
+    Check("credentials", stack_checks.credentials),
+    Check("state machine", stack_checks.state_machine, remote=False),
+    Check("work bucket", stack_checks.work_bucket, remote=False),
+    Check("Lambda concurrency", stack_checks.concurrency),
+    Check("mount targets", network_checks.mount_targets),
+    Check("S3 endpoint", network_checks.gateway_endpoint),
+)
+
+
+def examine_stack(stack: Stack, kms_key_id: str = "") -> Iterator[Finding]:
+    """The findings of every check, and those from inside the network."""
+    inside = Check("inside the network", lambda found: inside_findings(found, kms_key_id), remote=False)
+    for check in (*CHECKS, inside):
+        if check.remote and stack.is_local:
+            continue
+        yield from _guarded(check, stack)
+
+
+def _guarded(check: Check, stack: Stack) -> Iterator[Finding]:
+    """A check that is not permitted is a warning: a run needs other permissions than a person."""
+    try:
+        with human_errors():
+            yield from check.run(stack)
+    except CommandError as error:
+        what, _, remedy = str(error).partition("; ")
+        refused = isinstance(error.__cause__, ClientError) and "is not permitted" in what
+        yield warn(check.name, f"not checked: {what}", remedy) if refused else fail(check.name, what, remedy)

@@ -1,0 +1,82 @@
+"""Checks of the stack itself: credentials, state machine, work bucket, concurrency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from botocore.exceptions import ClientError
+
+from fanout.domain.findings import Finding, fail, ok, warn
+from fanout_cli.command_error import code_of
+from fanout_cli.stacks import Stack
+
+_REMEDY_QUOTA = (
+    "ask for a higher quota (Service Quotas, Lambda, Concurrent executions), or deploy with a lower MaxConcurrency"
+)
+
+
+def credentials(stack: Stack) -> Iterator[Finding]:
+    """Who asks, in which account."""
+    who = stack.client("sts").get_caller_identity()
+    yield ok("credentials", f"{who['Arn']} in account {who['Account']}")
+
+
+def state_machine(stack: Stack) -> Iterator[Finding]:
+    """Whether the state machine of the outputs is there."""
+    title = "state machine"
+    try:
+        status = stack.client("stepfunctions").describe_state_machine(stateMachineArn=stack.state_machine_arn)["status"]
+    except ClientError as error:
+        if code_of(error) != "StateMachineDoesNotExist":
+            raise
+        yield fail(title, f"{stack.state_machine_arn} is not there", "deploy the stack again: sam deploy")
+        return
+    yield ok(title, status) if status == "ACTIVE" else fail(title, status, "deploy the stack again: sam deploy")
+
+
+def work_bucket(stack: Stack) -> Iterator[Finding]:
+    """Whether the ledgers' bucket can be reached, is encrypted, and lets old runs go."""
+    s3, bucket, title = stack.client("s3"), stack.work_bucket, "work bucket"
+    try:
+        s3.head_bucket(Bucket=bucket)
+    except ClientError as error:
+        if code_of(error) not in ("404", "NoSuchBucket"):
+            raise
+        yield fail(title, f"{bucket} is not there", "deploy the stack again under another name: its ledgers are lost")
+        return
+    yield ok(title, bucket)
+    try:
+        rules = s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]["Rules"]
+        algorithm = rules[0]["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"]
+        yield ok("work bucket: encryption", algorithm)
+    except ClientError as error:
+        if code_of(error) != "ServerSideEncryptionConfigurationNotFoundError":
+            raise
+        yield warn("work bucket: encryption", "no default encryption", "deploy the stack again: sam deploy")
+    yield from _lifecycle(stack)
+
+
+def _lifecycle(stack: Stack) -> Iterator[Finding]:
+    title, remedy = "work bucket: lifecycle", "deploy the stack again: sam deploy"
+    try:
+        rules = stack.client("s3").get_bucket_lifecycle_configuration(Bucket=stack.work_bucket)["Rules"]
+    except ClientError as error:
+        if code_of(error) != "NoSuchLifecycleConfiguration":
+            raise
+        rules = []
+    days = [rule["Expiration"]["Days"] for rule in rules if "Days" in rule.get("Expiration", {})]
+    if days:
+        yield ok(title, f"runs are kept for {min(days)} days")
+    else:
+        yield warn(title, "ledgers are never deleted", remedy)
+
+
+def concurrency(stack: Stack) -> Iterator[Finding]:
+    """Whether the account lets as many functions run as the stack may start."""
+    title = "Lambda concurrency"
+    limit = stack.client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
+    wanted = int(stack.parameters.get("MaxConcurrency", "0"))
+    if limit < wanted:
+        yield warn(title, f"the account lets {limit:,} functions run, the stack starts up to {wanted:,}", _REMEDY_QUOTA)
+    else:
+        yield ok(title, f"{limit:,} functions may run in the account, the stack starts up to {wanted:,}")

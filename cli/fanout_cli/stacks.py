@@ -1,0 +1,131 @@
+"""The stack that a command works on: one deployed to AWS, found by its outputs, or the one on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from fanout_cli.command_error import CommandError, code_of
+from fanout_cli.local.clients import Clients
+from fanout_cli.local.deployment import STACK_NAME as LOCAL_STACK_NAME
+from fanout_cli.local.errors import LocalRunError
+from fanout_cli.local.keeper import read_up
+from fanout_cli.local.paths import LocalPaths
+
+DEFAULT_STACK = "fanout"
+NEEDED = ("StateMachineArn", "WorkBucketName")
+POLL_SECONDS_REMOTE = 2.0
+CONNECT_SECONDS = 10
+READ_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A deployed stack; ``client`` makes the client of a service. ``option`` is how a command names the stack.
+
+    ``name`` is what people call it, ``stack_name`` what CloudFormation does.
+    """
+
+    name: str
+    outputs: Mapping[str, str]
+    client: Callable[[str], Any]
+    option: str
+    poll_seconds: float
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is the one on this machine."""
+        return self.option == "--local"
+
+    @property
+    def stack_name(self) -> str:
+        """The stack in CloudFormation."""
+        return LOCAL_STACK_NAME if self.is_local else self.name
+
+    @property
+    def state_machine_arn(self) -> str:
+        """The state machine of the transfer."""
+        return self.outputs["StateMachineArn"]
+
+    @property
+    def work_bucket(self) -> str:
+        """The bucket that holds the ledgers."""
+        return self.outputs["WorkBucketName"]
+
+    def execution_arn(self, run_id: str) -> str:
+        """The execution of a run: its name is the run's id."""
+        return f"{self.state_machine_arn.replace(':stateMachine:', ':execution:')}:{run_id}"
+
+    def command(self, verb: str, run_id: str) -> str:
+        """A command line that a person can type."""
+        return f"fanout {verb} {run_id} {self.option}"
+
+
+def find_stack(name: str | None, local: bool, state: Path | None) -> Stack:
+    """The stack that the options name; without any, the local one if it is up, else ``fanout`` on AWS."""
+    if local and name:
+        raise CommandError("--stack and --local exclude each other; give one of them")
+    if local:
+        return local_stack(state)
+    named = name or os.environ.get("FANOUT_STACK")
+    if not named:
+        with suppress(CommandError, LocalRunError):  # not up, or not in a checkout
+            return local_stack(state)
+    return deployed_stack(named or DEFAULT_STACK)
+
+
+def deployed_stack(name: str) -> Stack:
+    """A stack on AWS, with the person's own credentials and region. Raises ``CommandError``."""
+    client = _aws_client_maker()
+    try:
+        [described] = client("cloudformation").describe_stacks(StackName=name)["Stacks"]
+    except ClientError as error:
+        if code_of(error) == "ValidationError" and "does not exist" in str(error):
+            region = client("cloudformation").meta.region_name
+            raise CommandError(
+                f"no stack {name!r} in {region}; name it with --stack, set AWS_REGION, or deploy it with `sam deploy`"
+            ) from error
+        raise
+    outputs = {one["OutputKey"]: one["OutputValue"] for one in described.get("Outputs", [])}
+    parameters = {one["ParameterKey"]: one["ParameterValue"] for one in described.get("Parameters", [])}
+    missing = [output for output in NEEDED if output not in outputs]
+    if missing:
+        raise CommandError(f"the stack {name!r} has no output {missing[0]}: it is not a fan-out transfer; name another")
+    return Stack(name, outputs, client, f"--stack {name}", POLL_SECONDS_REMOTE, parameters)
+
+
+def _aws_client_maker() -> Callable[[str], Any]:
+    session = boto3.Session()
+    config = Config(
+        connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, retries={"mode": "standard", "max_attempts": 4}
+    )
+
+    @cache
+    def client(service: str) -> Any:
+        make: Any = session.client
+        return make(service, config=config)
+
+    return client
+
+
+def local_stack(state: Path | None) -> Stack:
+    """The stack on this machine that ``fanout up`` keeps running. Raises ``CommandError`` if it is not up."""
+    up = read_up(LocalPaths.find(state=state))
+    if up is None:
+        raise CommandError("the local stack is not up; run `fanout up`")
+    return stack_at(up["endpoint"], up["outputs"])
+
+
+def stack_at(endpoint: str, outputs: Mapping[str, str]) -> Stack:
+    """The stack in the emulator at an endpoint."""
+    return Stack("local", outputs, Clients(endpoint).client, "--local", poll_seconds=0.1)

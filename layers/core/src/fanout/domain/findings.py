@@ -1,0 +1,50 @@
+"""What a check of a deployment found, each with its remedy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Level(StrEnum):
+    """How bad a finding is: a run works, works worse, or does not work."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was checked; ``remedy`` is empty where nothing is to be done."""
+
+    name: str
+    level: Level
+    what: str
+    remedy: str = ""
+
+
+def ok(name: str, what: str) -> Finding:
+    """A thing that is as it should be."""
+    return Finding(name, Level.OK, what)
+
+
+def warn(name: str, what: str, remedy: str) -> Finding:
+    """A thing with which a run works, but worse."""
+    return Finding(name, Level.WARN, what, remedy)
+
+
+def fail(name: str, what: str, remedy: str) -> Finding:
+    """A thing with which a run does not work."""
+    return Finding(name, Level.FAIL, what, remedy)
+
+
+def finding_row(finding: Finding) -> dict[str, Any]:
+    """A finding as JSON."""
+    return asdict(finding)
+
+
+def finding_from_row(row: dict[str, Any]) -> Finding:
+    """The finding of a row."""
+    return Finding(row["name"], Level(row["level"]), row["what"], row["remedy"])

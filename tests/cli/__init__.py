@@ -1,0 +1,1 @@
+"""The command line against services that are stood in for."""

@@ -1,0 +1,123 @@
+"""A stack in moto: found by its outputs, with a state machine that really runs and a work bucket."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from typer.testing import CliRunner, Result
+
+from fanout_cli.main import app
+
+REGION = "eu-west-1"
+BUCKET = "work-bucket"
+# What a run does is in its request: it waits, and then ends as it is told to.
+DEFINITION = {
+    "StartAt": "Wait",
+    "States": {
+        "Wait": {"Type": "Wait", "SecondsPath": "$.seconds", "Next": "How"},
+        "How": {
+            "Type": "Choice",
+            "Choices": [{"Variable": "$.end", "StringEquals": "SUCCEEDED", "Next": "Succeeded"}],
+            "Default": "Failed",
+        },
+        "Succeeded": {"Type": "Succeed"},
+        "Failed": {"Type": "Fail", "ErrorPath": "$.end", "Cause": "as asked"},
+    },
+}
+
+
+@dataclass
+class Aws:
+    """The stand-in for AWS, and the command."""
+
+    directory: Path
+    state: Path
+    session: boto3.Session
+
+    def client(self, service: str) -> Any:
+        make: Any = self.session.client
+        return make(service)
+
+    def put(self, key: str, document: Any) -> None:
+        body = document if isinstance(document, bytes) else json.dumps(document).encode()
+        self.client("s3").put_object(Bucket=BUCKET, Key=key, Body=body)
+
+    def summary(self, run_id: str, status: str, **totals: int) -> None:
+        names = ("listed", "copied", "unchanged", "skipped", "failed", "rejected", "deleted")
+        books = {name: {"entries": totals.get(name, 0), "bytes": 0} for name in names}
+        error = None if status == "SUCCEEDED" else {"name": "FailedWithItems", "message": "2 entries failed"}
+        document = {"status": status, "error": error, "totals": books, "seconds": {"copy": 1.5}}
+        self.put(f"runs/{run_id}/summary.json", document)
+        self.put(f"runs/{run_id}/failures.jsonl", b'{"path": "p"}\n')
+        self.put(f"runs/{run_id}/report.html", b"<html>")
+
+    def fanout(self, *arguments: str) -> Result:
+        return CliRunner().invoke(app, [*arguments, "--state", str(self.state)])
+
+    def start(self, run_id: str, end: str = "SUCCEEDED", seconds: int = 0) -> Result:
+        request = self.directory / "request.json"
+        request.write_text(json.dumps({"seconds": seconds, "end": end}))
+        return self.fanout("start", str(request), "--name", run_id, "--stack", "mine")
+
+    def request_of(self, run_id: str) -> Any:
+        [arn] = [arn for arn in self.executions() if arn.endswith(f":{run_id}")]
+        return json.loads(self.client("stepfunctions").describe_execution(executionArn=arn)["input"])
+
+    def executions(self) -> list[str]:
+        steps = self.client("stepfunctions")
+        [machine] = steps.list_state_machines()["stateMachines"]
+        found = steps.list_executions(stateMachineArn=machine["stateMachineArn"])["executions"]
+        return [execution["executionArn"] for execution in found]
+
+
+def stack_template(machine_arn: str) -> str:
+    """A stack with the outputs; what it is made of matters to no command here."""
+    bucket = {"Type": "AWS::S3::Bucket", "Properties": {"BucketName": BUCKET}}
+    outputs = {"StateMachineArn": {"Value": machine_arn}, "WorkBucketName": {"Value": {"Ref": "Bucket"}}}
+    return json.dumps({"Resources": {"Bucket": bucket}, "Outputs": outputs})
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
+    """A person's environment, without what this machine happens to have; returns what unsets a variable."""
+    for name in ("FANOUT_STACK", "AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    values = {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_CONFIG_FILE": str(tmp_path / "none"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    return lambda name: monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def session() -> boto3.Session:
+    """One for all tests: a new one reads the models of the services again, which takes most of a test."""
+    return boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
+
+
+@pytest.fixture
+def aws(session: boto3.Session, environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
+    with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
+        found = Aws(tmp_path, tmp_path / "state", session)
+        monkeypatch.setattr("fanout_cli.stacks.boto3.Session", lambda: session)
+        machine = found.client("stepfunctions").create_state_machine(
+            name="mine-transfer", roleArn="arn:aws:iam::123456789012:role/transfer", definition=json.dumps(DEFINITION)
+        )
+        template = stack_template(machine["stateMachineArn"])
+        found.client("cloudformation").create_stack(StackName="mine", TemplateBody=template)
+        monkeypatch.setattr("fanout_cli.stacks.POLL_SECONDS_REMOTE", 0.01)
+        yield found

@@ -1,0 +1,141 @@
+"""The doctor on a stack in moto, with things taken away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from fanout_cli.doctor import inside
+from tests.cli.conftest import REGION, Aws
+
+SERVICE = f"com.amazonaws.{REGION}.s3"
+STACK = "whole"
+
+
+def template(**outputs: str) -> str:
+    """A stack with a network, its way to S3, and a file system."""
+    ref: Callable[[str], Any] = lambda name: {"Ref": name}  # noqa: E731
+    network = {"VpcId": ref("Vpc")}
+    resources = {
+        "Bucket": {
+            "Type": "AWS::S3::Bucket",
+            "Properties": {
+                "BucketEncryption": {
+                    "ServerSideEncryptionConfiguration": [{"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}]
+                },
+            },
+        },
+        "Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/24"}},
+        "Subnet": {"Type": "AWS::EC2::Subnet", "Properties": {**network, "CidrBlock": "10.0.0.0/25"}},
+        "Routes": {"Type": "AWS::EC2::RouteTable", "Properties": network},
+    }
+    names = {"WorkBucketName": "Bucket", "VpcId": "Vpc", "SubnetIds": "Subnet", "RouteTable": "Routes"}
+    values = {output: ref(name) for output, name in names.items()} | outputs
+    return json.dumps(
+        {
+            "Parameters": {"MaxConcurrency": {"Type": "Number", "Default": 5_000}},
+            "Resources": resources,
+            "Outputs": {name: {"Value": value} for name, value in values.items()},
+        }
+    )
+
+
+@pytest.fixture
+def whole(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The stack's outputs; what a function inside says is not moto's affair."""
+    [machine] = aws.client("stepfunctions").list_state_machines()["stateMachines"]
+    file_system = aws.client("efs").create_file_system(CreationToken="t")["FileSystemId"]
+    text = template(StateMachineArn=machine["stateMachineArn"], FileSystemId=file_system)
+    aws.client("cloudformation").create_stack(StackName=STACK, TemplateBody=text)
+    [described] = aws.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
+    monkeypatch.setattr(inside, "functions", lambda _: [])
+    outputs = {one["OutputKey"]: one["OutputValue"] for one in described["Outputs"]}
+    aws.client("ec2").associate_route_table(RouteTableId=outputs["RouteTable"], SubnetId=outputs["SubnetIds"])
+    return outputs
+
+
+def make_endpoint(aws: Aws, outputs: dict[str, str]) -> None:
+    options = {"VpcEndpointType": "Gateway", "ServiceName": SERVICE, "RouteTableIds": [outputs["RouteTable"]]}
+    aws.client("ec2").create_vpc_endpoint(VpcId=outputs["VpcId"], **options)
+
+
+def examined(aws: Aws) -> dict[str, dict[str, str]]:
+    answer = aws.fanout("doctor", "--stack", STACK, "--json")
+    assert answer.exit_code in (0, 1), answer.stderr
+    return {row["name"]: row for row in json.loads(answer.stdout)}
+
+
+def test_a_missing_gateway_endpoint_is_found_with_its_remedy(aws: Aws, whole: dict[str, str]) -> None:
+    name = f"S3 endpoint for {whole['SubnetIds']}"
+    missing = examined(aws)[name]
+    assert missing["level"] == "fail"
+    assert f"aws ec2 create-vpc-endpoint --vpc-id {whole['VpcId']} --service-name {SERVICE}" in missing["remedy"]
+    make_endpoint(aws, whole)
+    assert examined(aws)[name]["level"] == "ok"
+
+
+def test_a_missing_mount_target_is_found(aws: Aws, whole: dict[str, str]) -> None:
+    name = f"mount target in {whole['SubnetIds']}"
+    assert (examined(aws)[name]["level"], examined(aws)[name]["what"]) == ("fail", "missing")
+    aws.client("efs").create_mount_target(FileSystemId=whole["FileSystemId"], SubnetId=whole["SubnetIds"])
+    assert examined(aws)[name]["level"] == "ok"
+
+
+def test_the_rest_of_the_stack_is_looked_at(aws: Aws, whole: dict[str, str]) -> None:
+    found = examined(aws)
+    levels = {name: row["level"] for name, row in found.items()}
+    assert levels["credentials"] == levels["state machine"] == levels["work bucket"] == "ok"
+    assert levels["work bucket: lifecycle"] == "warn"
+    assert "never deleted" in found["work bucket: lifecycle"]["what"]
+    assert all(row["remedy"] for row in found.values() if row["level"] != "ok")
+    assert found["inside the network"]["what"] == "the stack has no function CheckMount"
+    shown = aws.fanout("doctor", "--stack", STACK)
+    assert shown.exit_code == 1
+    assert "ok   credentials: " in shown.stdout
+
+
+def test_less_concurrency_than_the_stack_starts_is_a_warning(
+    aws: Aws, whole: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit: list[int] = [1_000]
+    plain = aws.session.client
+
+    def client(service: str, **options: Any) -> Any:
+        made: Any = plain(service, **options)  # type: ignore[call-overload]
+        if service == "lambda":
+            account = {"AccountLimit": {"UnreservedConcurrentExecutions": limit[0]}}
+            monkeypatch.setattr(made, "get_account_settings", lambda: account)
+        return made
+
+    monkeypatch.setattr(aws.session, "client", client)
+    found = examined(aws)["Lambda concurrency"]
+    assert found["level"] == "warn"
+    assert found["what"] == "the account lets 1,000 functions run, the stack starts up to 5,000"
+    limit[0] = 5_000
+    assert examined(aws)["Lambda concurrency"]["level"] == "ok"
+
+
+def test_what_may_not_be_looked_at_is_a_warning_and_stops_no_other_check(
+    aws: Aws, whole: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(_: object) -> Any:
+        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "ListStackResources")
+
+    monkeypatch.setattr(inside, "functions", denied)
+    found = examined(aws)
+    assert found["inside the network"]["level"] == "warn"
+    assert found["inside the network"]["what"].startswith("not checked: ListStackResources is not permitted")
+    assert found["state machine"]["level"] == "ok"
+
+
+def test_a_stack_without_its_state_machine_or_bucket_is_told(aws: Aws) -> None:
+    arn = f"arn:aws:states:{REGION}:123456789012:stateMachine:gone"
+    outputs = {"StateMachineArn": {"Value": arn}, "WorkBucketName": {"Value": "gone-bucket-123"}}
+    text = json.dumps({"Resources": {"T": {"Type": "AWS::SNS::Topic"}}, "Outputs": outputs})
+    aws.client("cloudformation").create_stack(StackName=STACK, TemplateBody=text)
+    found = examined(aws)
+    assert (found["state machine"]["level"], found["work bucket"]["level"]) == ("fail", "fail")

@@ -1,0 +1,195 @@
+"""The commands about runs, each as a person types it, against a stack in moto."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fanout_cli.main import app
+from tests.cli.conftest import Aws
+
+MINE = ("--stack", "mine")
+
+
+def ended(aws: Aws, run_id: str) -> None:
+    deadline = time.monotonic() + 10
+    steps = aws.client("stepfunctions")
+    [arn] = [arn for arn in aws.executions() if arn.endswith(f":{run_id}")]
+    while steps.describe_execution(executionArn=arn)["status"] == "RUNNING":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_start_returns_at_once_and_says_how_to_follow(aws: Aws) -> None:
+    started = aws.start("run-1", seconds=60)
+    assert started.exit_code == 0, started.stderr
+    assert "run-1 runs on the stack mine" in started.stderr
+    assert "follow it: fanout watch run-1 --stack mine" in started.stderr
+    assert aws.request_of("run-1") == {"seconds": 60, "end": "SUCCEEDED"}
+    assert aws.fanout("stop", "run-1", *MINE).exit_code == 0
+
+
+def test_start_prints_json_if_asked(aws: Aws) -> None:
+    (aws.directory / "r.json").write_text('{"seconds": 0, "end": "SUCCEEDED"}')
+    started = aws.fanout("start", str(aws.directory / "r.json"), *MINE, "--json")
+    document = json.loads(started.stdout)
+    assert document["execution_arn"].endswith(f":execution:mine-transfer:{document['run_id']}")
+    again = aws.fanout("start", str(aws.directory / "r.json"), "--name", document["run_id"], *MINE)
+    assert again.exit_code in (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "code", "said"),
+    [
+        ("SUCCEEDED", "SUCCEEDED", 0, "SUCCEEDED: listed 3, copied 3"),
+        ("FailedWithItems", "FAILED_WITH_ITEMS", 1, "go on with what is left: fanout retry run-1 --stack mine"),
+    ],
+)
+def test_watch_waits_for_the_end_and_gives_the_verdict(aws: Aws, end: str, status: str, code: int, said: str) -> None:
+    aws.start("run-1", end, seconds=1)
+    aws.summary("run-1", status, listed=3, copied=3 if code == 0 else 1, failed=2 if code else 0)
+    watched = aws.fanout("watch", "run-1", *MINE)
+    assert watched.exit_code == code
+    assert said in watched.stderr
+
+
+def test_an_invalid_request_ends_with_status_2_and_its_message(aws: Aws) -> None:
+    aws.start("run-1", "InvalidRequest")
+    watched = aws.fanout("watch", "run-1", *MINE, "--json")
+    assert watched.exit_code == 2
+    assert json.loads(watched.stdout)["error"] == {"name": "InvalidRequest", "message": "as asked"}
+    assert "InvalidRequest: as asked" in watched.stderr
+    assert "retry" not in watched.stderr
+
+
+def test_control_c_leaves_the_run_going_and_says_how_to_come_back(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    aws.start("run-1", seconds=60)
+    monkeypatch.setattr("fanout_cli.watch.time.sleep", interrupted)
+    watched = aws.fanout("watch", "run-1", *MINE)
+    assert watched.exit_code == 130
+    assert "run-1 goes on; come back: fanout watch run-1 --stack mine" in watched.stderr
+    listed = json.loads(aws.fanout("list", *MINE, "--json").stdout)
+    assert [run["status"] for run in listed] == ["RUNNING"]
+    aws.fanout("stop", "run-1", *MINE)
+
+
+def test_stop_stops_and_says_how_to_go_on(aws: Aws) -> None:
+    aws.start("run-1", seconds=60)
+    stopped = aws.fanout("stop", "run-1", *MINE)
+    assert stopped.exit_code == 0
+    assert "go on with it: fanout retry run-1 --stack mine" in stopped.stderr
+    ended(aws, "run-1")
+    again = aws.fanout("stop", "run-1", *MINE, "--json")
+    assert json.loads(again.stdout) == {"run_id": "run-1", "stopped": False}
+    report = aws.fanout("report", "run-1", *MINE)
+    assert report.exit_code == 2
+    assert "run-1 was stopped and has no report; go on with it" in report.stderr
+
+
+def test_retry_starts_a_run_that_resumes(aws: Aws) -> None:
+    aws.start("run-1", "FailedWithItems")
+    ended(aws, "run-1")
+    retried = aws.fanout("retry", "run-1", "--name", "run-2", *MINE, "--json")
+    assert retried.exit_code == 0
+    assert aws.request_of("run-2") == {"resume_from": "run-1"}
+    assert json.loads(retried.stdout)["run_id"] == "run-2"
+
+
+def test_retry_refuses_a_run_that_goes_on(aws: Aws) -> None:
+    aws.start("run-1", seconds=60)
+    retried = aws.fanout("retry", "run-1", *MINE)
+    assert retried.exit_code == 2
+    assert "run-1 still runs; wait for it, or stop it first: fanout stop run-1 --stack mine" in retried.stderr
+    assert len(aws.executions()) == 1
+    aws.fanout("stop", "run-1", *MINE)
+
+
+def test_retry_of_a_run_that_step_functions_has_forgotten_needs_its_ledger(aws: Aws) -> None:
+    assert "no run 'old' in the stack 'mine'" in aws.fanout("retry", "old", *MINE).stderr
+    aws.put("runs/old/plan.json", {})
+    assert aws.fanout("retry", "old", "--name", "new", *MINE).exit_code == 0
+    assert aws.request_of("new") == {"resume_from": "old"}
+
+
+def test_list_shows_the_newest_runs_with_their_counts(aws: Aws) -> None:
+    for run_id, status in (("run-1", "SUCCEEDED"), ("run-2", "FAILED_WITH_ITEMS")):
+        aws.start(run_id, "SUCCEEDED" if status == "SUCCEEDED" else "FailedWithItems")
+        ended(aws, run_id)
+        aws.summary(run_id, status, copied=7, failed=1, rejected=1)
+    rows = json.loads(aws.fanout("list", *MINE, "--json").stdout)
+    assert {(row["run_id"], row["status"], row["copied"], row["failed"]) for row in rows} == {
+        ("run-1", "SUCCEEDED", 7, 2),
+        ("run-2", "FAILED_WITH_ITEMS", 7, 2),
+    }
+    table = aws.fanout("list", *MINE, "--limit", "1")
+    assert table.exit_code == 0
+    assert table.stdout.count("run-") == 1
+
+
+def test_report_brings_the_files_and_opens_the_page(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    aws.summary("run-1", "FAILED_WITH_ITEMS", listed=3, copied=1, failed=2)
+    report = aws.fanout("report", "run-1", *MINE, "--output", str(aws.directory / "out"), "--open")
+    assert report.exit_code == 1
+    assert "FAILED: listed 3, copied 1, failed 2" in report.stderr
+    page = aws.directory / "out/report.html"
+    assert opened == [page.as_uri()]
+    assert page.read_text() == "<html>"
+    assert sorted(path.name for path in page.parent.iterdir()) == ["failures.jsonl", "report.html", "summary.json"]
+    aws.summary("run-2", "SUCCEEDED", listed=3, copied=3)
+    good = aws.fanout("report", "run-2", *MINE, "--json")
+    assert good.exit_code == 0
+    assert json.loads(good.stdout)["paths"]["summary"] == str(Path("fanout-run-2/summary.json"))
+
+
+def test_what_is_not_there_is_said_in_one_sentence(aws: Aws) -> None:
+    for verb in ("watch", "stop", "report"):
+        found = aws.fanout(verb, "nix", *MINE)
+        assert found.exit_code == 2
+        assert "no run 'nix' in the stack 'mine'; `fanout list --stack mine` shows the runs" in found.stderr
+    unknown = aws.fanout("list", "--stack", "other")
+    assert unknown.exit_code == 2
+    assert unknown.stderr.startswith("no stack 'other' in eu-west-1; name it with --stack")
+    aws.client("cloudformation").create_stack(
+        StackName="another", TemplateBody='{"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}'
+    )
+    assert "has no output StateMachineArn" in aws.fanout("list", "--stack", "another").stderr
+    assert "can not be read" in aws.fanout("start", "nix.json", *MINE).stderr
+    assert "is no run" in aws.fanout("report", "../x", *MINE).stderr
+
+
+def test_the_stack_may_come_from_the_environment(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "no stack 'fanout'" in aws.fanout("list").stderr
+    monkeypatch.setenv("FANOUT_STACK", "mine")
+    assert aws.fanout("list").exit_code == 0
+
+
+def test_without_credentials_or_region_the_remedy_is_named(environment: Callable[[str], None], tmp_path: Path) -> None:
+    def listed() -> str:
+        found = CliRunner().invoke(app, ["list", "--stack", "mine", "--state", str(tmp_path)])
+        assert found.exit_code == 2
+        return found.stderr
+
+    environment("AWS_ACCESS_KEY_ID")
+    environment("AWS_SECRET_ACCESS_KEY")
+    assert listed() == "no AWS credentials were found; run `aws configure` or set AWS_PROFILE\n"
+    environment("AWS_DEFAULT_REGION")
+    assert listed() == "no AWS region is set; set AWS_REGION, or a region in the profile\n"
+
+
+def test_the_local_stack_must_be_up(environment: object, tmp_path: Path) -> None:
+    found = CliRunner().invoke(app, ["list", "--local", "--state", str(tmp_path)])
+    assert (found.exit_code, found.stderr) == (2, "the local stack is not up; run `fanout up`\n")
+    both = CliRunner().invoke(app, ["list", "--local", "--stack", "mine", "--state", str(tmp_path)])
+    assert "exclude each other" in both.stderr
+    down = CliRunner().invoke(app, ["down", "--json", "--state", str(tmp_path)])
+    assert json.loads(down.stdout) == {"ended": False}

@@ -1,0 +1,89 @@
+"""A run that was stopped, resumed through the handlers: real adapters, a real ledger in S3."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fanout.adapters.s3.tree import S3Tree
+from fanout.domain import limits
+from fanout.domain.errors import InvalidRequest
+from tests.functions.conftest import Invoke
+
+SPLIT = {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES}
+
+
+def read(s3: Any, key: str) -> Any:
+    return json.loads(s3.get_object(Bucket="work-bucket", Key=key)["Body"].read())
+
+
+def prepared(s3: Any, invoke: Invoke, request: dict[str, Any], run_id: str) -> tuple[Any, list[Any]]:
+    """The run up to its shards."""
+    state = invoke("plan_transfer", {"request": request, "run_id": run_id})
+    invoke("check_mount", {"run": state["run"]})
+    for segment in read(s3, state["list"]["key"]):
+        invoke("list_segment", {"run": state["run"], "segment": segment})
+    assert invoke("gather_segments", state)["count"] == 0
+    return state, read(s3, invoke("partition_shards", {"run": state["run"]})["key"])
+
+
+def copy(invoke: Invoke, state: Any, items: list[Any]) -> None:
+    for item in items:
+        invoke("copy_shard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
+
+
+def finished(invoke: Invoke, state: Any) -> Any:
+    invoke("finish_tree", {"run": state["run"]})
+    return invoke("summarise_transfer", {"state": state})
+
+
+@pytest.mark.parametrize("source", ["s3://data-bucket/resume/", "efs:///resume"])
+def test_a_run_that_was_stopped_is_completed_without_a_listing(
+    s3: Any, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    contents = {f"d{number % 3}/f{number}": b"x" * number for number in range(30)}
+    contents["big"] = b"b" * (2 * limits.BLOCK_BYTES + 5)
+    to_mount = source.startswith("s3:")
+    for path, data in contents.items():
+        if to_mount:
+            s3.put_object(Bucket="data-bucket", Key=f"resume/{path}", Body=data)
+        else:
+            (tmp_path / "resume" / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "resume" / path).write_bytes(data)
+    destination = "efs:///copy" if to_mount else "s3://data-bucket/copy/"
+    run_1, run_2 = (f"{'to' if to_mount else 'from'}-mount-{number}" for number in (1, 2))
+    state, items = prepared(s3, invoke, {"source": source, "destination": destination, "limits": SPLIT}, run_1)
+    parts = [item for item in items if "blocks" in item["shard"]]
+    assert len(parts) > 1
+    copy(invoke, state, parts[:1])  # and then it is stopped, with a part of the big file staged
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a tree is listed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(S3Tree, "list", refused)
+        patch.setattr("fanout.adapters.posix.tree.PosixTree.list", refused)
+        state, items = prepared(s3, invoke, {"resume_from": run_1}, run_2)
+    copy(invoke, state, items)
+    assert finished(invoke, state)["status"] == "SUCCEEDED"
+    if to_mount:
+        root = tmp_path / "copy"
+        found = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        assert not list(root.glob(".fanout*"))
+    else:
+        keys = [one["Key"] for one in s3.list_objects_v2(Bucket="data-bucket", Prefix="copy/")["Contents"]]
+        found = {
+            key.removeprefix("copy/"): s3.get_object(Bucket="data-bucket", Key=key)["Body"].read()
+            for key in keys
+            if not key.endswith("/")
+        }
+        assert "Uploads" not in s3.list_multipart_uploads(Bucket="data-bucket")
+    assert found == contents
+
+
+def test_a_run_that_is_not_known_is_refused(s3: Any, invoke: Invoke) -> None:
+    with pytest.raises(InvalidRequest, match="run-0 has no ledger here"):
+        invoke("plan_transfer", {"request": {"resume_from": "run-0"}, "run_id": "run-9"})
