@@ -17,8 +17,8 @@ def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engi
     )
     assert engine.entered() == [
         *("PlanTransfer", "CheckMount"),
-        *("ListTree", "GatherSegments", "MoreToList?", "OpenRound"),
-        *("ListTree", "GatherSegments", "MoreToList?"),
+        *("OneSegment?", "ListOneSegment", "GatherSegments", "MoreToList?", "OpenRound"),
+        *("OneSegment?", "ListTree", "GatherSegments", "MoreToList?"),
         *("PartitionShards", "WhatToDo?", "CopyShards"),
         *("FinishTree", "WhatToVerify?", "SummariseTransfer", "TransferSucceeded?", "Succeeded"),
     ]
@@ -36,6 +36,21 @@ def test_each_segment_of_each_round_is_listed_once(engine: Engine) -> None:
     listed = engine.service.calls("ListSegment")
     assert sorted(event["segment"] for event in listed) == ["0", "1", "2"]
     assert all(event["run"] == RUN for event in listed)
+
+
+def test_a_tree_that_one_function_lists_needs_one_round_and_no_map(engine: Engine) -> None:
+    engine.transfer(rounds=(("0",),))
+    engine.run()
+    assert engine.service.calls("ListSegment") == [{"run": RUN, "segment": "0"}]
+    assert "ListTree" not in engine.entered()
+
+
+def test_a_round_of_many_segments_comes_after_one_of_one_and_before(engine: Engine) -> None:
+    engine.transfer(rounds=(("0",), ("1", "2"), ("3",), ("4", "5", "6")))
+    assert engine.run().status == "SUCCEEDED"
+    assert [name for name in engine.entered() if name.startswith("List")] == ["ListOneSegment", "ListTree"] * 2
+    listed = [event["segment"] for event in engine.service.calls("ListSegment")]
+    assert sorted(listed) == ["0", "1", "2", "3", "4", "5", "6"]
 
 
 def test_each_round_is_gathered_with_its_own_list(engine: Engine) -> None:

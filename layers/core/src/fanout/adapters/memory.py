@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +15,7 @@ from fanout.domain.checksums import to_base64
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError, NotFound
 from fanout.domain.outcomes import Reason
-from fanout.domain.segments import Segment
+from fanout.domain.segments import Segment, within
 from fanout.ports import Found
 
 
@@ -157,11 +156,15 @@ class MemoryTree:
 
     def list(self, segment: Segment) -> Iterator[Entry]:
         """See ``fanout.ports.Tree``."""
-        after, until = os.fsencode(segment.after), os.fsencode(segment.until)
         for entry in sorted((stored.entry for stored in self._entries.values()), key=lambda entry: entry.sort_key):
-            inside = entry.path.startswith(segment.prefix) and entry.sort_key > after
-            if inside and (not until or entry.sort_key < until):
+            if within(segment, entry.path):
                 yield entry
+
+    def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
+        """See ``fanout.ports.Tree``; memory knows every path, so even few of them are cut."""
+        paths = [entry.path for entry in self.list(segment)][:-1]
+        step = -(-len(paths) // ways)
+        return paths[step - 1 : -1 : step] if step else []
 
     def find(self, path: str) -> Entry | None:
         """See ``fanout.ports.Tree``."""

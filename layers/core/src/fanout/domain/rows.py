@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fanout.domain import limits
 from fanout.domain.books import Count, no_counts
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.hard_links import Name
@@ -112,14 +113,31 @@ def counts_from_row(row: Json) -> dict[Result, Count]:
 def segment_row(segment: Segment) -> Json:
     """A segment, as it stands in a round's list."""
     row: Json = {"id": segment.id, "prefix": segment.prefix, "after": segment.after, "until": segment.until}
+    row |= {
+        "budget_entries": segment.budget_entries,
+        "budget_seconds": segment.budget_seconds,
+        "ways": segment.ways,
+    }
     if segment.files_above:
         row["files_above"] = list(segment.files_above)
+    if segment.unlisted:
+        row["unlisted"] = segment.unlisted
     return row
 
 
 def segment_from_row(row: Json) -> Segment:
     """The segment of a row."""
-    return Segment(row["id"], row["prefix"], row["after"], row["until"], tuple(row.get("files_above", ())))
+    return Segment(
+        row["id"],
+        row["prefix"],
+        row["after"],
+        row["until"],
+        tuple(row.get("files_above", ())),
+        row.get("unlisted", ""),
+        row.get("budget_entries", limits.SEGMENT_ENTRIES),
+        row.get("budget_seconds", limits.SEGMENT_SECONDS),
+        row.get("ways", limits.FRONTIER_SEGMENTS),
+    )
 
 
 def shard_row(shard: Shard) -> Json:

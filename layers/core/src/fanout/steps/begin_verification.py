@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanout.domain import ledger_keys as keys
 from fanout.domain.request import Mode, Verify
-from fanout.domain.rows import Json, segment_row
+from fanout.domain.rows import Json
 from fanout.domain.segments import Segment
 from fanout.steps.context import Context
-from fanout.steps.plan_transfer import list_reference
+from fanout.steps.plan_transfer import begin_round
 
 
 def begin_verification(context: Context, bucket: str) -> Json:
@@ -18,9 +17,8 @@ def begin_verification(context: Context, bucket: str) -> Json:
     request = replace(plan.request, mode=Mode.VERIFY, verify=Verify.NONE)
     inner = replace(context, ledger=context.ledger.verification())
     inner.ledger.write_plan(replace(plan, request=request))
-    inner.ledger.write_json(keys.round_key(1), [segment_row(Segment("0001-000000"))])
     context.begin("verify")
     return {
         "run": {"id": inner.ledger.run_id, "bucket": bucket, "prefix": inner.ledger.prefix},
-        "list": list_reference(inner, 1, 1),
+        "list": begin_round(inner, 1, [Segment("")]),
     }

@@ -20,8 +20,10 @@ from fanout.domain.request import Mode, Request, Symlinks
 from fanout.domain.rows import (
     Json,
 )
-from fanout.domain.segments import Segment, split_rest
+from fanout.domain.segments import Segment, cut, rest_of
+from fanout.ports import Tree
 from fanout.steps.context import Context
+from fanout.steps.files_elsewhere import FilesElsewhere, may_be_both
 from fanout.steps.lookups import LookupQueue
 from fanout.steps.segment_writer import SegmentWriter
 
@@ -37,7 +39,7 @@ def list_segment(segment: Segment, context: Context) -> Json:
 
 
 def _list_segment(segment: Segment, context: Context) -> Json:
-    """List a segment until it ends, the time is up, or ``limits.SEGMENT_ENTRIES`` are listed.
+    """List a segment until it ends, the time is up, or its budget is used; then cut what is left.
 
     Returns nothing of size: the segment's record in the ledger holds the counts, the
     shards and the segments that are left. Raises ``ListingIncomplete``, ``Throttled``
@@ -49,25 +51,45 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     writer = SegmentWriter(plan, segment, context, source_tree, destination_tree)
     place_of = naming_rule(request.source, request.destination, request.on_conflict, source_tree.find)
     above = FilesAbove(segment.files_above)
-    stop_at = context.stop_at
+    elsewhere = FilesElsewhere(segment.unlisted if may_be_both(request) else "", source_tree.find, place_of)
+    budget = _Budget(segment, context)
     left: list[Segment] = []
     pairs = merge(source_tree.list(segment), destination_tree.list(segment))
     with LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue:
         for number, (source, destination) in enumerate(pairs, start=1):
             if source is not None:
-                place = place_of(source, above.parents(source.path))
+                place = place_of(source, elsewhere.parents(source.path, above.parents(source.path)))
                 if place.reason is None and source.kind is Kind.FILE:
                     above.add(source.path)
                 queue.add(source, destination, place)
             elif destination is not None and _reports_extras(request):
                 writer.extra(destination)
-            late = number % 256 == 0 and context.clock.now() > stop_at
             last = source or destination
-            if last is not None and (late or number >= limits.SEGMENT_ENTRIES):
-                left = split_rest(segment, last.path, above.snapshot())
+            if last is not None and budget.used(number):
+                left = _cut(rest_of(segment, last.path, above.snapshot()), source_tree, destination_tree)
                 break
     writer.close(left)
     return {"segment": segment.id}
+
+
+class _Budget:
+    """What a segment may use: entries, and time from the first of them; it lists some in any case."""
+
+    def __init__(self, segment: Segment, context: Context) -> None:
+        self._entries = min(segment.budget_entries, limits.SEGMENT_ENTRIES)
+        self._seconds = segment.budget_seconds
+        self._clock, self._stop_at, self._end = context.clock, context.stop_at, 0.0
+
+    def used(self, listed: int) -> bool:
+        """Whether so many entries, or the time that they took, are enough."""
+        if listed == 1:
+            self._end = min(self._stop_at, self._clock.now() + self._seconds)
+        return listed >= self._entries or (listed % 256 == 0 and self._clock.now() > self._end)
+
+
+def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:
+    """What is left, in pieces: cut by what the source holds or, where that is little, by what the destination does."""
+    return cut(rest, source.cuts(rest, rest.ways) or destination.cuts(rest, rest.ways))
 
 
 def _reports_extras(request: Request) -> bool:

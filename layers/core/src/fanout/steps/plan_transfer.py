@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
 from fanout.domain.locations import MountLocation
 from fanout.domain.plan import Plan
 from fanout.domain.request import Mode, Request
 from fanout.domain.rows import SCHEMA_VERSION, Json, segment_row
-from fanout.domain.segments import Segment
+from fanout.domain.segments import Segment, open_round
 from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES
 from fanout.steps.context import Context
 
@@ -34,21 +37,29 @@ def plan_transfer(document: Any, context: Context, mounts: tuple[str, ...], max_
     ledger.write_json(keys.phase_key("plan"), {"began": began})
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)
-    ledger.write_json(keys.round_key(1), [segment_row(Segment("0001-000000"))])
     return {
         "run": {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix},
-        "list": list_reference(context, 1, 1),
+        "list": begin_round(context, 1, [Segment("")]),
     }
 
 
-def list_reference(context: Context, number: int, count: int) -> Json:
-    """The reference to a round of ``count`` segments; a count of 0 means that nothing is left to list."""
-    return {
+def begin_round(context: Context, number: int, pieces: Sequence[Segment]) -> Json:
+    """Write a round's list of segments; returns the reference to it. A count of 0 means that nothing is left to list.
+
+    The only segment of a round travels with the reference, so that it is listed without a Map.
+    """
+    rows = [segment_row(segment) for segment in open_round(number, pieces)]
+    if rows:
+        context.ledger.write_json(keys.round_key(number), rows)
+    reference: Json = {
         "round": number,
-        "count": count,
+        "count": len(rows),
         "key": context.ledger.prefix + keys.round_key(number),
         "max_concurrency": LIST_CONCURRENCY,
     }
+    if len(rows) == 1 and len(json.dumps(rows[0])) <= limits.SEGMENT_STATE_BYTES:
+        reference["segment"] = rows[0]
+    return reference
 
 
 def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:

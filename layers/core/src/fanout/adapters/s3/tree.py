@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.blocks import UploadBlocks
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.content_types import content_type_header
+from fanout.adapters.s3.cuts import cuts_of_keys, start_bound
 from fanout.adapters.s3.metadata import to_headers
 from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.responses import ListedObject, to_seconds
@@ -54,7 +55,7 @@ class S3Tree:
     def list(self, segment: Segment) -> Iterator[Entry]:
         """The entries of the segment in the order of their keys; the key of the root itself is none."""
         skip = len(self._prefix)
-        prefix, after = _start_bound(segment.prefix), _start_bound(segment.after)
+        prefix, after = start_bound(segment.prefix), start_bound(segment.after)
         until = segment.until if os.fsencode(segment.until).isascii() else ""  # only saves requests
         pages = object_pages(
             self._client,
@@ -70,10 +71,14 @@ class S3Tree:
                 if not path or not path.startswith(segment.prefix):
                     continue
                 sort_key = path.encode()
-                if end and sort_key >= end:
+                if end and sort_key > end:
                     return
                 if sort_key > first:
                     yield _to_entry(path, listed)
+
+    def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
+        """By common prefixes and, where there are very many keys or prefixes, by key ranges."""
+        return cuts_of_keys(self._client, self._bucket, self._prefix, segment, ways)
 
     def find(self, path: str) -> Entry | None:
         """The object of one key; a directory without an object of its own is none, and so is the root."""
@@ -163,17 +168,3 @@ class S3Tree:
 def _to_entry(path: str, listed: ListedObject) -> Entry:
     kind = Kind.DIRECTORY if path.endswith("/") and not listed.size else Kind.FILE
     return Entry(path, kind, listed.size, listed.modified_ns, listed.modified_ns, listed.etag)
-
-
-def _start_bound(path: str) -> str:
-    """A bound as S3 can take it, at most a little before the one that is meant.
-
-    A bound may hold bytes that no key has: of a name elsewhere, or 0xFF after a whole subtree,
-    for which the last character of Unicode stands.
-    """
-    raw = os.fsencode(path)
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as exc:
-        after_all = "\U0010ffff" if raw[exc.start] == 0xFF else ""
-        return raw[: exc.start].decode() + after_all
