@@ -17,7 +17,7 @@ from fanout.adapters.posix import sorted_names
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain import key_ranges, limits
 from fanout.domain.cuts import PIECE_ENTRIES, Mark, Marks
-from fanout.domain.key_ranges import marks_of_keys
+from fanout.domain.key_ranges import Page, marks_of_keys
 from fanout.domain.segments import Segment, cut, rest_of
 
 
@@ -29,10 +29,13 @@ class Keys:
         self._bytes = [key.encode() for key in self._keys]
         self.probes = 0
 
-    def probe(self, after: str, count: int) -> tuple[Sequence[str], bool]:
+    def page(self, after: str, count: int) -> Page:
         self.probes += 1
         start = bisect_right(self._bytes, after.encode())
         return self._keys[start : start + count], start + count < len(self._keys)
+
+    def probe(self, after: Sequence[str], count: int) -> Sequence[Page]:
+        return [self.page(path, count) for path in after]
 
     def sizes(self, cuts: Sequence[str]) -> list[int]:
         edges = [0, *(bisect_right(self._bytes, one.encode()) for one in cuts), len(self._keys)]

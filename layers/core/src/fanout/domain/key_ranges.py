@@ -20,9 +20,13 @@ PLACES = 12
 AFTER_ALL = "\U0010ffff"
 _CLASSES = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
-# The first keys after a path, at most so many, none past the range's end; and whether there may be more.
-Probe = Callable[[str, int], tuple[Sequence[str], bool]]
 PAGE = 1000
+# Probes that are made at once.
+AT_ONCE = 8
+# The first keys after a path, none past the range's end, and whether there may be more.
+Page = tuple[Sequence[str], bool]
+# A page for each of the paths, of at most so many keys.
+Probe = Callable[[Sequence[str], int], Sequence[Page]]
 
 
 @dataclass(slots=True)
@@ -104,12 +108,10 @@ def marks_of_keys(probe: Probe, after: str, until: str, *, ways: int, probes: in
     ranges = [_Range(after, _earlier(seen[0][:common] + top + AFTER_ALL, until), seen, whole=False)]
     while left.count > 0 and len(ranges) < 2 * ways:
         estimates = _estimates(ranges, alphabet)
-        index = max(range(len(ranges)), key=lambda at: 0.0 if ranges[at].spent else estimates[at])
-        widest = ranges[index]
-        if widest.spent or widest.whole:
+        open_ones = [at for at, one in enumerate(ranges) if not (one.spent or one.whole)]
+        order = sorted(open_ones, key=lambda at: -estimates[at])[: min(AT_ONCE, left.count)]
+        if not _halve([ranges[at] for at in order if estimates[at] > estimates[order[0]] / 4], ranges, left, alphabet):
             break
-        if not _halve(widest, ranges, left, alphabet):
-            widest.spent = True
     return _marks(sorted(ranges, key=lambda one: one.after.encode()), alphabet)
 
 
@@ -131,9 +133,13 @@ class _Probes:
         self._probe = probe
         self.count = count
 
-    def ask(self, after: str, keys: int) -> tuple[Sequence[str], bool]:
+    def ask(self, after: str, keys: int) -> Page:
         """The first keys after a path, and whether there may be more."""
-        self.count -= 1
+        return self.ask_all([after], keys)[0]
+
+    def ask_all(self, after: Sequence[str], keys: int) -> Sequence[Page]:
+        """The same for several paths at once."""
+        self.count -= len(after)
         return self._probe(after, keys)
 
 
@@ -167,20 +173,28 @@ def _top(probes: _Probes, alphabet: _Alphabet, seen: Sequence[str]) -> str:
     return chr(min(low, 0x10FFFF)) if not 0xD800 <= low <= 0xDFFF else AFTER_ALL
 
 
-def _halve(one: _Range, ranges: list[_Range], probes: _Probes, alphabet: _Alphabet) -> bool:
-    """Cut a range in the middle of what is not seen of it; false where there is no path between."""
+def _halve(wide: list[_Range], ranges: list[_Range], probes: _Probes, alphabet: _Alphabet) -> bool:
+    """Cut ranges in the middle of what is not seen of them; false where none has a path between."""
+    middles = [(one, _middle(one, alphabet)) for one in wide]
+    for one, middle in middles:
+        one.spent = not middle
+    between = [(one, middle) for one, middle in middles if middle]
+    if not between:
+        return bool(wide)
+    for (one, middle), (found, more) in zip(between, probes.ask_all([path for _, path in between], PAGE), strict=True):
+        end = one.until.encode()
+        inside = [key for key in found if key.encode() <= end]
+        alphabet.learn(inside)
+        until, one.until = one.until, middle
+        if inside:
+            ranges.append(_Range(middle, until, inside, whole=not more or len(inside) < len(found)))
+    return True
+
+
+def _middle(one: _Range, alphabet: _Alphabet) -> str:
     low, high = alphabet.position(one.seen[-1]), alphabet.position(one.until)
     middle = alphabet.path_at((low + high) // 2, one.seen[-1])
-    if not one.seen[-1].encode() < middle.encode() < one.until.encode():
-        return False
-    found, more = probes.ask(middle, PAGE)
-    end = one.until.encode()
-    inside = [key for key in found if key.encode() <= end]
-    alphabet.learn(inside)
-    until, one.until = one.until, middle
-    if inside:
-        ranges.append(_Range(middle, until, inside, whole=not more or len(inside) < len(found)))
-    return True
+    return middle if one.seen[-1].encode() < middle.encode() < one.until.encode() else ""
 
 
 def _estimates(ranges: list[_Range], alphabet: _Alphabet) -> list[float]:

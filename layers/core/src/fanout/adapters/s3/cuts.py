@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.responses import ObjectPage
 from fanout.domain import limits
 from fanout.domain.cuts import Level, Marks, levels
-from fanout.domain.key_ranges import marks_of_keys
+from fanout.domain.key_ranges import AT_ONCE, Page, marks_of_keys
 from fanout.domain.segments import Segment
 
 
@@ -51,13 +51,16 @@ class _Finder:
         page = self._page(level.directory, level.after, delimiter="/")
         self.marks.looked_into(level)
         if page.truncated:
-            found = marks_of_keys(
-                lambda after, count: self._probe(level.directory, after, count),
-                start_bound(level.after or level.directory),
-                start_bound(self._until if self._until.startswith(level.directory) else ""),
-                ways=ways,
-                probes=limits.CUT_PROBES - self.requests,
-            )
+            with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="probe") as probing:
+                found = marks_of_keys(
+                    lambda paths, count: list(
+                        probing.map(lambda path: self._probe(level.directory, path, count), paths)
+                    ),
+                    start_bound(level.after or level.directory),
+                    start_bound(self._until if self._until.startswith(level.directory) else ""),
+                    ways=ways,
+                    probes=limits.CUT_PROBES - self.requests,
+                )
             self.marks.add(found)
             return []
         end = os.fsencode(self._until)
@@ -68,7 +71,7 @@ class _Finder:
             self.marks.add_directory(one)
         return [Level(one) for one in inside]
 
-    def _probe(self, directory: str, after: str, count: int) -> tuple[Sequence[str], bool]:
+    def _probe(self, directory: str, after: str, *, count: int) -> Page:
         page = self._page(directory, after, keys=count)
         end = os.fsencode(self._until)
         found = [listed.key[len(self._root) :] for listed in page.objects]
