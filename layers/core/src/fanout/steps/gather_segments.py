@@ -17,8 +17,8 @@ from fanout.domain.rows import (
 from fanout.steps.context import Context
 from fanout.steps.plan_transfer import begin_round
 
-# A round is about 15 of the 25,000 events of an execution (step-functions/latest/dg/service-quotas.html).
-ROUNDS = 1_500
+# A round is about 16 of the 25,000 events of an execution (step-functions/latest/dg/service-quotas.html).
+ROUNDS = 1_000
 
 
 def gather_segments(number: int, context: Context) -> Json:

@@ -54,7 +54,7 @@ class _Finder:
             with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="probe") as probing:
                 found = marks_of_keys(
                     lambda paths, count: list(
-                        probing.map(lambda path: self._probe(level.directory, path, count), paths)
+                        probing.map(lambda path: self._probe(level.directory, path, count=count), paths)
                     ),
                     start_bound(level.after or level.directory),
                     start_bound(self._until if self._until.startswith(level.directory) else ""),
