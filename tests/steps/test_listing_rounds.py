@@ -32,7 +32,7 @@ def listed(world: World, request: Json | None = None) -> dict[str, Any]:
         done = world.ledger.read_json(key)
         rows = [row for file in done["outcome_files"] for row in world.ledger.read_rows(file)]
         shards = [shard_from_row(row) for row in done["shards"] + done["loose"]]
-        pairs = [(row["path"], (row["outcome"], row.get("reason"))) for row in rows]
+        pairs: list[tuple[str, Any]] = [(row["path"], (row["outcome"], row.get("reason"))) for row in rows]
         pairs += [(entry.path, "copy") for shard in shards for entry in world.ledger.read_shard(shard.key)]
         for path, became in pairs:
             assert path not in found

@@ -41,11 +41,12 @@ _encode_row = json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class OutcomeFile:
-    """One file of a shard's outcomes: which entries it is about, and its totals."""
+    """One file of a shard's outcomes: which entries it is about, its totals, and the seconds that they took."""
 
     key: str
     ranges: list[Range]
     results: dict[Result, Count]
+    seconds: float = 0.0
 
 
 class Ledger:
@@ -123,7 +124,7 @@ class Ledger:
         return [entry_from_row(row) for row in self.read_rows(key)]
 
     def write_outcomes(
-        self, shard_id: str, name: str, outcomes: dict[int, Outcome], counts: dict[Result, Count]
+        self, shard_id: str, name: str, outcomes: dict[int, Outcome], counts: dict[Result, Count], seconds: float = 0.0
     ) -> None:
         """Write outcomes by the index of their entry: the rows first, then the file that makes them count."""
         key = f"{keys.outcomes_prefix(shard_id)}{name}"
@@ -132,6 +133,7 @@ class Ledger:
             "schema_version": SCHEMA_VERSION,
             "ranges": ranges_of(outcomes),
             "outcomes": counts_row(counts),
+            "seconds": round(seconds, 3),
         }
         self.write_json(f"{key}.json", document)
 
@@ -161,7 +163,8 @@ class Ledger:
             if key.endswith(".json"):
                 row = self.read_json(key)
                 ranges = [(first, end) for first, end in row["ranges"]]
-                found.append(OutcomeFile(f"{key[:-5]}.jsonl.gz", ranges, counts_from_row(row["outcomes"])))
+                counts, seconds = counts_from_row(row["outcomes"]), row.get("seconds", 0.0)
+                found.append(OutcomeFile(f"{key[:-5]}.jsonl.gz", ranges, counts, seconds))
         return found
 
     def read_outcomes(self, file: OutcomeFile) -> Iterator[tuple[int, Outcome]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.books import Books, Count
@@ -26,12 +26,16 @@ SHARDS_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class RunBooks:
-    """What was listed and what became of it; ``failures`` are the first ``FAILURES_KEPT``."""
+    """What was listed and what became of it; ``failures`` are the first ``FAILURES_KEPT``.
+
+    ``shard_seconds`` are what the shards of whole entries took, each with all its attempts.
+    """
 
     books: Books
     complete: bool
     shards: list[Shard]
     failures: list[Outcome]
+    shard_seconds: list[float] = field(default_factory=list)
 
 
 def run_books(
@@ -49,16 +53,18 @@ def run_books(
         add_failure(outcome, where)
 
     books, complete, to_copy = _listing(ledger, add)
+    shard_seconds: list[float] = []
     shards, links = _shards(ledger, error, to_copy)
     with ThreadPoolExecutor(SHARDS_AT_ONCE, thread_name_prefix="books") as threads:
         for result in _results([shard for shard in shards + links if shard.blocks is None], ledger, threads):
             books = books.plus(Count(), result.results)
+            shard_seconds += [result.seconds] if result.seconds else []
             for outcome in result.failures:
                 add(outcome, phase)
     big_files = big_file_results(ledger)
     for outcome in big_files.failures:
         add(outcome, phase)
-    return RunBooks(books.plus(Count(), big_files.results), complete, shards, kept)
+    return RunBooks(books.plus(Count(), big_files.results), complete, shards, kept, shard_seconds)
 
 
 def _results(shards: list[Shard], ledger: Ledger, threads: ThreadPoolExecutor) -> Iterator[ShardResult]:

@@ -80,6 +80,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
         seconds=_seconds(ledger, context.clock.now()),
         shards=len(found.shards),
         predicted_seconds=sum(shard.seconds for shard in found.shards),
+        shard_seconds=found.shard_seconds,
         failures=failures.count,
         complete_listing=found.complete,
         error=error,
