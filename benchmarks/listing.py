@@ -129,7 +129,7 @@ def s3(given: argparse.Namespace) -> None:
                 run = partial(listed, partial(s3_tree, url), listers)
                 report(f"S3 {shape}: {listers} listers", given.rounds, run)
             if shutil.which("rclone"):
-                command = ["rclone", "lsf", "-R", "--fast-list", "--files-only", "--format", "pst", f":s3:{BUCKET}"]
+                command = ["rclone", "lsf", "-R", "--fast-list", "--files-only", "--format", "ps", f":s3:{BUCKET}"]
                 command += ["--s3-provider", "Other", "--s3-env-auth", "--s3-endpoint", url]
                 report(f"S3 {shape}: rclone lsf", given.rounds, partial(tool, command))
             if shutil.which(given.s5cmd):
