@@ -117,6 +117,13 @@ def lacks(request: pytest.FixtureRequest, kind_of_tree: str) -> frozenset[Lack]:
 
 
 @pytest.fixture
+def in_byte_order(lacks: frozenset[Lack]) -> None:
+    """Leaves out a server under which every listing of this test is refused."""
+    if Lack.BYTE_ORDER in lacks:
+        pytest.skip(f"the server {Lack.BYTE_ORDER.value}")
+
+
+@pytest.fixture
 def tree(request: pytest.FixtureRequest, kind_of_tree: str) -> Tree:
     """An empty tree of each adapter."""
     kind = kind_of_tree

@@ -12,7 +12,7 @@ from fanout.adapters.s3.tree import S3Tree
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import InvalidRequest, ItemError, ListingIncomplete
 from fanout.domain.outcomes import Reason
-from fanout.domain.segments import Segment
+from fanout.domain.segments import Segment, cut, rest_of
 from fanout.ports import Tree
 from tests.contract.conftest import Needs
 from tests.contract.tree_use import FILE_ATTRIBUTES, WHOLE, entries, read, write
@@ -81,12 +81,14 @@ def test_one_path_is_found_as_the_listing_shows_it(tree: Tree) -> None:
     ("segment", "expected"),
     [
         (Segment("1", after="a/1"), ["a/2", "ab", "b/1", "c"]),
-        (Segment("1", until="b/1"), ["a/1", "a/2", "ab"]),
-        (Segment("1", after="a/1", until="b/1"), ["a/2", "ab"]),
+        (Segment("1", until="b/1"), ["a/1", "a/2", "ab", "b/1"]),
+        (Segment("1", after="a/1", until="b/1"), ["a/2", "ab", "b/1"]),
+        (Segment("1", after="a/1", until="b/"), ["a/2", "ab"]),
         (Segment("1", after="a/2", until="a/3"), []),
         (Segment("1", prefix="a/"), ["a/1", "a/2"]),
         (Segment("1", prefix="a/", after="a/1"), ["a/2"]),
-        (Segment("1", prefix="a/", until="a/2"), ["a/1"]),
+        (Segment("1", prefix="a/", until="a/2"), ["a/1", "a/2"]),
+        (Segment("1", prefix="a/", until="a/1"), ["a/1"]),
         (Segment("1", prefix="a/", after="a"), ["a/1", "a/2"]),
         (Segment("1", prefix="none/"), []),
         (Segment("1", after="a/1\udcff", until="b\udcff"), ["a/2", "ab", "b/1"]),
@@ -98,12 +100,33 @@ def test_segment_bounds_the_listing(tree: Tree, segment: Segment, expected: list
     assert list(entries(tree, segment)) == expected
 
 
+@pytest.mark.usefixtures("in_byte_order")
+@pytest.mark.parametrize("after", ["", "d/05/3", "e/0004"])
+def test_cuts_leave_pieces_that_hold_the_rest_once(tree: Tree, after: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fanout.domain.cuts.PIECE_ENTRIES", 1.0)
+    paths = [f"d/{number:02}/{name}" for number in range(12) for name in (3, "x/y", "ü")] + ["c", "d.", "dé/f"]
+    for path in [*paths, *(f"e/{number:04}" for number in range(1_100))]:
+        write(tree, path, b"")
+    rest = rest_of(Segment("1"), after, ())
+    cuts = list(tree.cuts(rest, 8))
+    assert 3 <= len(cuts) <= 9
+    pieces = cut(rest, cuts)
+    assert [entry.path for piece in pieces for entry in tree.list(piece)] == [entry.path for entry in tree.list(rest)]
+    assert all(next(iter(tree.list(piece)), None) for piece in pieces[1:])
+
+
+def test_nothing_is_cut_where_nothing_is(tree: Tree) -> None:
+    assert list(tree.cuts(WHOLE, 8)) == []
+    write(tree, "a", b"")
+    assert list(tree.cuts(WHOLE, 8)) == []
+
+
 def test_listing_of_more_than_a_page_can_be_closed_early(tree: Tree) -> None:
     names = [f"{number:04}" for number in range(1_050)]
     for name in names:
         write(tree, name, b"")
     assert list(entries(tree)) == names
-    assert list(entries(tree, Segment("1", after="0998", until="1002"))) == ["0999", "1000", "1001"]
+    assert list(entries(tree, Segment("1", after="0998", until="1002"))) == ["0999", "1000", "1001", "1002"]
     listing = iter(tree.list(WHOLE))
     assert next(listing).path == "0000"
     del listing

@@ -56,7 +56,10 @@ class FakeTransfer:
         segments = list(self.rounds[number]) if number < len(self.rounds) else []
         key = f"{prefix}segments/{number}.json"
         self.put(key, segments)
-        return {"round": number, "key": key, "count": len(segments), "max_concurrency": 4}
+        reference: Event = {"round": number, "key": key, "count": len(segments), "max_concurrency": 4}
+        if len(segments) == 1:
+            reference["segment"] = segments[0]
+        return reference
 
     def plan_transfer(self, event: Event) -> Event:
         prefix = f"runs/{event['run_id']}/"

@@ -70,6 +70,7 @@ REFUSED = {
 CAUGHT_BY: dict[str, list[Any]] = {
     "PlanTransfer": [REFUSED, "FailedInfrastructure"],
     "CheckMount": [REFUSED, "FailedInfrastructure"],
+    "ListOneSegment": ["FinishTree"],
     "ListTree": ["FinishTree"],
     "GatherSegments": ["FinishTree"],
     "PartitionShards": ["FinishTree"],

@@ -75,6 +75,6 @@ def test_nothing_is_copied_after_a_caught_error_of_the_listing() -> None:
     guarded = states["WhatToVerify?"]
     assert guarded["Choices"][0] == {"Variable": "$.error", "IsPresent": True, "Next": "SummariseTransfer"}
     states["WhatToVerify?"] = {**guarded, "Choices": guarded["Choices"][:1], "Default": "SummariseTransfer"}
-    for name in ("PlanTransfer", "CheckMount", "ListTree", "GatherSegments", "PartitionShards"):
+    for name in ("PlanTransfer", "CheckMount", "ListOneSegment", "ListTree", "GatherSegments", "PartitionShards"):
         after = reached(states, {catcher["Next"] for catcher in states[name]["Catch"]})
         assert after.isdisjoint({"PartitionShards", "CopyShards"}), name

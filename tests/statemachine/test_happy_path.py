@@ -17,8 +17,8 @@ def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engi
     )
     assert engine.entered() == [
         *("PlanTransfer", "CheckMount"),
-        *("ListTree", "GatherSegments", "MoreToList?", "OpenRound"),
-        *("ListTree", "GatherSegments", "MoreToList?"),
+        *("OneSegment?", "ListOneSegment", "GatherSegments", "MoreToList?", "OpenRound"),
+        *("OneSegment?", "ListTree", "GatherSegments", "MoreToList?"),
         *("PartitionShards", "WhatToDo?", "CopyShards"),
         *("FinishTree", "TreeFinished?", "WhatToVerify?", "SummariseTransfer", "TransferSucceeded?", "Succeeded"),
     ]
@@ -50,6 +50,21 @@ def test_what_a_resumed_run_takes_over_passes_through_the_states_of_a_listing_as
     assert engine.run({"resume_from": "run-0"}).status == "SUCCEEDED"
     assert [event["request"] for event in engine.service.calls("PlanTransfer")] == [{"resume_from": "run-0"}]
     assert [event["segment"] for event in engine.service.calls("ListSegment")] == [taken_over]
+
+
+def test_a_tree_that_one_function_lists_needs_one_round_and_no_map(engine: Engine) -> None:
+    engine.transfer(rounds=(("0",),))
+    engine.run()
+    assert engine.service.calls("ListSegment") == [{"run": RUN, "segment": "0"}]
+    assert "ListTree" not in engine.entered()
+
+
+def test_a_round_of_many_segments_comes_after_one_of_one_and_before(engine: Engine) -> None:
+    engine.transfer(rounds=(("0",), ("1", "2"), ("3",), ("4", "5", "6")))
+    assert engine.run().status == "SUCCEEDED"
+    assert [name for name in engine.entered() if name.startswith("List")] == ["ListOneSegment", "ListTree"] * 2
+    listed = [event["segment"] for event in engine.service.calls("ListSegment")]
+    assert sorted(listed) == ["0", "1", "2", "3", "4", "5", "6"]
 
 
 def test_each_round_is_gathered_with_its_own_list(engine: Engine) -> None:

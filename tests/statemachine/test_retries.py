@@ -11,7 +11,7 @@ from .engine import Engine
 from .fake_functions import FailFirst, always
 from .lambda_service import Event, Function, NamedError, ServiceError
 
-TASKS = [task.name for task in tasks(load())]
+TASKS = sorted({task.body["Parameters"]["FunctionName"][2:].removesuffix("FunctionArn}") for task in tasks(load())})
 PASSING_ERRORS: dict[str, Exception] = {
     "Throttled": Throttled("SlowDown"),
     "Transient": Transient("connection reset"),

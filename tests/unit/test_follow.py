@@ -18,7 +18,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError
 from fanout.domain.outcomes import Reason
-from fanout.domain.segments import Segment, split_rest
+from fanout.domain.segments import Segment, rest_of
 
 
 @pytest.fixture(params=["openat2", "component by component"])
@@ -162,7 +162,7 @@ def test_a_symlink_turned_to_an_older_file_counts_as_changed(root: Path, resolve
 def test_a_listing_cut_anywhere_finds_the_same_loops(root: Path, resolver: None) -> None:
     whole = list(followed(root).list(Segment("s")))
     for cut, entry in enumerate(whole, start=1):
-        rest = [found for piece in split_rest(Segment("s"), entry.path, ()) for found in followed(root).list(piece)]
+        rest = list(followed(root).list(rest_of(Segment("s"), entry.path, ())))
         assert whole[:cut] + rest == whole, entry.path
 
 

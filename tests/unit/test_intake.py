@@ -9,7 +9,6 @@ import pytest
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.filters import Filters
 from fanout.domain.naming import Place
-from fanout.domain.segments import Segment, after_subtree, ends_below
 from fanout.steps.intake import Intake
 
 
@@ -42,10 +41,3 @@ def test_directories_wait_for_what_they_hold() -> None:
 def test_a_directory_that_another_segment_goes_on_in_is_taken(taken: bool) -> None:
     expected = [("d/a.jpg", False), ("d/", taken)]
     assert settled(["d/", "d/a.jpg"], lambda directory: taken and directory == "d/") == expected
-
-
-@pytest.mark.parametrize(
-    ("until", "below"), [("", False), ("d/m", True), ("d/m/n", True), (after_subtree("d/"), False), ("d0", False)]
-)
-def test_where_a_segment_ends(until: str, below: bool) -> None:
-    assert ends_below(Segment("s", until=until), "d/") is below

@@ -95,6 +95,12 @@ class Tree(Protocol):
         A missing root is an empty tree. Raises ``ListingIncomplete`` where a part can not be read.
         """
 
+    def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
+        """Paths, of entries or of none, that cut the segment into about ``ways`` parts of like size, in order.
+
+        Fewer, or none, where little is left. Takes a bounded number of requests; raises as ``list`` does.
+        """
+
     def find(self, path: str) -> Entry | None:
         """The entry of one path as the listing shows it, or ``None``.
 

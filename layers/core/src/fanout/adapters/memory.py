@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import stat
 import threading
 from bisect import bisect_left
@@ -19,7 +18,7 @@ from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError, NotFound, PreconditionFailed
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
-from fanout.domain.segments import Segment
+from fanout.domain.segments import Segment, within
 from fanout.ports import Found, ObjectFound
 
 
@@ -201,12 +200,16 @@ class MemoryTree:
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """See ``fanout.ports.Tree``."""
-        after, until = os.fsencode(segment.after), os.fsencode(segment.until)
         pruning = Pruning(segment, prunes)
         for entry in sorted((stored.entry for stored in self._entries.values()), key=lambda entry: entry.sort_key):
-            inside = entry.path.startswith(segment.prefix) and entry.sort_key > after
-            if inside and (not until or entry.sort_key < until):
+            if within(segment, entry.path):
                 yield from pruning(entry)
+
+    def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
+        """See ``fanout.ports.Tree``; memory knows every path, so even few of them are cut."""
+        paths = [entry.path for entry in self.list(segment)][:-1]
+        step = -(-len(paths) // ways)
+        return paths[step - 1 : -1 : step] if step else []
 
     def find(self, path: str) -> Entry | None:
         """See ``fanout.ports.Tree``."""

@@ -71,7 +71,7 @@ LINKED_NAMES = 100_000
 SHARD_SECONDS_MIN = 5.0
 # Chosen: seconds that a function keeps at its end to write what it did to the ledger.
 DEADLINE_RESERVE_SECONDS = 30.0
-# Chosen: entries that one ListSegment lists before it hands back the rest.
+# Chosen: entries that one ListSegment lists, and seconds from the first one, before it hands back the rest.
 SEGMENT_ENTRIES = 500_000
 # Chosen: bytes of a manifest of rows that one ListSegment reads; some 100,000 rows.
 MANIFEST_PART_BYTES = 16 * MIB
@@ -81,5 +81,21 @@ MANIFEST_READ_BYTES = 4 * MIB
 MANIFEST_ROW_BYTES = 1 * MIB
 # Chosen: the largest manifest.json of an S3 Inventory that is read; names some 60,000 data files.
 MANIFEST_JSON_BYTES = 16 * MIB
+SEGMENT_SECONDS = 120.0
+# Chosen: the same while few functions list, as at the beginning: what one function lists in seconds ends in one round.
+FIRST_SEGMENT_ENTRIES = 100_000
+FIRST_SEGMENT_SECONDS = 15.0
+# Chosen: segments of a round that are aimed at; more than list at once, because segments are not alike.
+FRONTIER_SEGMENTS = 64
+# Chosen: requests, or directories read, by which one function finds out where to cut what is left.
+CUT_PROBES = 160
+# Chosen: names of one directory that a listing holds at once; a larger one is read again for each so many.
+NAMES_HELD = 200_000
+# Chosen: threads that ask a file system for the attributes of a directory's entries, where an answer takes
+# longer than STAT_SLOW_SECONDS; below that threads cost more than they save.
+STAT_THREADS = 32
+STAT_SLOW_SECONDS = 0.0001
+# Chosen: bytes of a segment that a state may carry; a larger one is read from the round's list.
+SEGMENT_STATE_BYTES = 16 * KIB
 # Chosen: seconds after which CopyShard writes the outcomes that it has, so that a lost worker costs little.
 CHECKPOINT_SECONDS = 20.0

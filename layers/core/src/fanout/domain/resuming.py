@@ -20,7 +20,7 @@ from typing import Any
 
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.outcomes import Outcome, Reason, Result
-from fanout.domain.request import Mode, Request
+from fanout.domain.request import Mode, Request, Verify
 from fanout.domain.segments import Segment, after_subtree
 
 # What may be asked anew: it changes neither what is listed nor what is decided about an entry.
@@ -44,6 +44,8 @@ def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
     if earlier.mode is not Mode.COPY:
         problem = f"{run_id} is a run of mode {earlier.mode.value}, which can not be resumed"
         raise InvalidRequest("resume_from", problem, "start its request again without resume_from")
+    if request.manifest is not None and request.verify is Verify.ALL:
+        raise InvalidRequest("verify", "all is not told for what is left of a manifest", "ask for copied")
     for field in fields(Request):
         before, now = getattr(earlier, field.name), getattr(request, field.name)
         if field.name not in MAY_DIFFER and before != now:
@@ -81,7 +83,7 @@ def chunks(parts: Iterable[tuple[Part, int]]) -> Iterator[list[Part]]:
 def segment_of_one(path: str) -> Segment:
     """The segment that holds the entry of one path and nothing else. Its id is empty: the next round numbers it."""
     if path.endswith("/"):
-        return Segment("", path, until=path + "\0")
+        return Segment("", path, until=path)
     raw = os.fsencode(path)
     after = after_subtree(os.fsdecode(raw[:-1] + bytes([raw[-1] - 1]))) if raw[-1] else path[:-1]
-    return Segment("", path[: path.rfind("/") + 1], after, path + "\0")
+    return Segment("", path[: path.rfind("/") + 1], after, path)

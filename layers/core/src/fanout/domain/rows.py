@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fanout.domain import limits
 from fanout.domain.books import Count, no_counts
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.hard_links import Name
@@ -113,12 +114,19 @@ def counts_from_row(row: Json) -> dict[Result, Count]:
 def segment_row(segment: Segment) -> Json:
     """A segment, as it stands in a round's list."""
     row: Json = {"id": segment.id, "prefix": segment.prefix, "after": segment.after, "until": segment.until}
+    row |= {
+        "budget_entries": segment.budget_entries,
+        "budget_seconds": segment.budget_seconds,
+        "ways": segment.ways,
+    }
     if segment.files_above:
         row["files_above"] = list(segment.files_above)
     if segment.manifest is not None:
         row["manifest"] = part_row(segment.manifest)
     if segment.carried:
         row["carried"] = segment.carried
+    if segment.unlisted:
+        row["unlisted"] = segment.unlisted
     return row
 
 
@@ -132,6 +140,10 @@ def segment_from_row(row: Json) -> Segment:
         files_above=tuple(row.get("files_above", ())),
         manifest=part_from_row(row["manifest"]) if "manifest" in row else None,
         carried=row.get("carried", ""),
+        unlisted=row.get("unlisted", ""),
+        budget_entries=row.get("budget_entries", limits.SEGMENT_ENTRIES),
+        budget_seconds=row.get("budget_seconds", limits.SEGMENT_SECONDS),
+        ways=row.get("ways", limits.FRONTIER_SEGMENTS),
     )
 
 

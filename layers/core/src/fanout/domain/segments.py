@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from fanout.domain import limits
 from fanout.domain.manifest import ManifestPart
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The entries whose path begins with ``prefix``, lies after ``after`` and before ``until``.
+    """The entries whose path begins with ``prefix`` and lies after ``after``, up to ``until`` and with it.
 
     Paths compare by their bytes, as S3 compares keys. ``after`` and ``until`` are
-    whole paths below the tree's root; empty means no bound. ``files_above`` holds
-    the file keys before ``after`` that may still turn out to be directories too. A segment
-    with a ``manifest`` is the rows of that part of it, and one with ``carried`` what stands
-    under that key of the ledger, taken over from an earlier run; the other fields are empty.
+    whole paths below the tree's root, of an entry or of none; empty means no bound. ``files_above`` holds
+    the file keys before ``after`` that may still turn out to be directories too; those among the prefixes
+    of ``unlisted``, a path that another segment lists, are not known and must be looked up.
+    A segment with a ``manifest`` is the rows of that part of it, and one with ``carried`` what stands
+    under that key of the ledger, taken over from an earlier run; they have no bounds.
+    After ``budget_entries`` or ``budget_seconds`` the rest is handed back in about ``ways`` pieces.
     """
 
     id: str
@@ -26,6 +30,14 @@ class Segment:
     files_above: tuple[str, ...] = ()
     manifest: ManifestPart | None = None
     carried: str = ""
+    unlisted: str = ""
+    budget_entries: int = limits.SEGMENT_ENTRIES
+    budget_seconds: float = limits.SEGMENT_SECONDS
+    ways: int = limits.FRONTIER_SEGMENTS
+
+    def ends_below(self, directory: str) -> bool:
+        """Whether the segment ends inside a directory (whose path ends in ``/``), which another one then goes on in."""
+        return self.until.startswith(directory) and self.until != ""
 
 
 # Sorts after every name: 255 bytes is the longest name, and 0xFF is in no UTF-8 text.
@@ -37,24 +49,57 @@ def after_subtree(directory: str) -> str:
     return directory + _AFTER_EVERY_NAME
 
 
-def ends_below(segment: Segment, directory: str) -> bool:
-    """Whether the segment ends inside a directory (whose path ends in ``/``), which another one then goes on in."""
-    until = os.fsencode(segment.until)
-    return until.startswith(os.fsencode(directory)) and until != os.fsencode(after_subtree(directory))
+def within(segment: Segment, path: str) -> bool:
+    """Whether a path lies in the segment."""
+    key = os.fsencode(path)
+    if not path.startswith(segment.prefix) or key <= os.fsencode(segment.after):
+        return False
+    return not segment.until or key <= os.fsencode(segment.until)
 
 
-def split_rest(segment: Segment, last: str, files_above: tuple[str, ...]) -> list[Segment]:
-    """What is left of a segment after ``last``: one segment for each directory above ``last`` that it lies in.
+def rest_of(segment: Segment, last: str, files_above: tuple[str, ...]) -> Segment:
+    """What is left of a segment after the path ``last`` of it."""
+    return replace(segment, after=last, files_above=files_above)
 
-    The pieces are disjoint, and together they are the segment's paths after ``last``.
-    Their ids are empty: the next round numbers them.
+
+def cut(rest: Segment, cuts: Iterable[str]) -> list[Segment]:
+    """The segment in pieces that end at the cuts, which are paths of entries or of none, in any order.
+
+    The pieces are disjoint, and together they are the segment, whatever the cuts: those that lie
+    outside are left out. Their ids are empty: the next round numbers them.
     """
-    pieces = []
-    after = last
-    directory = last[: last.rfind("/") + 1] if not last.endswith("/") else last
-    while len(directory) > len(segment.prefix):
-        pieces.append(Segment("", directory, after, segment.until, files_above))
-        after = after_subtree(directory)
-        directory = directory[: directory.rfind("/", 0, -1) + 1]
-    pieces.append(Segment("", segment.prefix, after, segment.until, files_above))
+    inside = sorted({one for one in cuts if within(rest, one)}, key=os.fsencode)
+    ends = [*inside, rest.until]
+    pieces = [_piece(replace(rest, id="", until=ends[0]))]
+    for after, until in zip(inside, ends[1:], strict=True):
+        pieces.append(_piece(replace(rest, id="", after=after, until=until, files_above=(), unlisted=after)))
     return pieces
+
+
+def _piece(segment: Segment) -> Segment:
+    """The segment below the deepest directory that both its bounds lie in: all between them begins with it."""
+    if not segment.until:
+        return segment
+    directory = ""
+    for end, (one, other) in enumerate(zip(segment.after, segment.until, strict=False), start=1):
+        if one != other:
+            break
+        if one == "/":
+            directory = segment.after[:end]
+    return replace(segment, prefix=directory) if len(directory) > len(segment.prefix) else segment
+
+
+def open_round(number: int, pieces: Sequence[Segment]) -> list[Segment]:
+    """The pieces as segments of a round: numbered, and with a budget.
+
+    Few segments hand back early, in many pieces, so that all listers have work; many work
+    on, because the frontier is wide enough and each round costs a Map.
+    """
+    few = len(pieces) < limits.FRONTIER_SEGMENTS // 4
+    entries = limits.FIRST_SEGMENT_ENTRIES if few else limits.SEGMENT_ENTRIES
+    seconds = limits.FIRST_SEGMENT_SECONDS if few else limits.SEGMENT_SECONDS
+    ways = max(2, -(-limits.FRONTIER_SEGMENTS // max(1, len(pieces))))
+    return [
+        replace(piece, id=f"{number:04d}-{index:06d}", budget_entries=entries, budget_seconds=seconds, ways=ways)
+        for index, piece in enumerate(pieces)
+    ]

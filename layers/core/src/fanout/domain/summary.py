@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -47,6 +47,13 @@ class Summary:
     classes: list[FailureClass] = field(default_factory=list)
     tasks: list[Json] = field(default_factory=list)
     sizes: list[Json] = field(default_factory=list)
+    shard_seconds: Sequence[float] = ()
+
+    @property
+    def imbalance(self) -> float | None:
+        """The longest shard's actual seconds over the mean of all; ``None`` where none was measured."""
+        total = sum(self.shard_seconds)
+        return max(self.shard_seconds) * len(self.shard_seconds) / total if total else None
 
     @property
     def status(self) -> Status:
@@ -100,7 +107,12 @@ def summary_row(summary: Summary) -> Json:
         "balanced": summary.books.balanced,
         "complete_listing": summary.complete_listing,
         "seconds": dict(summary.seconds),
-        "shards": {"count": summary.shards, "predicted_seconds": round(summary.predicted_seconds, 3)},
+        "shards": {
+            "count": summary.shards,
+            "predicted_seconds": round(summary.predicted_seconds, 3),
+            "actual_seconds": round(sum(summary.shard_seconds), 3),
+            "imbalance": None if summary.imbalance is None else round(summary.imbalance, 3),
+        },
         "tasks": summary.tasks,
         "sizes": summary.sizes,
         "failures": summary.failures,

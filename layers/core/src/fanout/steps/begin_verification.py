@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.request import Mode, Verify
-from fanout.domain.rows import Json, segment_row
+from fanout.domain.rows import Json, segment_from_row
 from fanout.domain.segments import Segment
 from fanout.steps.context import Context
-from fanout.steps.plan_transfer import list_reference
+from fanout.steps.plan_transfer import begin_round
 
 
 def begin_verification(context: Context, bucket: str) -> Json:
@@ -18,12 +18,11 @@ def begin_verification(context: Context, bucket: str) -> Json:
     request = replace(plan.request, mode=Mode.VERIFY, verify=Verify.NONE)
     inner = replace(context, ledger=context.ledger.verification())
     inner.ledger.write_plan(replace(plan, request=request))
-    segments = [segment_row(Segment("0001-000000"))]
+    pieces = [Segment("")]
     if request.manifest is not None:
-        segments = context.ledger.read_json(keys.round_key(1))
-    inner.ledger.write_json(keys.round_key(1), segments)
+        pieces = [segment_from_row(row) for row in context.ledger.read_json(keys.round_key(1))]
     context.begin("verify")
     return {
         "run": {"id": inner.ledger.run_id, "bucket": bucket, "prefix": inner.ledger.prefix},
-        "list": list_reference(inner, 1, len(segments)),
+        "list": begin_round(inner, 1, pieces),
     }

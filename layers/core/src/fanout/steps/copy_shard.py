@@ -26,7 +26,7 @@ class OutcomeWriter:
         self._shard, self._context = shard, context
         self._held: dict[int, Outcome] = {}
         self._files = 0
-        self._written_at = context.clock.now()
+        self._written_at = self._noted_at = context.clock.now()
         self.written = 0
         self.copied = Count()
 
@@ -47,7 +47,8 @@ class OutcomeWriter:
             key = keys.directories_key(self._shard.id, nonce, self._files)
             ledger.write_rows(key, (directory_row(entry, attributes) for entry, attributes in taken))
         counts = tally(self._held.values())
-        ledger.write_outcomes(self._shard.id, f"{nonce}-{self._files:04d}", self._held, counts)
+        seconds, self._noted_at = self._written_at - self._noted_at, self._written_at
+        ledger.write_outcomes(self._shard.id, f"{nonce}-{self._files:04d}", self._held, counts, seconds)
         self.written += len(self._held)
         self.copied += counts[Result.COPIED]
         self._files += 1

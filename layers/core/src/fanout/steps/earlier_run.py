@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.errors import InvalidRequest, LedgerBroken
 from fanout.domain.plan import Plan
 from fanout.domain.resuming import Part, chunks, resumed_document
-from fanout.domain.rows import SCHEMA_VERSION, Json, segment_from_row, segment_row
+from fanout.domain.rows import SCHEMA_VERSION, Json, segment_from_row
 from fanout.domain.segments import Segment
 from fanout.ledger import Ledger
 from fanout.steps.assemble_big_files import read_or_none
@@ -64,19 +64,17 @@ def find_earlier_run(document: Any, ledger: Ledger) -> EarlierRun | None:
     return EarlierRun(earlier, earlier.read_plan(), resumed_document(document, asked["request"]))
 
 
-def write_first_round(earlier: EarlierRun, ledger: Ledger) -> int:
-    """Write the round that takes the earlier run over, and lists what it did not; returns its segments."""
+def write_carried(earlier: EarlierRun, ledger: Ledger) -> list[Segment]:
+    """Write what is taken over from the earlier run; returns the first round: that, and what it did not list."""
     records, frontier = _listed(earlier.ledger)
-    segments: list[Segment] = []
+    carried: list[Segment] = []
     for number, parts in enumerate(chunks(_parts(records, earlier.ledger))):
         key = keys.carried_key(number)
         ledger.write_json(key, {"run_id": earlier.ledger.run_id, "parts": parts})
-        segments.append(Segment("", carried=key))
-    named = [replace(segment, id=f"0001-{number:06d}") for number, segment in enumerate(segments + frontier)]
-    ledger.write_json(keys.round_key(1), [segment_row(segment) for segment in named])
+        carried.append(Segment("", carried=key))
     note = f"this run resumes {earlier.ledger.run_id}: what that one had done counts as unchanged"
     ledger.write_json(keys.note_key("plan"), [note])
-    return len(named)
+    return carried + frontier
 
 
 def _listed(ledger: Ledger) -> tuple[list[Json], list[Segment]]:

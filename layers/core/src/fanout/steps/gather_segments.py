@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fanout.domain import ledger_keys as keys
 from fanout.domain.books import Books
 from fanout.domain.errors import LedgerBroken
@@ -15,14 +13,13 @@ from fanout.domain.rows import (
     counts_from_row,
     counts_row,
     segment_from_row,
-    segment_row,
 )
 from fanout.domain.sizes import Sizes
 from fanout.steps.context import Context
-from fanout.steps.plan_transfer import list_reference
+from fanout.steps.plan_transfer import begin_round
 
-# A round is about 15 of the 25,000 events of an execution (step-functions/latest/dg/service-quotas.html).
-ROUNDS = 1_500
+# A round is about 16 of the 25,000 events of an execution (step-functions/latest/dg/service-quotas.html).
+ROUNDS = 1_000
 
 
 def gather_segments(number: int, context: Context) -> Json:
@@ -73,11 +70,6 @@ def gather_segments(number: int, context: Context) -> Json:
     following = number + 1
     if left and following > ROUNDS:
         raise LedgerBroken(f"the listing did not end in {ROUNDS} rounds")
-    named = [
-        segment_row(replace(segment_from_row(row), id=f"{following:04d}-{index:06d}")) for index, row in enumerate(left)
-    ]
-    if named:
-        ledger.write_json(keys.round_key(following), named)
-    else:
+    if not left:
         context.begin("partition")
-    return list_reference(context, following, len(named))
+    return begin_round(context, following, [segment_from_row(row) for row in left])

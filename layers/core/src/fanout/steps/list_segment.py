@@ -20,9 +20,11 @@ from fanout.domain.request import Mode, Request, Symlinks
 from fanout.domain.rows import (
     Json,
 )
-from fanout.domain.segments import Segment, ends_below, split_rest
+from fanout.domain.segments import Segment, cut, rest_of
+from fanout.ports import Tree
 from fanout.steps.carry_over import carry_over
 from fanout.steps.context import Context
+from fanout.steps.files_elsewhere import FilesElsewhere, may_be_both
 from fanout.steps.intake import Intake
 from fanout.steps.list_manifest import Lookups, list_manifest
 from fanout.steps.lookups import LookupQueue
@@ -40,7 +42,7 @@ def list_segment(segment: Segment, context: Context) -> Json:
 
 
 def _list_segment(segment: Segment, context: Context) -> Json:
-    """List a segment until it ends, the time is up, or ``limits.SEGMENT_ENTRIES`` are listed.
+    """List a segment until it ends, the time is up, or its budget is used; then cut what is left.
 
     Returns nothing of size: the segment's record in the ledger holds the counts, the
     shards and the segments that are left. Raises ``ListingIncomplete``, ``Throttled``
@@ -57,31 +59,57 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         return {"segment": segment.id}
     place_of = naming_rule(request.source, request.destination, request.on_conflict, source_tree.find)
     above = FilesAbove(segment.files_above)
-    stop_at = context.stop_at
-    left: list[Segment] = []
     filters = request.filters
+
+    def find_taken(path: str) -> Entry | None:
+        entry = source_tree.find(path)
+        return entry if entry is None or filters.reason(entry) is None else None
+
+    elsewhere = FilesElsewhere(segment.unlisted if may_be_both(request) else "", find_taken, place_of)
+    budget = _Budget(segment, context)
+    left: list[Segment] = []
     pairs = merge(source_tree.list(segment, filters.prunes), destination_tree.list(segment, filters.prunes))
     with LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue:
         intake = Intake(filters, queue.add)
         for number, (source, destination) in enumerate(pairs, start=1):
             if source is not None:
-                place = intake.add(source, destination, partial(place_of, source, above.parents(source.path)))
+                parents = elsewhere.parents(source.path, above.parents(source.path))
+                place = intake.add(source, destination, partial(place_of, source, parents))
                 if place.reason is None and source.kind is Kind.FILE:
                     above.add(source.path)
             elif destination is not None and _reports_extras(request) and not filters.protects(destination):
                 writer.extra(destination)
-            late = number % 256 == 0 and context.clock.now() > stop_at
             last = source or destination
-            if last is not None and (late or number >= limits.SEGMENT_ENTRIES):
-                left = split_rest(segment, last.path, above.snapshot())
+            if last is not None and budget.used(number):
+                left = _cut(rest_of(segment, last.path, above.snapshot()), source_tree, destination_tree)
                 break
-        intake.close(lambda directory: bool(left) or ends_below(segment, directory))
+        intake.close(lambda directory: bool(left) or segment.ends_below(directory))
     writer.close(left)
     return {"segment": segment.id}
 
 
 def _late(context: Context, stop_at: float, number: int) -> bool:
     return number >= limits.SEGMENT_ENTRIES or (number % 256 == 0 and context.clock.now() > stop_at)
+
+
+class _Budget:
+    """What a segment may use: entries, and time from the first of them; it lists some in any case."""
+
+    def __init__(self, segment: Segment, context: Context) -> None:
+        self._entries = min(segment.budget_entries, limits.SEGMENT_ENTRIES)
+        self._seconds = segment.budget_seconds
+        self._clock, self._stop_at, self._end = context.clock, context.stop_at, 0.0
+
+    def used(self, listed: int) -> bool:
+        """Whether so many entries, or the time that they took, are enough."""
+        if listed == 1:
+            self._end = min(self._stop_at, self._clock.now() + self._seconds)
+        return listed >= self._entries or (listed % 256 == 0 and self._clock.now() > self._end)
+
+
+def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:
+    """What is left, in pieces: cut by what the source holds or, where that is little, by what the destination does."""
+    return cut(rest, source.cuts(rest, rest.ways) or destination.cuts(rest, rest.ways))
 
 
 def _reports_extras(request: Request) -> bool:

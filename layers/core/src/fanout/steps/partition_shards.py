@@ -14,6 +14,9 @@ from fanout.ledger import Ledger
 from fanout.steps.context import Context
 from fanout.steps.place_names import place_names
 
+# Chosen: up to so many loose ends are joined whatever their size, which makes the fewest shards.
+LOOSE_ENDS_READ = 100
+
 
 def partition_shards(context: Context) -> Json:
     """Write shards.json, what CopyShards reads; returns its key, the number of shards, and how many run at once."""
@@ -72,12 +75,17 @@ def _cut(big_files: list[Json], target: float, plan: Plan, ledger: Ledger) -> li
 
 
 def _join(loose: list[Shard], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
-    """The loose ends as shards of the right size; one that has it already stays as it is."""
-    if len(loose) == 1 and loose[0].seconds <= target:
-        return loose
-    return [
+    """The loose ends as shards of the right size; those that have about it already stay as they are.
+
+    So only small ones are read again: of very many segments all of them would be more than one function has time for.
+    """
+    small = target / 4 if len(loose) > LOOSE_ENDS_READ else target
+    kept = [shard for shard in loose if (small <= shard.seconds or len(loose) == 1) and shard.seconds <= target]
+    names = {shard.id for shard in kept}
+    rest = [shard for shard in loose if shard.id not in names]
+    return kept + [
         _write_shard(f"joined-{number:06d}", entries, plan, ledger)
-        for number, entries in enumerate(pack(_entries(loose, ledger), plan.rates, target))
+        for number, entries in enumerate(pack(_entries(rest, ledger), plan.rates, target))
     ]
 
 

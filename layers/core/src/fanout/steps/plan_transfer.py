@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
 from fanout.domain.locations import MountLocation
 from fanout.domain.plan import Plan
 from fanout.domain.request import Mode, Request
 from fanout.domain.resuming import check_resumed
 from fanout.domain.rows import SCHEMA_VERSION, Json, segment_row
-from fanout.domain.segments import Segment
+from fanout.domain.segments import Segment, open_round
 from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES
-from fanout.ledger import Ledger
 from fanout.steps.context import Context
-from fanout.steps.earlier_run import find_earlier_run, write_first_round
+from fanout.steps.earlier_run import find_earlier_run, write_carried
 from fanout.steps.first_round import first_round
 
 # Functions that list at once in a round.
@@ -39,32 +41,36 @@ def plan_transfer(document: Any, context: Context, mounts: tuple[str, ...], max_
     rates = INSIDE_S3_RATES if request.inside_s3 else DEFAULT_RATES
     plan = Plan(context.ledger.run_id, request, rates, earlier.resumes if earlier else ())
     check_ends(plan, context, on_mount=False)
-    segments = [] if earlier else first_round(request, context.objects)
+    pieces = [] if earlier else first_round(request, context.objects)
     ledger = context.ledger
     ledger.write_json(keys.phase_key("plan"), {"began": began})
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)
-    count = write_first_round(earlier, ledger) if earlier else write_round(1, segments, ledger)
+    if earlier:
+        pieces = write_carried(earlier, ledger)
     return {
         "run": {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix},
-        "list": list_reference(context, 1, count),
+        "list": begin_round(context, 1, pieces),
     }
 
 
-def write_round(number: int, segments: list[Segment], ledger: Ledger) -> int:
-    """Write the segments of a round; returns how many they are."""
-    ledger.write_json(keys.round_key(number), [segment_row(segment) for segment in segments])
-    return len(segments)
+def begin_round(context: Context, number: int, pieces: Sequence[Segment]) -> Json:
+    """Write a round's list of segments; returns the reference to it. A count of 0 means that nothing is left to list.
 
-
-def list_reference(context: Context, number: int, count: int) -> Json:
-    """The reference to a round of ``count`` segments; a count of 0 means that nothing is left to list."""
-    return {
+    The only segment of a round travels with the reference, so that it is listed without a Map.
+    """
+    rows = [segment_row(segment) for segment in open_round(number, pieces)]
+    if rows:
+        context.ledger.write_json(keys.round_key(number), rows)
+    reference: Json = {
         "round": number,
-        "count": count,
+        "count": len(rows),
         "key": context.ledger.prefix + keys.round_key(number),
         "max_concurrency": LIST_CONCURRENCY,
     }
+    if len(rows) == 1 and len(json.dumps(rows[0])) <= limits.SEGMENT_STATE_BYTES:
+        reference["segment"] = rows[0]
+    return reference
 
 
 def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:

@@ -151,10 +151,10 @@ class SegmentWriter:
     def close(self, left: list[Segment]) -> None:
         """Write what is held, and the segment's record last: it makes all the rest count.
 
-        What is written into the directories of the last path is not known if something is left.
+        What is written into a directory that another segment goes on in is not known.
         """
         for directory in self._around.rest():
-            if left:
+            if left or self._segment.ends_below(directory.path):
                 self._pack(directory)
             else:
                 self.settle(directory, Result.UNCHANGED, Reason.SAME)
@@ -163,7 +163,8 @@ class SegmentWriter:
         if self._outcomes:
             self._write_outcomes()
         if not left:  # of a directory that the next segment goes on in nothing can be said here
-            self._add_extras(self._implied.close())
+            closed = self._implied.close()
+            self._add_extras([one for one in closed if not self._segment.ends_below(one.path)])
         if self._extras:
             key = keys.extras_key(self._segment.id, self._context.nonce)
             self._context.ledger.write_rows(key, map(outcome_row, self._extras))

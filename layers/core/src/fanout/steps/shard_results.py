@@ -20,10 +20,11 @@ _TROUBLE = (Result.FAILED, Result.REJECTED)
 
 @dataclass(frozen=True, slots=True)
 class ShardResult:
-    """A shard's totals and the outcomes that need attention."""
+    """A shard's totals, the outcomes that need attention, and the seconds that all attempts took."""
 
     results: dict[Result, Count]
     failures: list[Outcome]
+    seconds: float = 0.0
 
 
 def shard_result(shard: Shard, ledger: Ledger) -> ShardResult:
@@ -38,7 +39,7 @@ def shard_result(shard: Shard, ledger: Ledger) -> ShardResult:
     results = no_counts()
     for file in files:
         results = {result: results[result] + file.results[result] for result in Result}
-    return ShardResult(results, list(_rows_in_trouble(files, ledger)))
+    return ShardResult(results, list(_rows_in_trouble(files, ledger)), sum(file.seconds for file in files))
 
 
 def _rows_in_trouble(files: list[OutcomeFile], ledger: Ledger) -> Iterator[Outcome]:
@@ -61,7 +62,7 @@ def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger) -> ShardRes
                 reason, message = Reason.SHARD_FAILED, "no outcome was written"
                 outcomes[index] = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)
     failures = [outcome for outcome in outcomes.values() if outcome.result in _TROUBLE]
-    return ShardResult(tally(outcomes.values()), failures)
+    return ShardResult(tally(outcomes.values()), failures, sum(file.seconds for file in files))
 
 
 def big_file_results(ledger: Ledger) -> ShardResult:

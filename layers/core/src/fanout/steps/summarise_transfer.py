@@ -82,6 +82,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
         seconds={phase: round(ended - began, 3) for phase, began, ended in phases},
         shards=len(found.shards),
         predicted_seconds=sum(shard.seconds for shard in found.shards),
+        shard_seconds=found.shard_seconds,
         failures=failures.count,
         complete_listing=found.complete,
         error=error,

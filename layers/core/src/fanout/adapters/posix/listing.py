@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.follow import NO_WAY, Follower, Way
-from fanout.adapters.posix.stats import entry_of, inode_of
+from fanout.adapters.posix.sorted_names import Bounds, Names, bounds_below
+from fanout.adapters.posix.stats import Stats, entry_of, inode_of
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError, ListingIncomplete, Transient
 from fanout.domain.names import STAGING_PREFIX
@@ -22,12 +25,19 @@ def list_segment(
 ) -> Iterator[Entry]:
     """The segment's entries below ``root`` (a path of ``directories``), depth first, sorted by their bytes.
 
-    A directory counts with its ``/``, so that the order is that of keys. Memory is
-    bounded by the largest directories on one path down the tree. What ``prunes`` tells of is not opened.
-    Raises ``Transient`` for an error of the file system that may pass, ``ListingIncomplete`` for any other.
+    A directory counts with its ``/``, so that the order is that of keys. Memory is bounded by ``limits.NAMES_HELD``
+    for each directory on one path down the tree. What ``prunes`` tells of is not opened. Raises ``Transient`` for
+    an error of the file system that may pass, ``ListingIncomplete`` for any other.
     """
-    try:
+    with translated(root, segment):
         yield from _Listing(directories, root, follow).entries(segment, prunes)
+
+
+@contextmanager
+def translated(root: str, segment: Segment) -> Iterator[None]:
+    """Errors of the file system below ``root`` as those of a listing; see ``list_segment``."""
+    try:
+        yield
     except ItemError as error:
         raise Transient(f"listing stopped below /{root}{segment.prefix}: {error.message}") from error
     except OSError as error:
@@ -45,10 +55,18 @@ class _Listing:
         self._directories, self._root = directories, root
         self._follower = Follower(directories, root) if follow else None
         self._device = -1
+        self._after = self._until = b""
+        self._stats = Stats()
 
     def entries(self, segment: Segment, prunes: Prunes) -> Iterator[Entry]:
         """See ``list_segment``."""
-        after, until = os.fsencode(segment.after), os.fsencode(segment.until)
+        try:
+            yield from self._walk(segment, prunes)
+        finally:
+            self._stats.close()
+
+    def _walk(self, segment: Segment, prunes: Prunes) -> Iterator[Entry]:
+        self._after, self._until = after, until = os.fsencode(segment.after), os.fsencode(segment.until)
         try:
             with self._directories.hold(self._root) as root:
                 self._device = os.fstat(root).st_dev
@@ -63,7 +81,7 @@ class _Listing:
                 stack.pop()
                 continue
             key = entry.sort_key
-            if until and key >= until:
+            if until and key > until:
                 return
             pruned = entry.kind is Kind.DIRECTORY and prunes(entry.path)
             if key > after and entry.kind is Kind.DIRECTORY and not pruned:
@@ -100,15 +118,52 @@ class _Listing:
             return entry
 
     def _children(self, path: str, way: Way) -> Iterator[Entry]:
-        """The direct children in order; none where the directory is no longer there."""
-        try:
-            with self._directories.hold(self._root + path) as descriptor, os.scandir(descriptor) as found:
-                names = [child.name for child in found if path or not child.name.startswith(STAGING_PREFIX)]
-                entries = [entry for name in names if (entry := self._entry(descriptor, path, name, way)) is not None]
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        entries.sort(key=lambda entry: entry.sort_key)
-        yield from entries
+        """The direct children in order, those that can lie in the segment; none where the directory is gone."""
+        bounds = bounds_below(path, self._after, self._until)
+        last = b""
+        more = True
+        while more:
+            try:
+                with self._directories.hold(self._root + path) as descriptor:
+                    names = self._names(descriptor, path, way, bounds)
+            except (FileNotFoundError, NotADirectoryError):
+                return
+            more = names.more
+            for batch in names.batches():
+                try:
+                    with self._directories.hold(self._root + path) as descriptor:
+                        one = partial(self._known_or_entry, names.known, descriptor, path, way=way)
+                        entries = [entry for entry in self._stats.each(one, batch) if entry is not None]
+                except (FileNotFoundError, NotADirectoryError):
+                    return
+                entries.sort(key=lambda entry: entry.sort_key)
+                for entry in entries:
+                    if entry.sort_key <= last:
+                        raise Transient(f"{entry.path} became something else while its directory was listed")
+                    last = entry.sort_key
+                    yield entry
+            bounds = bounds.after(names.last)
+
+    def _names(self, descriptor: int, path: str, way: Way, bounds: Bounds) -> Names:
+        """The first names; what a followed symlink leads to decides where it stands, so those are looked up here."""
+        names = Names(bounds)
+        with os.scandir(descriptor) as found:
+            for child in found:
+                if not path and child.name.startswith(STAGING_PREFIX):
+                    continue
+                if self._follower and child.is_symlink():
+                    entry = self._entry(descriptor, path, child.name, way)
+                    if entry is not None:
+                        names.add_known(child.name, entry)
+                else:
+                    names.add(child.name, is_directory=child.is_dir(follow_symlinks=False))
+        names.close()
+        return names
+
+    def _known_or_entry(
+        self, known: Mapping[str, Entry], descriptor: int, path: str, name: str, *, way: Way
+    ) -> Entry | None:
+        return known.get(name) or self._entry(descriptor, path, name, way)
 
     def _entry(self, descriptor: int, path: str, name: str, way: Way) -> Entry | None:
         try:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
+from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry, Kind
 
 
@@ -45,3 +49,34 @@ def is_same_file(first_directory: int, first: str, directory: int, name: str) ->
     except FileNotFoundError:
         return False
     return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+
+
+# Names that one thread asks for in a row.
+_IN_A_ROW = 8
+
+
+class Stats:
+    """Asks for the entries of names: in threads where the file system answers slowly, as one over a network does."""
+
+    def __init__(self) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+
+    def each(self, entry: Callable[[str], Entry | None], names: Sequence[str]) -> list[Entry | None]:
+        """The entries of the names, in their order."""
+        began = time.perf_counter()
+        found = [entry(name) for name in names[:_IN_A_ROW]]
+        if len(names) <= _IN_A_ROW:
+            return found
+        if time.perf_counter() - began < limits.STAT_SLOW_SECONDS * len(found):
+            return found + [entry(name) for name in names[_IN_A_ROW:]]
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(limits.STAT_THREADS, thread_name_prefix="stat")
+        rows = [names[start : start + _IN_A_ROW] for start in range(_IN_A_ROW, len(names), _IN_A_ROW)]
+        for row in self._threads.map(lambda some: [entry(name) for name in some], rows):
+            found += row
+        return found
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._threads is not None:
+            self._threads.shutdown()

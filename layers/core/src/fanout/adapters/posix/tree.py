@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fanout.adapters.posix.attributes import apply_attributes, apply_link_attributes, owner_limitation
 from fanout.adapters.posix.beneath import open_beneath
 from fanout.adapters.posix.blocks import StagedBlocks
+from fanout.adapters.posix.cuts import cuts_of_directories
 from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.errors import destination_error, source_error
 from fanout.adapters.posix.listing import find_entry, list_segment
@@ -48,6 +49,10 @@ class PosixTree:
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """See ``fanout.ports.Tree``."""
         return list_segment(self._directories, self._root, segment, prunes, follow=self._follow)
+
+    def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
+        """By directories and, where one holds very many names, by names."""
+        return cuts_of_directories(self._directories, self._root, segment, ways)
 
     def find_stored(self, path: str) -> Found | None:
         """See ``fanout.ports.Tree``; a file system keeps no checksum."""

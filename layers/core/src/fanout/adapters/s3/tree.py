@@ -12,6 +12,7 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.blocks import UploadBlocks
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.content_types import content_type_header
+from fanout.adapters.s3.cuts import cuts_of_keys, start_bound
 from fanout.adapters.s3.metadata import to_headers
 from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.responses import ListedObject, to_seconds
@@ -67,7 +68,7 @@ class S3Tree:
     def _list(self, segment: Segment, pruning: Pruning) -> Generator[Entry, None, str]:
         """The entries until the segment ends, or a page does in the pruned directory that is returned."""
         skip = len(self._prefix)
-        prefix, after = _start_bound(segment.prefix), _start_bound(segment.after)
+        prefix, after = start_bound(segment.prefix), start_bound(segment.after)
         until = segment.until if os.fsencode(segment.until).isascii() else ""  # only saves requests
         pages = object_pages(
             self._client,
@@ -77,14 +78,16 @@ class S3Tree:
             last_key=self._prefix + until if until else "",
         )
         first, end = os.fsencode(segment.after), os.fsencode(segment.until)
+        last: list[ListedObject] = []
         for page in pages:
-            self._check_order(page)
+            self._check_order(last + page)
+            last = page[-1:]
             for listed in page:
                 path = listed.key[skip:]
                 if not path or not path.startswith(segment.prefix):
                     continue
                 sort_key = path.encode()
-                if end and sort_key >= end:
+                if end and sort_key > end:
                     return ""
                 if sort_key > first:
                     yield from pruning(_to_entry(path, listed))
@@ -98,6 +101,10 @@ class S3Tree:
             if one.key.encode() >= other.key.encode():
                 problem = "does not list its keys in the order of their bytes; a general purpose bucket does"
                 raise ListingIncomplete(f"s3://{self._bucket}/{self._prefix} {problem}")
+
+    def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
+        """By common prefixes and, where there are very many keys or prefixes, by key ranges."""
+        return cuts_of_keys(self._client, self._bucket, self._prefix, segment, ways)
 
     def find(self, path: str) -> Entry | None:
         """The object of one key; a directory without an object of its own is none, and so is the root."""
@@ -187,17 +194,3 @@ class S3Tree:
 def _to_entry(path: str, listed: ListedObject) -> Entry:
     kind = Kind.DIRECTORY if path.endswith("/") and not listed.size else Kind.FILE
     return Entry(path, kind, listed.size, listed.modified_ns, listed.modified_ns, listed.etag)
-
-
-def _start_bound(path: str) -> str:
-    """A bound as S3 can take it, at most a little before the one that is meant.
-
-    A bound may hold bytes that no key has: of a name elsewhere, or 0xFF after a whole subtree,
-    for which the last character of Unicode stands.
-    """
-    raw = os.fsencode(path)
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as exc:
-        after_all = "\U0010ffff" if raw[exc.start] == 0xFF else ""
-        return raw[: exc.start].decode() + after_all

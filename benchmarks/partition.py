@@ -1,0 +1,124 @@
+"""Synthetic entries through list, decide, partition: entries a second and peak memory, a process for each size.
+
+python -m benchmarks.partition [--entries 1000000 10000000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import cast
+
+from benchmarks.discarding_store import DiscardingStore
+from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.plan import Plan
+from fanout.domain.segments import Segment, open_round
+from fanout.domain.weights import DEFAULT_RATES
+from fanout.ledger import Ledger
+from fanout.ports import Tree
+from fanout.requests import parse_request
+from fanout.steps.context import Context
+from fanout.steps.gather_segments import gather_segments
+from fanout.steps.list_segment import list_segment
+from fanout.steps.partition_shards import partition_shards
+from fanout.steps.plan_transfer import begin_round
+
+FILES_A_DIRECTORY = 500
+# Every so many files are the same at the destination.
+UNCHANGED_EVERY = 3
+
+
+class SyntheticTree:
+    """Every ``step``-th of ``count`` files of about 20 KB, ``FILES_A_DIRECTORY`` in each; only to be listed."""
+
+    def __init__(self, count: int, step: int, changed_ns: int) -> None:
+        self._count, self._step, self._changed_ns = count, step, changed_ns
+
+    def list(self, segment: Segment) -> Iterator[Entry]:
+        """See ``fanout.ports.Tree``; the whole tree is one segment."""
+        for number in range(0, self._count, self._step):
+            path = f"set-{number // FILES_A_DIRECTORY:06d}/file-{number:09d}.dat"
+            yield Entry(path, Kind.FILE, 20_000 + number % 977, 10**18, self._changed_ns, f'"{number:032x}"')
+
+    def find(self, path: str) -> Entry | None:
+        """See ``fanout.ports.Tree``."""
+        return None
+
+
+class SystemClock:
+    """See ``fanout.ports.Clock``."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+def run(count: int) -> dict[str, float]:
+    """List, decide and partition so many entries in this process."""
+    limits.SEGMENT_ENTRIES = count + 1  # one function, to see whether its memory grows
+    source = cast(Tree, SyntheticTree(count, 1, 10**18))
+    destination = cast(Tree, SyntheticTree(count, UNCHANGED_EVERY, 10**18 + 10**10))
+    ledger = Ledger(DiscardingStore(("shards/", "outcomes/")), "bench")
+    nonces = (f"n{number}" for number in itertools.count())
+
+    def context() -> Context:
+        clock = SystemClock()
+        return Context(ledger, clock, clock.now() + 86_400, next(nonces), lambda _: source, lambda _: destination)
+
+    request = parse_request({"source": "s3://bucket/tree/", "destination": "efs:///copy"}, ("data",), 1000)
+    ledger.write_plan(Plan("bench", request, DEFAULT_RATES))
+    began, cpu_began = time.perf_counter(), time.process_time()
+    begin_round(context(), 1, [Segment("")])
+    (segment,) = open_round(1, [Segment("")])
+    list_segment(Segment(segment.id, budget_entries=count + 1, budget_seconds=86_400.0), context())
+    gather_segments(1, context())
+    found = partition_shards(context())
+    seconds = time.perf_counter() - began
+    cpu_seconds = time.process_time() - cpu_began
+    shards = ledger.read_json(keys.SHARDS)
+    copied = sum(row["shard"]["entries"] for row in shards)
+    assert copied == count - len(range(0, count, UNCHANGED_EVERY)), copied
+    return {
+        "entries": count,
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu_seconds, 1),
+        "entries_per_cpu_second": round(count / cpu_seconds),
+        "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        "shards": found["count"],
+    }
+
+
+def main() -> None:
+    """Measure each size and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--entries", type=int, nargs="*", default=[1_000_000, 10_000_000])
+    parser.add_argument("--here", action="store_true", help="in this process, as JSON")
+    given = parser.parse_args()
+    if given.here:
+        print(json.dumps(run(given.entries[0])))
+        return
+    print(f"{'entries':>12}{'seconds':>10}{'CPU s':>10}{'entries/CPU s':>15}{'peak RSS MB':>13}{'shards':>8}")
+    for count in given.entries:
+        command = [sys.executable, "-m", "benchmarks.partition", "--here", "--entries", str(count)]
+        row = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        print(
+            f"{row['entries']:12,}{row['seconds']:10}{row['cpu_seconds']:10}{row['entries_per_cpu_second']:15,}"
+            f"{row['peak_rss_mb']:13}{row['shards']:8,}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

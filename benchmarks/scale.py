@@ -1,0 +1,238 @@
+"""A model of a run at scale: what listing and partitioning take, on paper; `docs/limits.md` is made of it.
+
+python -m benchmarks.scale        writes docs/limits.md anew
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import aws_tables as aws
+from fanout.domain import limits
+from fanout.steps.partition_shards import LOOSE_ENDS_READ
+from fanout.steps.plan_transfer import LIST_CONCURRENCY
+from fanout.steps.run_books import SHARDS_AT_ONCE
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "limits.md"
+SIZES = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
+
+# Assumed, below what is measured (docs/benchmarks.md): entries that one function lists, decides and writes a second.
+LISTED_PER_SECOND = 5_000
+# Assumed: files of 100 KB that one function copies a second, each with one GET and, to S3, one PUT.
+COPIED_PER_SECOND = 300
+FILE_BYTES = 100_000
+COPYING_FUNCTIONS = 1_000
+SHARD_SECONDS = 60
+FUNCTION_GB = 1.769
+# As template.yaml sets it, less what the interpreter and the libraries take.
+FUNCTION_MB = aws.Quota(1769 - 200, "template.yaml")
+# Seconds of a round beside the listing: starting the Map and its children, gathering.
+ROUND_SECONDS = 10
+# Events of one round: five each of a Map and a Task, two each of two Choices and a Pass, and some for retries.
+EVENTS_A_ROUND = 20
+EVENTS_AROUND = 100
+# Bytes of a row: of an entry in a shard before compression, of a shard in shards.json and in a round's record.
+SHARD_ROW_BYTES = 260
+SEGMENT_ROW_BYTES = 400 + 2 * limits.KEY_BYTES
+# Assumed: one request to the ledger, seconds; and reading an entry of a loose end back into a shard.
+LEDGER_SECONDS = 0.02
+REPACK_SECONDS = 0.00005
+# Python objects of one shard's or segment's row when a function holds it, bytes; assumed: 1.2 KB.
+HELD_ROW_BYTES = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The run of so many new entries, state by state."""
+
+    entries: int
+    rounds: int
+    segments: int
+    widest_round: int
+    shards: int
+    list_seconds: float
+    copy_seconds: float
+    events: int
+    transitions: int
+    invocations: int
+    function_seconds: float
+    list_requests: int
+    ledger_puts: int
+    ledger_gets: int
+    shards_json_bytes: int
+    widest_round_bytes: int
+    gathered_bytes: int
+    partition_bytes: int
+    gather_seconds: float
+    partition_seconds: float
+    summarise_seconds: float
+
+    @property
+    def dollars(self) -> float:
+        """Of Step Functions, Lambda and the requests of listing and ledger; not those of the data itself."""
+        return (
+            self.transitions * aws.DOLLARS_TRANSITION
+            + self.invocations * aws.DOLLARS_INVOCATION
+            + self.function_seconds * FUNCTION_GB * aws.DOLLARS_GB_SECOND_ARM
+            + (self.list_requests + self.ledger_puts) * aws.DOLLARS_PUT_OR_LIST
+            + self.ledger_gets * aws.DOLLARS_GET
+        )
+
+
+def walk(entries: int) -> Walk:
+    """Walk the model: rounds by the budgets of segments, shards by their seconds."""
+    left, width, rounds, segments, widest = float(entries), 1, 0, 0, 0
+    list_seconds = 0.0
+    listed_by_functions = 0.0
+    while left >= 1:
+        few = width < limits.FRONTIER_SEGMENTS // 4
+        seconds = limits.FIRST_SEGMENT_SECONDS if few else limits.SEGMENT_SECONDS
+        most = limits.FIRST_SEGMENT_ENTRIES if few else limits.SEGMENT_ENTRIES
+        of_one = min(seconds * LISTED_PER_SECOND, most)
+        listed = min(left, of_one * width)
+        rounds, segments, widest = rounds + 1, segments + width, max(widest, width)
+        waves = math.ceil(width / LIST_CONCURRENCY)
+        list_seconds += ROUND_SECONDS + waves * min(seconds, listed / width / LISTED_PER_SECOND)
+        listed_by_functions += listed / LISTED_PER_SECOND
+        left -= listed
+        ways = max(2, math.ceil(limits.FRONTIER_SEGMENTS / width))
+        pieces = max(1, math.floor(left / 5000))
+        width = min(width * ways, pieces)
+    shards = max(1, math.ceil(entries / (COPIED_PER_SECOND * SHARD_SECONDS)))
+    copy_function_seconds = entries / COPIED_PER_SECOND
+    # Each child of a Map: its start, the Task, the Choice and the end; each round: seven states.
+    transitions = 10 + 7 * rounds + 2 * segments + 4 * shards
+    shard_files = shards + segments
+    return Walk(
+        entries=entries,
+        rounds=rounds,
+        segments=segments,
+        widest_round=widest,
+        shards=shards,
+        list_seconds=list_seconds,
+        copy_seconds=copy_function_seconds / min(COPYING_FUNCTIONS, shards),
+        events=EVENTS_AROUND + EVENTS_A_ROUND * rounds,
+        transitions=transitions,
+        invocations=segments + shards + 2 * rounds,
+        function_seconds=listed_by_functions + copy_function_seconds + 60 * rounds,
+        list_requests=math.ceil(entries / 1000) + segments * 20,
+        ledger_puts=shard_files + 3 * segments + 8 * shards,
+        ledger_gets=3 * segments + 6 * shards,
+        shards_json_bytes=shards * SHARD_ROW_BYTES,
+        widest_round_bytes=widest * SEGMENT_ROW_BYTES,
+        gathered_bytes=math.ceil(shards / rounds + 2 * widest) * HELD_ROW_BYTES,
+        partition_bytes=(shards + segments) * HELD_ROW_BYTES,
+        gather_seconds=widest * LEDGER_SECONDS,
+        partition_seconds=rounds * LEDGER_SECONDS + _loose_entries(segments) * REPACK_SECONDS,
+        summarise_seconds=shards * 4 * LEDGER_SECONDS / SHARDS_AT_ONCE,
+    )
+
+
+def _loose_entries(segments: int) -> float:
+    """Entries of loose ends that are read again: all of few, half a shard each; of many those below a quarter."""
+    shard = COPIED_PER_SECOND * SHARD_SECONDS
+    return segments * shard / 2 if segments <= LOOSE_ENDS_READ else segments / 4 * shard / 8
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that has a quota, as a run of a size needs it."""
+
+    what: str
+    needed: float
+    quota: aws.Quota
+
+    @property
+    def holds(self) -> bool:
+        """Whether the quota is kept."""
+        return self.needed <= self.quota.value
+
+
+def checks(run: Walk) -> list[Check]:
+    """Every quota that the walk meets."""
+    per_second = max(run.ledger_gets / max(1.0, run.copy_seconds), LIST_CONCURRENCY / LEDGER_SECONDS)
+    return [
+        Check("events of the execution's history", run.events, aws.HISTORY_EVENTS),
+        Check("items of the widest round's Map", run.widest_round, aws.MAP_ITEMS),
+        Check("items of CopyShards", run.shards, aws.MAP_ITEMS),
+        Check("bytes of the widest round's list", run.widest_round_bytes, aws.READER_BYTES),
+        Check("bytes of shards.json", run.shards_json_bytes, aws.READER_BYTES),
+        Check("bytes between states", limits.SEGMENT_STATE_BYTES + 2048, aws.STATE_BYTES),
+        Check("children at once", min(COPYING_FUNCTIONS, run.shards), aws.MAP_CONCURRENCY),
+        Check("seconds of a ListSegment", limits.SEGMENT_SECONDS, aws.FUNCTION_SECONDS),
+        Check("seconds of GatherSegments", run.gather_seconds, aws.FUNCTION_SECONDS),
+        Check("seconds of PartitionShards", run.partition_seconds, aws.FUNCTION_SECONDS),
+        Check("seconds of SummariseTransfer", run.summarise_seconds, aws.FUNCTION_SECONDS),
+        Check("MB that GatherSegments holds", run.gathered_bytes / 1e6, FUNCTION_MB),
+        Check("MB that PartitionShards holds", run.partition_bytes / 1e6, FUNCTION_MB),
+        Check("requests a second to the ledger and the lists", per_second, aws.S3_GET_PER_SECOND),
+    ]
+
+
+def document() -> str:
+    """docs/limits.md."""
+    runs = [walk(size) for size in SIZES]
+    rows = [
+        ("rounds of the listing", [f"{run.rounds:,}" for run in runs]),
+        ("segments, one function each", [f"{run.segments:,}" for run in runs]),
+        ("segments of the widest round", [f"{run.widest_round:,}" for run in runs]),
+        ("shards, one function each", [f"{run.shards:,}" for run in runs]),
+        ("state transitions", [f"{run.transitions:,}" for run in runs]),
+        ("LIST requests at one end", [f"{run.list_requests:,}" for run in runs]),
+        ("ledger: PUT, GET", [f"{run.ledger_puts:,}, {run.ledger_gets:,}" for run in runs]),
+        ("hours of listing", [f"{run.list_seconds / 3600:.2f}" for run in runs]),
+        (f"hours of copying with {COPYING_FUNCTIONS:,} functions", [f"{run.copy_seconds / 3600:.2f}" for run in runs]),
+        ("dollars, without the data's own requests and metering", [f"{run.dollars:,.2f}" for run in runs]),
+    ]
+    quotas = [
+        (f"{found[0].what} (quota {found[0].quota.value:,.0f})", [_mark(one) for one in found])
+        for found in zip(*(checks(run) for run in runs), strict=True)
+    ]
+    return f"""# Limits
+
+Made by `python -m benchmarks.scale` of a model that walks the states; a test fails where this page is not what
+the model says or a quota is not kept. Nothing of it is measured on AWS. Quotas and prices are those of
+`benchmarks/aws_tables.py`, read in {aws.DATE}. The constants are the product's own (`fanout.domain.limits`)
+and these assumptions:
+a function lists, decides and writes {LISTED_PER_SECOND:,} entries a second, {LIST_CONCURRENCY} at once; it copies
+{COPIED_PER_SECOND} files of {FILE_BYTES // 1000} KB a second; a shard takes {SHARD_SECONDS} s, a request to the ledger
+{LEDGER_SECONDS * 1000:.0f} ms, and everything is new, so every entry is copied. Segments are cut evenly.
+
+## What a run takes
+
+{_table("entries", rows)}
+
+## Quotas
+
+{_table("entries", quotas)}
+
+Where they are set: `fanout.domain.limits` and the pages that `benchmarks/aws_tables.py` names.
+FinishTree, which sets the attributes of directories and links further names in one function, is not in the model.
+
+## A directory of very many names
+
+A file system hands out names in no order, and a listing needs them in order. At most twice
+{limits.NAMES_HELD:,} names of one directory are held at once; a larger directory is read again for each
+{limits.NAMES_HELD:,} that a segment lists of it. A segment of it begins with reading all its names.
+"""
+
+
+def _mark(check: Check) -> str:
+    shown = f"{check.needed:,.0f}" if check.needed >= 10 else f"{check.needed:,.1f}"
+    return shown if check.holds else f"**{shown}: too much**"
+
+
+def _table(title: str, rows: list[tuple[str, list[str]]]) -> str:
+    head = [f"| {title} | " + " | ".join(f"{size:,}" for size in SIZES) + " |", "|---" * (len(SIZES) + 1) + "|"]
+    return "\n".join(head + [f"| {name} | " + " | ".join(values) + " |" for name, values in rows])
+
+
+def main() -> None:
+    """Write the page."""
+    DOCUMENT.write_text(document(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

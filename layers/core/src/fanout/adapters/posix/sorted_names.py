@@ -1,0 +1,85 @@
+"""The names of a directory in the order of keys, a bounded number at a time.
+
+A directory is read in no order. Of one that holds more than ``limits.NAMES_HELD`` names the first so many
+are kept while it is read to its end, and it is read again for those after them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fanout.domain import limits
+from fanout.domain.entries import Entry
+
+# Names whose attributes are asked for together.
+BATCH = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The names that can lie in a segment: after ``low``, up to ``high`` (``None``: all), and the directory ``way``.
+
+    Names stand as bytes, those of directories with a ``/``. ``way`` is what the segment begins in, if anything.
+    """
+
+    low: bytes
+    high: bytes | None
+    way: bytes
+
+    def hold(self, key: bytes) -> bool:
+        """Whether a name, or what lies below it, can lie in the segment."""
+        return (key > self.low and (self.high is None or key <= self.high)) or (key == self.way != b"")
+
+    def after(self, key: bytes) -> Bounds:
+        """The bounds of the names after one."""
+        return Bounds(max(key, self.low), self.high, b"")
+
+
+def bounds_below(directory: str, after: bytes, until: bytes) -> Bounds:
+    """The bounds of a directory's names in a segment that it lies in, at least in part."""
+    base = os.fsencode(directory)
+    low = after[len(base) :] if after.startswith(base) else b""
+    name, slash, _ = low.partition(b"/")
+    high = until[len(base) :] if until and until.startswith(base) else None
+    return Bounds(low, high, name + slash if slash else b"")
+
+
+class Names:
+    """Collects names in any order and hands out the first of them; ``known`` holds entries that were looked up."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._keys: list[bytes] = []
+        self.known: dict[str, Entry] = {}
+        self.more = False
+        self.last = b""
+
+    def add(self, name: str, *, is_directory: bool) -> None:
+        """Take a name if it is within the bounds."""
+        key = os.fsencode(name) + (b"/" if is_directory else b"")
+        if self._bounds.hold(key):
+            self._keys.append(key)
+            if len(self._keys) >= 2 * limits.NAMES_HELD:
+                self._keep_first()
+
+    def add_known(self, name: str, entry: Entry) -> None:
+        """Take a name and its entry, whose kind decides where it stands."""
+        self.known[name] = entry
+        self.add(name, is_directory=entry.path.endswith("/"))
+
+    def _keep_first(self) -> None:
+        self._keys.sort()
+        self.more = self.more or len(self._keys) > limits.NAMES_HELD
+        del self._keys[limits.NAMES_HELD :]
+
+    def close(self) -> None:
+        """All names are in."""
+        self._keep_first()
+        self.last = self._keys[-1] if self._keys else self._bounds.low
+
+    def batches(self) -> Iterator[list[str]]:
+        """The names in the order of their keys."""
+        for start in range(0, len(self._keys), BATCH):
+            yield [os.fsdecode(key.removesuffix(b"/")) for key in self._keys[start : start + BATCH]]

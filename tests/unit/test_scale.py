@@ -1,0 +1,41 @@
+"""The model of scale: every quota is kept up to a billion entries, and docs/limits.md says what the model does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from benchmarks import aws_tables as aws
+from benchmarks import scale
+from fanout.steps.gather_segments import ROUNDS
+
+
+@pytest.mark.parametrize("entries", scale.SIZES)
+def test_every_quota_is_kept(entries: int) -> None:
+    assert [check for check in scale.checks(scale.walk(entries)) if not check.holds] == []
+
+
+def test_a_quota_that_is_not_kept_shows() -> None:
+    run = replace(scale.walk(scale.SIZES[-1]), events=int(aws.HISTORY_EVENTS.value) + 1)
+    assert [check.what for check in scale.checks(run) if not check.holds] == ["events of the execution's history"]
+
+
+def test_the_page_is_what_the_model_says() -> None:
+    assert scale.DOCUMENT.read_text(encoding="utf-8") == scale.document()
+
+
+def test_the_most_rounds_fit_into_one_execution() -> None:
+    assert aws.HISTORY_EVENTS.value >= scale.EVENTS_AROUND + scale.EVENTS_A_ROUND * ROUNDS
+
+
+def test_more_entries_take_more() -> None:
+    runs = [scale.walk(size) for size in scale.SIZES]
+    for smaller, larger in pairwise(runs):
+        assert smaller.rounds <= larger.rounds
+        assert smaller.shards < larger.shards and smaller.dollars < larger.dollars
+
+
+def test_a_tree_that_one_function_lists_in_seconds_takes_one_round() -> None:
+    assert (scale.walk(50_000).rounds, scale.walk(50_000).segments) == (1, 1)
