@@ -20,7 +20,7 @@ def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engi
         *("ListTree", "GatherSegments", "MoreToList?", "OpenRound"),
         *("ListTree", "GatherSegments", "MoreToList?"),
         *("PartitionShards", "WhatToDo?", "CopyShards"),
-        *("FinishTree", "WhatToVerify?", "SummariseTransfer", "TransferSucceeded?", "Succeeded"),
+        *("FinishTree", "AnyExtras?", "WhatToVerify?", "SummariseTransfer", "TransferSucceeded?", "Succeeded"),
     ]
 
 
@@ -75,4 +75,4 @@ def test_the_finish_and_the_summary_get_references_only(engine: Engine) -> None:
     assert engine.service.calls("FinishTree") == [{"run": RUN}]
     state = engine.service.calls("SummariseTransfer")[0]["state"]
     assert sorted(state) == ["gathered", "list", "run", "shards"]
-    assert sorted(state["shards"]) == ["count", "key", "max_concurrency", "next", "verify"]
+    assert sorted(state["shards"]) == ["count", "extras", "key", "max_concurrency", "next", "verify"]

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fanout.domain import limits
 from fanout.domain.decisions import Compare
+from fanout.domain.deletion import DEFAULT_PERCENT, DeleteGuard
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.locations import Location, MountLocation, S3Location, parse_location
 from fanout.domain.naming import OnConflict
@@ -50,6 +51,19 @@ class LimitsModel(BaseModel):
     ] = limits.SPLIT_BYTES
 
 
+class DeleteGuardModel(BaseModel):
+    """The most that a sync deletes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    max_count: Annotated[
+        int | None, Field(ge=0, description="entries that a sync deletes at most; default: no such limit")
+    ] = None
+    max_percent: Annotated[
+        float, Field(ge=0, le=100, description="percent of the destination's entries that a sync deletes at most")
+    ] = DEFAULT_PERCENT
+
+
 class RequestModel(BaseModel):
     """The input of an execution."""
 
@@ -58,16 +72,22 @@ class RequestModel(BaseModel):
     source: Annotated[str, Field(description="the tree to read: s3://bucket/prefix/ or efs://MOUNT/path")]
     destination: Annotated[str, Field(description="the tree to write: efs://MOUNT/path or s3://bucket/prefix/")]
     mode: Annotated[
-        Literal["copy", "verify"],
-        Field(description="copy: write what is new or changed, delete nothing; verify: compare both ends by checksum"),
+        Literal["copy", "sync", "verify", "plan"],
+        Field(
+            description="copy: write what is new or changed, delete nothing; sync: and delete what the source lacks;"
+            " verify: compare both ends by checksum; plan: only say what a copy and a sync would do"
+        ),
     ] = "copy"
     verify: Annotated[
         Literal["none", "copied", "all"],
         Field(description="after a copy: none; copied: read back what was copied; all: compare both whole trees"),
     ] = "none"
     compare: Annotated[
-        Literal["size-mtime", "always"],
-        Field(description="size-mtime: leave what is the same; always: copy everything"),
+        Literal["size-mtime", "checksum", "always"],
+        Field(
+            description="size-mtime: leave what looks the same; checksum: leave what holds the same bytes;"
+            " always: copy everything"
+        ),
     ] = "size-mtime"
     symlinks: Annotated[
         Literal["keep", "follow", "skip"],
@@ -90,6 +110,7 @@ class RequestModel(BaseModel):
         Literal["guess", "none"] | None,
         Field(description="of files written to S3: guess (the default) by the name's ending, or none"),
     ] = None
+    delete_guard: Annotated[DeleteGuardModel, Field(description="the most that a sync deletes")] = DeleteGuardModel()
     limits: Annotated[LimitsModel, Field(description="what the run may use")] = LimitsModel()
 
 
@@ -115,6 +136,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         symlinks=Symlinks(model.symlinks),
         on_conflict=OnConflict(model.on_conflict),
         objects=_objects(model, source, destination),
+        delete_guard=DeleteGuard(model.delete_guard.max_count, model.delete_guard.max_percent),
     )
     check_request(request)
     return request
@@ -145,7 +167,8 @@ def _first_problem(error: ValidationError) -> InvalidRequest:
     path = [str(part) for part in problem["loc"]]
     field = ".".join(path)
     if problem["type"] == "extra_forbidden":
-        model = LimitsModel if path[0] == "limits" else RequestModel
+        inner: dict[str, type[BaseModel]] = {"limits": LimitsModel, "delete_guard": DeleteGuardModel}
+        model = inner.get(path[0], RequestModel) if len(path) > 1 else RequestModel
         return InvalidRequest(field, "unknown field", f"known are {', '.join(model.model_fields)}")
     if problem["type"] == "missing":
         return InvalidRequest(field, "is missing", RequestModel.model_fields[field].description or "")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.domain.decisions import Compare
+from fanout.domain.deletion import DeleteGuard
 from fanout.domain.locations import Location, MountLocation, S3Location
 from fanout.domain.naming import OnConflict
 from fanout.domain.object_options import ContentType, ObjectOptions
@@ -59,6 +60,10 @@ def plan_row(plan: Plan) -> dict[str, Any]:
             "split_bytes": request.limits.split_bytes,
         },
         "on_conflict": request.on_conflict.value,
+        "delete_guard": {
+            "max_count": request.delete_guard.max_count,
+            "max_percent": request.delete_guard.max_percent,
+        },
         "objects": {
             "storage_class": request.objects.storage_class,
             "kms_key_id": request.objects.kms_key_id,
@@ -83,6 +88,7 @@ def plan_from_row(row: dict[str, Any]) -> Plan:
         symlinks=Symlinks(row["symlinks"]),
         on_conflict=OnConflict(row["on_conflict"]),
         objects=_objects_from_row(row["objects"]),
+        delete_guard=DeleteGuard(**row["delete_guard"]),
     )
     rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
     return Plan(row["run_id"], request, rates)

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from fanout.domain import limits
 from fanout.domain.decisions import Compare
+from fanout.domain.deletion import DeleteGuard
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.locations import Location, MountLocation, S3Location, overlap
 from fanout.domain.naming import OnConflict
@@ -22,10 +23,21 @@ class Symlinks(StrEnum):
 
 
 class Mode(StrEnum):
-    """What the run does: copy what is new or changed, or only compare both ends by checksum."""
+    """What the run does.
+
+    Copy what is new or changed; the same, and delete what is not at the source; only compare
+    both ends by checksum; or only say what a copy and a sync would do.
+    """
 
     COPY = "copy"
+    SYNC = "sync"
     VERIFY = "verify"
+    PLAN = "plan"
+
+    @property
+    def writes(self) -> bool:
+        """Whether the destination is written."""
+        return self in (Mode.COPY, Mode.SYNC)
 
 
 class Verify(StrEnum):
@@ -61,6 +73,7 @@ class Request:
     symlinks: Symlinks = Symlinks.KEEP
     on_conflict: OnConflict = OnConflict.FAIL
     objects: ObjectOptions = field(default_factory=ObjectOptions)
+    delete_guard: DeleteGuard = field(default_factory=DeleteGuard)
 
     @property
     def inside_s3(self) -> bool:
@@ -71,6 +84,11 @@ class Request:
 def keeps_hard_links(request: Request) -> bool:
     """Whether names of one file at the source become names of one file at the destination."""
     return isinstance(request.source, MountLocation) and isinstance(request.destination, MountLocation)
+
+
+def knows_extras(request: Request) -> bool:
+    """Whether an entry that only the destination holds can be told: an escaped name stands under another path."""
+    return request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
 
 
 def check_request(request: Request) -> None:
@@ -87,6 +105,9 @@ def check_request(request: Request) -> None:
     if same_scheme and request.on_conflict in (OnConflict.ESCAPE, OnConflict.UNESCAPE):
         problem = f"there is nothing to {request.on_conflict.value} from {request.source} to {request.destination}"
         raise InvalidRequest("on_conflict", problem, "allowed between ends of one kind are fail and skip")
+    if request.mode is Mode.SYNC and not knows_extras(request):
+        problem = "a sync can not tell which names of the destination stand for those of the source"
+        raise InvalidRequest("on_conflict", problem, "with mode sync, fail and skip are allowed")
     if request.limits.shard_seconds > limits.LAMBDA_TIMEOUT_SECONDS / 2:
         raise InvalidRequest("limits.shard_seconds", "is over half of what a function has", "at most 450")
 

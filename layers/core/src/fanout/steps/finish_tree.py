@@ -6,6 +6,7 @@ from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError
 from fanout.domain.ledger_keys import FAILURES
 from fanout.domain.rows import Json
+from fanout.ledger import Ledger
 from fanout.steps.assemble_big_files import assemble_big_files
 from fanout.steps.context import Context
 from fanout.steps.link_names import link_names
@@ -25,6 +26,15 @@ def finish_tree(context: Context) -> Json:
     destination = context.destination(plan)
     assemble_big_files(ledger, context.source(plan), destination)
     linked = link_names(plan, context)
+    directories = set_directories(context)
+    destination.finish()
+    return {"directories": directories, "failures": directories_failed(ledger), "names": linked}
+
+
+def set_directories(context: Context) -> int:
+    """Set the attributes of the directories that the run made or wrote into; returns how many."""
+    ledger = context.ledger
+    destination = context.destination(ledger.read_plan())
     made: dict[str, Attributes] = {}
     for key in ledger.keys("directories/"):
         if key.endswith(".gz"):
@@ -37,8 +47,14 @@ def finish_tree(context: Context) -> Json:
         except ItemError as error:
             failures.append({"path": path, "reason": error.reason.value, "message": error.message})
     ledger.write_rows(DIRECTORY_FAILURES, failures)
-    destination.finish()
-    return {"directories": len(made), "failures": len(failures), "names": linked}
+    return len(made)
+
+
+def directories_failed(ledger: Ledger) -> int:
+    """How many directories did not get their attributes; none before ``set_directories``."""
+    if DIRECTORY_FAILURES not in set(ledger.keys("directories/")):
+        return 0
+    return len(list(ledger.read_rows(DIRECTORY_FAILURES)))
 
 
 def _attributes(row: Json) -> Attributes:

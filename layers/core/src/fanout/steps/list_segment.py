@@ -13,15 +13,16 @@ from fanout.domain.errors import FanoutError
 from fanout.domain.hard_links import Name
 from fanout.domain.merge import merge
 from fanout.domain.names import FilesAbove
-from fanout.domain.naming import OnConflict, Place, naming_rule
+from fanout.domain.naming import Place, naming_rule
 from fanout.domain.outcomes import Reason, Result, result_of
 from fanout.domain.plan import Plan
-from fanout.domain.request import Mode, Request, Symlinks
+from fanout.domain.request import Mode, Request, Symlinks, knows_extras
 from fanout.domain.rows import (
     Json,
 )
 from fanout.domain.segments import Segment, split_rest
 from fanout.steps.context import Context
+from fanout.steps.extra_writer import lists_extras
 from fanout.steps.lookups import LookupQueue
 from fanout.steps.segment_writer import SegmentWriter
 
@@ -54,6 +55,8 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     pairs = merge(source_tree.list(segment), destination_tree.list(segment))
     with LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue:
         for number, (source, destination) in enumerate(pairs, start=1):
+            if destination is not None:
+                writer.seen_there(destination)
             if source is not None:
                 place = place_of(source, above.parents(source.path))
                 if place.reason is None and source.kind is Kind.FILE:
@@ -72,7 +75,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
 
 def _reports_extras(request: Request) -> bool:
     """An escaped name has no counterpart under its own path, so it can not be told from an extra one."""
-    return request.mode is Mode.VERIFY and request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
+    return (request.mode is Mode.VERIFY and knows_extras(request)) or lists_extras(request)
 
 
 def _settle_verification(writer: SegmentWriter, source: Entry, destination: Entry | None) -> None:
@@ -110,8 +113,9 @@ def _settle(writer: SegmentWriter, plan: Plan, source: Entry, destination: Entry
         if source.inode and decision is not Decision.CONFLICT:
             there = destination.inode if destination is not None else ""
             writer.name(Name(source, decision is Decision.UNCHANGED, there))
-        elif decision is Decision.COPY:
-            writer.copy(source, is_new=destination is None or source.kind is not Kind.DIRECTORY)
+        elif decision in (Decision.COPY, Decision.COMPARE):
+            is_new = destination is None or source.kind is not Kind.DIRECTORY
+            writer.copy(source, is_new=is_new, compare=decision is Decision.COMPARE)
         elif decision is Decision.UNCHANGED:
             writer.unchanged(source)
         else:

@@ -13,7 +13,7 @@ from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json, count_from_row, counts_from_row, outcome_from_row, shard_from_row
 from fanout.domain.run_error import RunError
 from fanout.ledger import Ledger
-from fanout.steps.partition_shards import rounds_done
+from fanout.steps.rounds import rounds_done
 from fanout.steps.shard_results import big_file_results, shard_result
 
 _TROUBLE = (Result.FAILED, Result.REJECTED)
@@ -45,7 +45,7 @@ def run_books(
             kept.append(outcome)
         add_failure(outcome, where)
 
-    books, complete, to_copy = _listing(ledger, add)
+    books, complete, to_copy = listing_books(ledger, add)
     shards, links = _shards(ledger, error, to_copy)
     for shard in shards + links:
         if shard.blocks is None:
@@ -59,7 +59,7 @@ def run_books(
     return RunBooks(books.plus(Count(), big_files.results), complete, shards, kept)
 
 
-def _listing(ledger: Ledger, add: Callable[[Outcome, str], None]) -> tuple[Books, bool, int]:
+def listing_books(ledger: Ledger, add: Callable[[Outcome, str], None]) -> tuple[Books, bool, int]:
     """The books of the listing, whether it was complete, and the entries that were to be copied."""
     books, complete = Books(), True
     to_copy = 0

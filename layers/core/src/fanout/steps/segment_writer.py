@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
 from fanout.domain.big_files import BigFile, big_file_row, block_bytes_of
 from fanout.domain.books import Count, no_counts
 from fanout.domain.entries import Entry, Kind
@@ -13,7 +14,6 @@ from fanout.domain.locations import S3Location
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Packer, Shard, spread
 from fanout.domain.plan import Plan
-from fanout.domain.request import Mode
 from fanout.domain.rows import (
     SCHEMA_VERSION,
     Json,
@@ -28,6 +28,7 @@ from fanout.domain.segments import Segment
 from fanout.domain.touched import OpenDirectories
 from fanout.ports import Tree
 from fanout.steps.context import Context
+from fanout.steps.extra_writer import ExtraWriter, lists_extras
 
 OUTCOMES_PER_FILE = 50_000
 
@@ -50,6 +51,9 @@ class SegmentWriter:
         self._results = no_counts()
         self._extras: list[Outcome] = []
         self._implied = ImpliedDirectories()
+        deletes = lists_extras(plan.request)
+        self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
+        self.destination = Count()
         self.listed = Count()
         self.to_copy = Count()
         self.complete = True
@@ -58,14 +62,29 @@ class SegmentWriter:
         """Count an entry of the source, and settle the directories that end before it."""
         self.listed += Count(1, entry.size)
         self._add_extras(self._implied.source_entry(entry.path))
+        if self._deletions:
+            self._deletions.source_entry(entry.path)
+        self._leave_before(entry)
+
+    def _leave_before(self, entry: Entry) -> None:
         for directory in self._around.left_before(entry.path):
             self.settle(directory, Result.UNCHANGED, Reason.SAME)
 
-    def copy(self, entry: Entry, *, is_new: bool) -> None:
-        """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes."""
+    def seen_there(self, entry: Entry) -> None:
+        """Count an entry of the destination; a sync needs to know that none is missing."""
+        self.destination += Count(1, entry.size)
+        if entry.kind is Kind.UNLISTABLE and self._deletions:
+            self.complete = False
+
+    def copy(self, entry: Entry, *, is_new: bool, compare: bool = False) -> None:
+        """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes.
+
+        One to ``compare`` stays whole, so that one function reads it, up to ``limits.COMPARE_BYTES``.
+        """
         request = self._plan.request
-        splits = request.mode is Mode.COPY and not request.inside_s3  # S3 copies in parts by itself
-        if splits and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
+        splits = request.mode.writes and not request.inside_s3  # S3 copies in parts by itself
+        whole = compare and entry.size <= limits.COMPARE_BYTES
+        if splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
             self._begin_big_file(entry)
         else:
             self._pack(entry)
@@ -125,7 +144,11 @@ class SegmentWriter:
 
     def extra(self, entry: Entry) -> None:
         """Note an entry that only the destination holds; it is in no books, which are the source's."""
-        if entry.kind is Kind.DIRECTORY:
+        if self._deletions:
+            self._leave_before(entry)
+            self._touch(entry)  # deleting it changes its directory
+            self._deletions.destination_entry(entry)
+        elif entry.kind is Kind.DIRECTORY:
             self._add_extras(self._implied.add(entry))
         else:
             self._add_extras([entry])
@@ -168,6 +191,8 @@ class SegmentWriter:
             "loose": shard_row(loose) if loose else None,
             "big_files": self._big_files,
             "extras": keys.extras_key(self._segment.id, self._context.nonce) if self._extras else None,
+            "destination": count_row(self.destination),
+            "deletions": self._deletions.close(cut=bool(left)) if self._deletions else [],
             "names": [shard_row(file) for file in self._names_files],
             "left": [segment_row(segment) for segment in left],
         }

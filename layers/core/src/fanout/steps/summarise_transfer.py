@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fanout.domain import ledger_keys as keys
+from fanout.domain.books import Count
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.plan import Plan
 from fanout.domain.request import Mode, Verify
@@ -12,7 +13,9 @@ from fanout.domain.summary import Status, Summary, summary_row
 from fanout.ledger import Ledger
 from fanout.report import render_report
 from fanout.steps.context import Context
+from fanout.steps.deletion_results import deletion_results
 from fanout.steps.finish_tree import DIRECTORY_FAILURES
+from fanout.steps.planned import planned_books, planned_run
 from fanout.steps.run_books import RunBooks, run_books
 from fanout.steps.verification_results import Verification, verified_shards, verified_trees
 
@@ -20,7 +23,7 @@ from fanout.steps.verification_results import Verification, verified_shards, ver
 FAILURES_PER_FILE = 100_000
 # Failures that the report shows itself.
 FAILURES_IN_REPORT = 100
-PHASES = ("plan", "list", "partition", "copy", "finish", "verify", "summarise")
+PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "summarise")
 
 
 class FailureWriter:
@@ -65,10 +68,17 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
     plan = ledger.read_plan()
     failures = FailureWriter(ledger)
     error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
-    found = run_books(ledger, error, failures.add, plan.request.mode.value)
+    planned = planned_run(plan, ledger) if plan.request.mode is Mode.PLAN and error is None else None
+    if plan.request.mode is Mode.PLAN:
+        found = planned_books(ledger, failures.add)
+    else:
+        found = run_books(ledger, error, failures.add, "copy" if plan.request.mode.writes else "verify")
+    deleted = deletion_results(ledger)
+    for outcome in deleted.failures:
+        failures.add(outcome, "delete")
     verification = _verification(plan, ledger, found, error)
     for outcome in verification.failures if verification else []:
-        if plan.request.mode is Mode.COPY or outcome.reason is Reason.EXTRA:
+        if plan.request.mode.writes or outcome.reason is Reason.EXTRA:
             failures.add(outcome, "verify")
     notes = _notes(ledger)
     failures.close()
@@ -76,7 +86,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
         run_id=ledger.run_id,
         source=str(plan.request.source),
         destination=str(plan.request.destination),
-        books=found.books,
+        books=found.books.plus(Count(), {Result.DELETED: deleted.results[Result.DELETED]}),
         seconds=_seconds(ledger, context.clock.now()),
         shards=len(found.shards),
         predicted_seconds=sum(shard.seconds for shard in found.shards),
@@ -85,6 +95,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
         error=error,
         verification=verification.row() if verification else None,
         notes=notes,
+        planned=planned,
     )
     document = summary_row(summary)
     ledger.write_text(keys.REPORT, render_report(document, failures.first))

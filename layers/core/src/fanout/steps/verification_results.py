@@ -15,7 +15,7 @@ from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json, count_row, outcome_from_row
 from fanout.ledger import Ledger
-from fanout.steps.partition_shards import rounds_done
+from fanout.steps.rounds import rounds_done
 
 # Directories that differ, as the summary names them.
 DIRECTORIES_SHOWN = 20
