@@ -32,6 +32,8 @@ KINDS: dict[str, Callable[[], World]] = {
     "hostile": runs.hostile,
     "verified": runs.verified,
     "compared": runs.compared,
+    "planned": runs.planned,
+    "synced": runs.synced,
     "broken": runs.broken,
     "large": runs.large,
 }

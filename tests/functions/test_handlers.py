@@ -60,6 +60,63 @@ def test_the_handlers_in_the_order_of_the_state_machine(
     assert all(line["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "FanOutTransfer" for line in metrics)
 
 
+def test_the_handlers_of_a_sync_delete_what_the_source_lacks(s3: Any, invoke: Invoke, tmp_path: Path) -> None:
+    for path in ("in/keep", "out/keep", "out/gone/deep/file"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(path)
+    request = {
+        "source": "efs:///in",
+        "destination": "efs:///out",
+        "mode": "sync",
+        "delete_guard": {"max_percent": 80.0},
+    }
+    state = invoke("plan_transfer", {"request": request, "run_id": "run-sync"})
+    run = {"run": state["run"]}
+    invoke("check_mount", run)
+    [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
+    invoke("list_segment", {**run, "segment": segment})
+    invoke("gather_segments", state)
+    shards = invoke("partition_shards", run)
+    assert (shards["next"], shards["extras"]) == ("copy", 3)
+    for item in json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read()):
+        invoke("copy_shard", {**run, "shard": item["shard"], "cursor": 0})
+    invoke("finish_tree", run)
+    deletion = invoke("begin_deletion", run)
+    assert (deletion["count"], deletion["directories"]) == (1, True)
+    [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=deletion["key"])["Body"].read())
+    deleted = invoke("delete_shard", {**run, "shard": item["shard"]})
+    assert (deleted["done"], deleted["shard"], deleted["run"]) == (True, item["shard"], state["run"])
+    assert invoke("remove_directories", run)["done"]
+    assert invoke("summarise_transfer", {"state": {**state, "shards": shards}})["status"] == "SUCCEEDED"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["keep"]
+
+
+def test_a_sync_to_a_bucket_deletes_its_extra_objects(s3: Any, invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(20):
+        (tmp_path / f"in/{number}").write_text("x")
+    for key in ("to/old", "to/d/", "to/d/old", "other/stays", *(f"to/{number}" for number in range(20))):
+        s3.put_object(Bucket="data-bucket", Key=key, Body=b"y")
+    request: dict[str, Any] = {"source": "efs:///in", "destination": "s3://data-bucket/to/", "mode": "sync"}
+    request["delete_guard"] = {"max_count": 3, "max_percent": 20.0}
+    state = invoke("plan_transfer", {"request": request, "run_id": "run-sync-s3"})
+    run = {"run": state["run"]}
+    [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
+    invoke("list_segment", {**run, "segment": segment})
+    invoke("gather_segments", state)
+    shards = invoke("partition_shards", run)
+    for item in json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read()):
+        invoke("copy_shard", {**run, "shard": item["shard"], "cursor": 0})
+    invoke("finish_tree", run)
+    [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=invoke("begin_deletion", run)["key"])["Body"].read())
+    assert invoke("delete_shard", {**run, "shard": item["shard"]})["done"]
+    assert invoke("remove_directories", run)["done"]
+    assert invoke("summarise_transfer", {"state": {**state, "shards": shards}})["status"] == "SUCCEEDED"
+    keys = {one["Key"] for one in s3.list_objects_v2(Bucket="data-bucket")["Contents"]}
+    assert {key for key in keys if key.startswith("to/")} == {f"to/{number}" for number in range(20)}
+    assert "other/stays" in keys
+
+
 def run_through(invoke: Invoke, s3: Any, request: dict[str, str], run_id: str) -> Any:
     """Every handler once; returns what the last one says."""
     state = invoke("plan_transfer", {"request": request, "run_id": run_id})

@@ -32,6 +32,11 @@ class FakeTransfer:
     mode: str = "copy"
     verify: str = "none"
     unfinished: int = 0
+    extras: Sequence[str] = ()
+    deletes: bool = True
+    passes: int = 1
+    _passed: int = 0
+    _deleted: set[str] = field(default_factory=set)
     _verified: set[str] = field(default_factory=set)
     _copied: set[str] = field(default_factory=set)
     _failed: set[str] = field(default_factory=set)
@@ -46,6 +51,9 @@ class FakeTransfer:
             "CopyShard": self.copy_shard,
             "RecordShardFailure": self.record_shard_failure,
             "FinishTree": self.finish_tree,
+            "BeginDeletion": self.begin_deletion,
+            "DeleteShard": self.delete_shard,
+            "RemoveDirectories": self.remove_directories,
             "BeginVerification": self.begin_verification,
             "VerifyShard": self.verify_shard,
             "SummariseTransfer": self.summarise_transfer,
@@ -82,10 +90,26 @@ class FakeTransfer:
             "count": len(self.shards),
             "key": key,
             "next": ("verify" if inner else self.mode) if self.shards else "nothing",
+            "extras": 0 if inner else len(self.extras),
             "verify": "none" if inner else self.verify,
             "max_concurrency": 2,
             "forecast": "stays in the work bucket",
         }
+
+    def begin_deletion(self, event: Event) -> Event:
+        key = f"{event['run']['prefix']}deletions.json"
+        shards = self.extras if self.deletes else ()
+        self.put(key, [{"shard": shard, "directories": False} for shard in shards])
+        return {"count": len(shards), "key": key, "directories": self.deletes, "max_concurrency": 2}
+
+    def delete_shard(self, event: Event) -> Event:
+        first = event["shard"] not in self._deleted
+        self._deleted.add(event["shard"])
+        return {"run": event["run"], "shard": event["shard"], "done": not first or event["shard"] not in self.cursors}
+
+    def remove_directories(self, event: Event) -> Event:
+        self._passed += 1
+        return {"removed": 1, "done": self._passed >= self.passes}
 
     def begin_verification(self, event: Event) -> Event:
         prefix = f"{event['run']['prefix']}verification/"
@@ -115,6 +139,8 @@ class FakeTransfer:
         """
         if error := event["state"].get("error"):
             return {"status": "FAILED", "error": error["Error"].removeprefix("States."), "cause": error["Cause"]}
+        if self.mode == "plan":
+            return {"status": "SUCCEEDED", "error": "", "cause": ""}
         if missing := set(self.shards) - self._copied - self._failed:
             return {"status": "FAILED", "error": "LedgerBroken", "cause": f"no outcome: {sorted(missing)}"}
         if self._failed or self.rejected:

@@ -95,6 +95,7 @@ def test_what_travels_is_a_closed_list_of_references() -> None:
     assert travelling == {
         *("run", "list", "gathered", "shards", "segment", "shard", "cursor", "done", "error", "summary", "finish"),
         "Payload",
+        *("deletion", "removed"),
     }
 
 

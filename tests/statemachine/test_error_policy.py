@@ -59,6 +59,7 @@ def retry_of(table: tuple[tuple[tuple[str, ...], int, int, int], ...]) -> list[A
 # Tasks of child workflows that catch nothing, and what holds their failure instead.
 WITHOUT_CATCH = {
     "ListSegment": "the Map has no tolerance: one failed segment fails the listing",
+    "DeleteShard": "the Map tolerates the child; what has no outcome is a failure in the summary",
     "VerifyShard": "the Map tolerates the child; what it did not compare is a difference in the summary",
     "RecordShardFailure": "the Map tolerates the child; its entries have no outcome, so the books do not balance",
 }
@@ -77,6 +78,9 @@ CAUGHT_BY: dict[str, list[Any]] = {
     "CopyShards": ["FinishTree"],
     "CopyShard": ["RecordShardFailure"],
     "FinishTree": ["SummariseTransfer"],
+    "BeginDeletion": ["SummariseTransfer"],
+    "DeleteShards": ["SummariseTransfer"],
+    "RemoveDirectories": ["SummariseTransfer"],
     "BeginVerification": ["SummariseTransfer"],
     "VerifyShards": ["SummariseTransfer"],
     "SummariseTransfer": ["FailedInfrastructure"],
@@ -140,10 +144,10 @@ def test_a_caught_error_keeps_its_name_and_goes_to_its_place(state: State) -> No
     assert state.body["Catch"] == expected
 
 
-def test_only_the_copying_tolerates_failed_children() -> None:
+def test_only_the_listing_does_not_tolerate_failed_children() -> None:
     tolerance = {
         state.name: {key: value for key, value in state.body.items() if key.startswith("ToleratedFailure")}
         for state in MAPS
     }
     tolerant = {"ToleratedFailurePercentage": 100}
-    assert tolerance == {"ListTree": {}, "CopyShards": tolerant, "VerifyShards": tolerant}
+    assert tolerance == {"ListTree": {}, **dict.fromkeys(("CopyShards", "DeleteShards", "VerifyShards"), tolerant)}

@@ -20,7 +20,15 @@ def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engi
         *("OneSegment?", "ListOneSegment", "GatherSegments", "MoreToList?", "OpenRound"),
         *("OneSegment?", "ListTree", "GatherSegments", "MoreToList?"),
         *("PartitionShards", "WhatToDo?", "CopyShards"),
-        *("FinishTree", "TreeFinished?", "WhatToVerify?", "SummariseTransfer", "TransferSucceeded?", "Succeeded"),
+        *(
+            "FinishTree",
+            "TreeFinished?",
+            "AnyExtras?",
+            "WhatToVerify?",
+            "SummariseTransfer",
+            "TransferSucceeded?",
+            "Succeeded",
+        ),
     ]
 
 
@@ -104,7 +112,7 @@ def test_the_finish_and_the_summary_get_references_only(engine: Engine) -> None:
     assert engine.service.calls("FinishTree") == [{"run": RUN}]
     state = engine.service.calls("SummariseTransfer")[0]["state"]
     assert sorted(state) == ["finish", "gathered", "list", "run", "shards"]
-    assert sorted(state["shards"]) == ["count", "key", "max_concurrency", "next", "verify"]
+    assert sorted(state["shards"]) == ["count", "extras", "key", "max_concurrency", "next", "verify"]
 
 
 def test_a_tree_is_finished_by_as_many_tasks_as_it_takes(engine: Engine) -> None:

@@ -27,7 +27,7 @@ PASSING_ERRORS: dict[str, Exception] = {
 
 def with_a_broken_shard(engine: Engine) -> None:
     """A transfer that calls every function: one of its two shards fails for good."""
-    fake = engine.transfer(shards=("whole", "broken"), verify="all")
+    fake = engine.transfer(shards=("whole", "broken"), verify="all", extras=("x",))
 
     def copy_shard(event: Event) -> Event:
         if event["shard"] == "broken":

@@ -24,6 +24,8 @@ KINDS: list[Callable[[], World]] = [
     runs.verified,
     lambda: runs.verified("copied"),
     runs.compared,
+    runs.planned,
+    runs.synced,
     runs.broken,
     lambda: runs.large(shards=200, failures=500),
 ]
@@ -41,7 +43,7 @@ def test_the_summary_of_every_kind_of_run_is_valid(run: Callable[[], World]) -> 
 def test_the_kinds_together_show_every_field_and_every_status() -> None:
     summaries = [run().ledger.read_json("summary.json") for run in KINDS]
     assert {summary["status"] for summary in summaries} == {"SUCCEEDED", "FAILED_WITH_ITEMS", "FAILED"}
-    for name in ("error", "tasks", "sizes", "failures_by_class", "verification"):
+    for name in ("error", "tasks", "sizes", "failures_by_class", "verification", "planned"):
         assert any(summary[name] for summary in summaries), name
 
 

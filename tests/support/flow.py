@@ -13,15 +13,18 @@ from fanout.domain.plan import Plan
 from fanout.domain.rows import Json, segment_from_row, shard_from_row
 from fanout.ledger import Ledger
 from fanout.ports import EntryCopier, Tree, WorkStore
+from fanout.steps.begin_deletion import begin_deletion
 from fanout.steps.begin_verification import begin_verification
 from fanout.steps.check_mount import check_mount
 from fanout.steps.context import Context
 from fanout.steps.copy_shard import copy_shard
+from fanout.steps.delete_shard import delete_shard
 from fanout.steps.finish_tree import finish_tree
 from fanout.steps.gather_segments import gather_segments
 from fanout.steps.list_segment import list_segment
 from fanout.steps.partition_shards import partition_shards
 from fanout.steps.plan_transfer import plan_transfer
+from fanout.steps.remove_directories import remove_directories
 from fanout.steps.summarise_transfer import summarise_transfer
 from fanout.steps.verify_shard import verify_shard
 
@@ -152,10 +155,22 @@ class World:
         what = partition_shards(self.context())
         if what["next"] == "verify":
             self.verify_all()
-        else:
+        elif what["next"] != "plan":
             self.copy_all()
             self.finish_all()
+            if what["extras"]:
+                self.delete_all()
         return self.end(what["verify"])
+
+    def delete_all(self) -> None:
+        """BeginDeletion, DeleteShards and RemoveDirectories, each until it is done."""
+        if not begin_deletion(self.context())["directories"]:
+            return
+        for row in self.ledger.read_json("deletions.json"):
+            while not delete_shard(shard_from_row(row["shard"]), self.context())["done"]:
+                pass
+        while not remove_directories(self.context())["done"]:
+            pass
 
     def end(self, verify: str = "none") -> Json:
         """What follows the copy; returns summary.json."""

@@ -87,6 +87,26 @@ def compared() -> World:
     return following
 
 
+def planned() -> World:
+    """A plan over a destination that holds some of the source, and more."""
+    world = filled()
+    assert isinstance(world.destination, MemoryTree)
+    world.destination.put("extra/file", Kind.FILE, b"extra")
+    world.run({"source": "s3://a-bucket/tree/", "destination": "efs:///copy", "mode": "plan"})
+    return world
+
+
+def synced() -> World:
+    """A sync that copied everything and deleted what was too much."""
+    world = filled()
+    assert isinstance(world.destination, MemoryTree)
+    for number in range(40):
+        world.destination.put(f"d{number % 5}/f{number:03d}", Kind.FILE, b"old")
+    world.destination.put("d2/extra", Kind.FILE, b"extra")
+    world.run({"source": "s3://a-bucket/tree/", "destination": "efs:///copy", "mode": "sync"})
+    return world
+
+
 def broken() -> World:
     """A run that broke off while it copied."""
     world = filled()

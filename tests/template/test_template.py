@@ -24,6 +24,8 @@ MOUNTED = {
     "CopyShardFunction",
     "FinishTreeFunction",
     "VerifyShardFunction",
+    "DeleteShardFunction",
+    "RemoveDirectoriesFunction",
 }
 KNOWS_MOUNTS = MOUNTED | {"PlanTransferFunction"}
 
@@ -200,7 +202,21 @@ def test_only_functions_that_write_the_file_system_may() -> None:
     write = {"Ref": "MountWritePolicy"}
     roles = of_type("AWS::IAM::Role")
     writers = {name for name, role in roles.items() if write in role["Properties"].get("ManagedPolicyArns", [])}
-    assert writers == {"CheckMountRole", "CopyShardRole", "FinishTreeRole"}
+    assert writers == {
+        *("CheckMountRole", "CopyShardRole", "FinishTreeRole"),
+        *("DeleteShardRole", "RemoveDirectoriesRole"),
+    }
+
+
+def test_only_one_function_may_delete_objects_and_it_can_not_write_any() -> None:
+    deleting = {name for name, s in policies() if s["Effect"] == "Allow" and "s3:DeleteObject" in actions(s)}
+    assert deleting == {"DeleteObjectsPolicy", "S3Endpoint"}
+    roles = of_type("AWS::IAM::Role")
+    policy_names = {name: json.dumps(role["Properties"].get("ManagedPolicyArns", [])) for name, role in roles.items()}
+    assert {name for name, found in policy_names.items() if "DeleteObjectsPolicy" in found} == {"DeleteShardRole"}
+    assert "WriteObjectsPolicy" not in policy_names["DeleteShardRole"]
+    (statement,) = [s for name, s in policies() if name == "DeleteObjectsPolicy"]
+    assert set(actions(statement)) == {"s3:DeleteObject", "s3:GetObject"}
 
 
 def test_what_a_copy_inside_s3_calls_is_allowed_and_may_pass_the_endpoint() -> None:

@@ -2,42 +2,65 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.decisions import MARGIN_NS, Compare, Decision, decide
+from fanout.domain.decisions import MARGIN_NS, Compare, Decision, decide, same_simple_etag
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.merge import merge
 
 FILE, DIRECTORY, LINK = Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK
-SIZE, ALWAYS = Compare.SIZE_MTIME, Compare.ALWAYS
 LATER = MARGIN_NS + 1
 
-TABLE = [
-    # source, destination, compare, same size, destination written after the source changed by, decision
-    (FILE, None, SIZE, True, 0, Decision.COPY),
-    (DIRECTORY, DIRECTORY, ALWAYS, True, LATER, Decision.COPY),
-    (DIRECTORY, DIRECTORY, SIZE, True, MARGIN_NS, Decision.COPY),
-    (DIRECTORY, DIRECTORY, SIZE, True, LATER, Decision.UNCHANGED),
-    (FILE, DIRECTORY, SIZE, True, LATER, Decision.CONFLICT),
-    (DIRECTORY, FILE, SIZE, True, LATER, Decision.CONFLICT),
-    (FILE, FILE, ALWAYS, True, LATER, Decision.COPY),
-    (FILE, FILE, SIZE, False, LATER, Decision.COPY),
-    (FILE, FILE, SIZE, True, MARGIN_NS, Decision.COPY),
-    (FILE, FILE, SIZE, True, -LATER, Decision.COPY),
-    (FILE, FILE, SIZE, True, LATER, Decision.UNCHANGED),
-    (LINK, FILE, SIZE, True, LATER, Decision.UNCHANGED),
-    (LINK, FILE, SIZE, False, LATER, Decision.COPY),
-]
+KINDS = (FILE, DIRECTORY, LINK, Kind.SPECIAL, Kind.UNLISTABLE)
+AFTER = (-LATER, 0, MARGIN_NS, LATER)
+CELLS = list(
+    itertools.product(KINDS, (None, *KINDS), Compare, (True, False), ("equal", "differ", "unknown"), AFTER),
+)
 
 
-@pytest.mark.parametrize(("source", "destination", "compare", "same_size", "after_ns", "decision"), TABLE)
-def test_table(
-    source: Kind, destination: Kind | None, compare: Compare, same_size: bool, after_ns: int, decision: Decision
+def by_the_table(
+    source: Kind, destination: Kind | None, compare: Compare, same_size: bool, times: str, after_ns: int
+) -> Decision:
+    """The module's table, read from the top."""
+    if destination is None:
+        return Decision.COPY
+    directories = source is destination is DIRECTORY
+    if not directories and not {source, destination} <= {FILE, LINK}:
+        return Decision.CONFLICT
+    if compare is Compare.ALWAYS or not same_size:
+        return Decision.COPY
+    if compare is Compare.CHECKSUM and not directories:
+        return Decision.COMPARE
+    written_after = after_ns > MARGIN_NS
+    return Decision.UNCHANGED if written_after and times != "differ" else Decision.COPY
+
+
+def test_every_cell_of_the_table() -> None:
+    """Whether an end is an object shows in its ETag; then the owner's times are not known."""
+    assert len(CELLS) == 5 * 6 * 3 * 2 * 3 * 4
+    for source, destination, compare, same_size, times, after_ns in CELLS:
+        etag = '"of an object"' if times == "unknown" else ""
+        here = Entry("p", source, 5, 7, 10**12)
+        there = None
+        if destination is not None:
+            mtime_ns = 7 if times == "equal" else 8
+            there = Entry("p", destination, 5 if same_size else 6, mtime_ns, 10**12 + after_ns, etag)
+        expected = by_the_table(source, destination, compare, same_size, times, after_ns)
+        assert decide(here, there, compare) is expected, (here, there, compare)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "same"),
+    [('"a"', '"a"', True), ('"a"', '"b"', False), ('"a-2"', '"a-2"', False), ("", "", False)],
+)
+def test_equal_etags_tell_equal_bytes_only_where_they_are_of_the_whole(
+    source: str, destination: str, same: bool
 ) -> None:
-    there = None if destination is None else Entry("p", destination, 5 if same_size else 6, 0, 10**12 + after_ns)
-    assert decide(Entry("p", source, 5, 0, 10**12), there, compare) is decision
+    assert same_simple_etag(source, destination) is same
 
 
 PATHS = st.sets(st.text(alphabet="a-/\udcffü", min_size=1, max_size=4), max_size=20)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fanout.domain.deletion import DeleteGuard
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.filters import Filters
 from fanout.domain.locations import MountLocation, S3Location
@@ -98,6 +99,32 @@ def test_what_is_wrong_is_named(document: Any, field: str, problem: str) -> None
         parse(document)
     assert caught.value.field == field
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("guard", "field"),
+    [
+        ({"max_percent": 101.0}, "delete_guard.max_percent"),
+        ({"max_count": -1}, "delete_guard.max_count"),
+        ({"most": 3}, "delete_guard.most"),
+    ],
+)
+def test_what_is_wrong_with_a_guard_is_named(guard: Any, field: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        parse({**GOOD, "delete_guard": guard})
+    assert caught.value.field == field
+    assert field != "delete_guard.most" or "known are max_count, max_percent" in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", ["copy", "sync", "verify", "plan"])
+@pytest.mark.parametrize("compare", ["size-mtime", "checksum", "always"])
+def test_modes_and_comparisons_come_through_the_plan(mode: str, compare: str) -> None:
+    guard = {"max_count": 7, "max_percent": 3.5}
+    request = parse({**GOOD, "mode": mode, "compare": compare, "delete_guard": guard})
+    assert (request.mode, request.compare) == (mode, compare)
+    assert request.delete_guard == DeleteGuard(7, 3.5)
+    assert parse(GOOD).delete_guard == DeleteGuard(None, 10.0)
+    assert plan_from_row(plan_row(Plan("run", request, DEFAULT_RATES))).request == request
 
 
 def test_a_sibling_with_the_same_beginning_is_no_overlap() -> None:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from fanout.domain.big_files import Receipt
 from fanout.domain.entries import Attributes, Entry
+from fanout.domain.errors import ItemError
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
 
@@ -136,6 +137,22 @@ class Tree(Protocol):
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
         """Set the attributes of a directory that has its content."""
+
+    @property
+    def delete_batch(self) -> int:
+        """How many entries ``delete`` wants at once."""
+
+    def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
+        """Delete files, symlinks, specials or objects that still are what was listed (ETag, or size and mtime).
+
+        Returns, by path, why others stay. What is not there counts as deleted.
+        """
+
+    def remove_directory(self, entry: Entry) -> None:
+        """Remove a directory that is empty; one that is not there counts as removed.
+
+        Raises ``ItemError`` with ``Reason.NOT_EMPTY`` for one that is not. Asked of a file system alone.
+        """
 
     def block_bytes(self, entry: Entry) -> int:
         """The size in which ``create`` wants the entry's blocks."""

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fanout.domain import limits
 from fanout.domain.decisions import Compare
+from fanout.domain.deletion import DEFAULT_PERCENT, DeleteGuard
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.filters import Filters
 from fanout.domain.locations import Location, MountLocation, S3Location, parse_location
@@ -55,6 +56,19 @@ class LimitsModel(BaseModel):
     ] = limits.SPLIT_BYTES
 
 
+class DeleteGuardModel(BaseModel):
+    """The most that a sync deletes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    max_count: Annotated[
+        int | None, Field(ge=0, description="entries that a sync deletes at most; default: no such limit")
+    ] = None
+    max_percent: Annotated[
+        float, Field(ge=0, le=100, description="percent of the destination's entries that a sync deletes at most")
+    ] = DEFAULT_PERCENT
+
+
 class RequestModel(BaseModel):
     """The input of an execution."""
 
@@ -63,16 +77,22 @@ class RequestModel(BaseModel):
     source: Annotated[str, Field(description="the tree to read: s3://bucket/prefix/ or efs://MOUNT/path")]
     destination: Annotated[str, Field(description="the tree to write: efs://MOUNT/path or s3://bucket/prefix/")]
     mode: Annotated[
-        Literal["copy", "verify"],
-        Field(description="copy: write what is new or changed, delete nothing; verify: compare both ends by checksum"),
+        Literal["copy", "sync", "verify", "plan"],
+        Field(
+            description="copy: write what is new or changed, delete nothing; sync: and delete what the source lacks;"
+            " verify: compare both ends by checksum; plan: only say what a copy and a sync would do"
+        ),
     ] = "copy"
     verify: Annotated[
         Literal["none", "copied", "all"],
         Field(description="after a copy: none; copied: read back what was copied; all: compare both whole trees"),
     ] = "none"
     compare: Annotated[
-        Literal["size-mtime", "always"],
-        Field(description="size-mtime: leave what is the same; always: copy everything"),
+        Literal["size-mtime", "checksum", "always"],
+        Field(
+            description="size-mtime: leave what looks the same; checksum: leave what holds the same bytes;"
+            " always: copy everything"
+        ),
     ] = "size-mtime"
     symlinks: Annotated[
         Literal["keep", "follow", "skip"],
@@ -108,6 +128,7 @@ class RequestModel(BaseModel):
     manifest: Annotated[
         str | None, Field(description="s3://bucket/key of a list of what to copy, instead of listing the source")
     ] = None
+    delete_guard: Annotated[DeleteGuardModel, Field(description="the most that a sync deletes")] = DeleteGuardModel()
     limits: Annotated[LimitsModel, Field(description="what the run may use")] = LimitsModel()
     resume_from: Annotated[
         str | None,
@@ -139,6 +160,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         objects=_objects(model, source, destination),
         filters=_filters(model),
         manifest=None if model.manifest is None else parse_manifest_location(model.manifest, source),
+        delete_guard=DeleteGuard(model.delete_guard.max_count, model.delete_guard.max_percent),
     )
     check_request(request)
     return request
@@ -180,7 +202,8 @@ def _first_problem(error: ValidationError) -> InvalidRequest:
     path = [str(part) for part in problem["loc"]]
     field = ".".join(path)
     if problem["type"] == "extra_forbidden":
-        model = LimitsModel if path[0] == "limits" else RequestModel
+        inner: dict[str, type[BaseModel]] = {"limits": LimitsModel, "delete_guard": DeleteGuardModel}
+        model = inner.get(path[0], RequestModel) if len(path) > 1 else RequestModel
         return InvalidRequest(field, "unknown field", f"known are {', '.join(model.model_fields)}")
     if problem["type"] == "missing":
         return InvalidRequest(field, "is missing", RequestModel.model_fields[field].description or "")

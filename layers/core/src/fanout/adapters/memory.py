@@ -268,6 +268,25 @@ class MemoryTree:
         """See ``fanout.ports.Tree``."""
         self.put(entry.path, Kind.DIRECTORY, b"", attributes)
 
+    delete_batch = 10
+
+    def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
+        """See ``fanout.ports.Tree``."""
+        problems = {}
+        for entry in entries:
+            stored = self._entries.get(entry.path)
+            if stored is not None and stored.entry.etag != entry.etag:
+                problems[entry.path] = ItemError(Reason.DESTINATION_CHANGED, "it is not what was listed")
+            else:
+                self._entries.pop(entry.path, None)
+        return problems
+
+    def remove_directory(self, entry: Entry) -> None:
+        """See ``fanout.ports.Tree``."""
+        if any(path.startswith(entry.path) and path != entry.path for path in self._entries):
+            raise ItemError(Reason.NOT_EMPTY, "something is in it")
+        self._entries.pop(entry.path, None)
+
     def block_bytes(self, entry: Entry) -> int:
         """See ``fanout.ports.Tree``."""
         return limits.BLOCK_BYTES

@@ -1,21 +1,29 @@
 """Whether an entry that stands at both ends is copied.
 
-| kinds            | compare   | sizes  | destination written after the source changed | decision  |
-|------------------|-----------|--------|----------------------------------------------|-----------|
-| no destination   | any       |        |                                              | copy      |
-| differ           | any       |        |                                              | conflict  |
-| both files       | always    | any    | any                                          | copy      |
-| both files       | size-mtime| differ | any                                          | copy      |
-| both files       | size-mtime| same   | no, or less than the margin                  | copy      |
-| both files       | size-mtime| same   | yes, by the margin                           | unchanged |
+| kinds            | compare    | sizes  | times | written after the source changed | decision  |
+|------------------|------------|--------|-------|----------------------------------|-----------|
+| no destination   | any        |        |       |                                  | copy      |
+| differ           | any        |        |       |                                  | conflict  |
+| both files       | always     | any    | any   | any                              | copy      |
+| both files       | size-mtime | differ | any   | any                              | copy      |
+| both files       | size-mtime | same   | any   | no, or less than the margin      | copy      |
+| both files       | size-mtime | same   | no    | yes, by the margin               | copy      |
+| both files       | size-mtime | same   | yes   | yes, by the margin               | unchanged |
+| both files       | checksum   | differ | any   | any                              | copy      |
+| both files       | checksum   | same   | any   | any                              | compare   |
 | both symlinks    | as for files                                                                 |
-| both directories | as for files, without sizes: copying one sets its attributes                 |
+| both directories | as size-mtime, without sizes, unless always: copying one sets its attributes |
 
 "Written" and "changed" are the stores' own times (ctime, Last-Modified), which
 an owner can not set back, so a file that was replaced by an older one is seen.
 The margin covers Last-Modified's whole seconds; within it the entry is copied
-again. An object may be a symlink (its body the target), so a symlink on a file
-system and an object compare by time alone.
+again. "Times" are the owner's (mtime), which a copy carries along. They agree if
+they are equal to the nanosecond; where one end is an object they always do, because
+a LIST shows none. They tell what the others can not: a directory that was
+renamed over another brings files whose ctime is old, and a destination may have
+been written by somebody else. ``compare`` is left to CopyShard, which reads
+both ends: a listing reads no file. An object may be a symlink (its body the target),
+so a symlink on a file system and an object compare by time alone.
 """
 
 from __future__ import annotations
@@ -31,6 +39,7 @@ class Compare(StrEnum):
     """How entries at both ends are compared."""
 
     SIZE_MTIME = "size-mtime"
+    CHECKSUM = "checksum"
     ALWAYS = "always"
 
 
@@ -38,6 +47,7 @@ class Decision(StrEnum):
     """What is to be done with an entry of the source."""
 
     COPY = "copy"
+    COMPARE = "compare"
     UNCHANGED = "unchanged"
     CONFLICT = "conflict"
 
@@ -48,13 +58,24 @@ def decide(source: Entry, destination: Entry | None, compare: Compare) -> Decisi
         return Decision.COPY
     if not _may_be_same_kind(source.kind, destination.kind):
         return Decision.CONFLICT
-    same_size = source.size == destination.size
+    if compare is Compare.ALWAYS or source.size != destination.size:
+        return Decision.COPY
+    if compare is Compare.CHECKSUM and source.kind is not Kind.DIRECTORY:
+        return Decision.COMPARE
     written_after = destination.changed_ns - source.changed_ns > MARGIN_NS
-    if compare is Compare.SIZE_MTIME and same_size and written_after:
-        return Decision.UNCHANGED
-    return Decision.COPY
+    return Decision.UNCHANGED if written_after and _times_agree(source, destination) else Decision.COPY
+
+
+def same_simple_etag(source: str, destination: str) -> bool:
+    """Whether two ETags are equal and each of the whole bytes: that of a multipart upload holds a hyphen."""
+    return bool(source) and source == destination and "-" not in source
 
 
 def _may_be_same_kind(source: Kind, destination: Kind) -> bool:
     plain = (Kind.FILE, Kind.SYMLINK)
     return source is destination is Kind.DIRECTORY or (source in plain and destination in plain)
+
+
+def _times_agree(source: Entry, destination: Entry) -> bool:
+    """An object has an ETag, and no time of its owner's that a LIST would show."""
+    return bool(source.etag or destination.etag) or source.mtime_ns == destination.mtime_ns

@@ -67,6 +67,10 @@ class LedgerBroken(FanoutError):
     """The ledger lacks or contradicts something that an earlier state must have written; never retried."""
 
 
+class DeleteRefused(FanoutError):
+    """A sync would delete more than it may; nothing was copied or deleted. Never retried."""
+
+
 class ListingIncomplete(FanoutError):
     """A part of a tree could not be listed; the run must not go on as if it were empty."""
 
@@ -81,6 +85,7 @@ TASK_ERRORS: tuple[type[FanoutError], ...] = (
     PreconditionFailed,
     LedgerBroken,
     ListingIncomplete,
+    DeleteRefused,
 )
 
 

@@ -22,6 +22,8 @@ class ImpliedDirectories:
 
     def source_entry(self, path: str) -> list[Entry]:
         """An entry of the source implies the directories above it; returns those that proved to be extra."""
+        if not self._open:
+            return []
         extra = self._left_by(path)
         self._open.clear()
         return extra

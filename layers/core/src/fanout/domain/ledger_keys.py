@@ -11,6 +11,7 @@ PLAN = "plan.json"
 SHARDS = "shards.json"
 LINKS = "links.json"
 SUMMARY = "summary.json"
+PLANNED = "planned.jsonl"
 FAILURES = "failures.jsonl"
 REPORT = "report.html"
 VERIFICATION = "verification/"
@@ -18,8 +19,11 @@ BIG_FILES = "big-files.json"
 BIG_FILES_BEGUN = "big-files/"
 BIG_FILE_OUTCOMES = "outcomes/big-files/"
 DIRECTORIES_SET = "directories/set.json"
+DIRECTORIES_MENDED = "directories/mended.json"
 DIRECTORY_FAILURES = "directories/failures/"
 DIGESTS = "digests/"
+DELETIONS = "deletions.json"
+DELETED_DIRECTORIES = "deleted-directories.json"
 SEGMENTS_FAILED = "segments/failed/"
 
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
@@ -106,6 +110,11 @@ def carried_key(number: int) -> str:
 def extras_key(segment_id: str, nonce: str) -> str:
     """Entries that only the destination holds."""
     return f"outcomes/extras/{segment_id}-{nonce}.jsonl.gz"
+
+
+def deletion_key(shard_id: str) -> str:
+    """Entries that a sync is to delete, as the destination's listing showed them."""
+    return f"deletions/{shard_id}.jsonl.gz"
 
 
 def verified_id(shard_id: str) -> str:

@@ -23,6 +23,9 @@ MULTIPART_PART_BYTES_MIN = 5 * MIB
 # docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html
 COPY_OBJECT_BYTES = 5 * GIB
 
+# docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html
+DELETE_OBJECTS = 1000
+
 # docs.aws.amazon.com/efs/latest/ug/limits.html
 NAME_BYTES = 255
 SYMLINK_TARGET_BYTES = 4080
@@ -38,6 +41,8 @@ CLIENT_OPERATIONS_IN_FLIGHT = 64
 BLOCK_BYTES = 8 * MIB
 # Chosen: a file of this size is copied in blocks by as many functions as its time asks for; about 7 s of one.
 SPLIT_BYTES = 512 * MIB
+# Chosen: files up to this size are compared by checksum; reading and then copying them takes one function 4 minutes.
+COMPARE_BYTES = 8 * GIB
 # Chosen: blocks of one big file that a function copies at once.
 BLOCKS_IN_FLIGHT = 16
 # Chosen: above this size an object is copied inside S3 in parts. CopyObject is one request without an answer until

@@ -16,12 +16,12 @@ def merge(source: Iterator[Entry], destination: Iterator[Entry]) -> Iterator[Pai
     """
     left, right = next(source, None), next(destination, None)
     while left is not None or right is not None:
-        if right is None or (left is not None and left.sort_key < right.sort_key):
-            yield left, None
-            left = next(source, None)
-        elif left is None or right.sort_key < left.sort_key:
-            yield None, right
-            right = next(destination, None)
-        else:
+        if left is not None and right is not None and left.path == right.path:
             yield left, right
             left, right = next(source, None), next(destination, None)
+        elif right is None or (left is not None and left.sort_key < right.sort_key):
+            yield left, None
+            left = next(source, None)
+        else:
+            yield None, right
+            right = next(destination, None)

@@ -54,6 +54,9 @@ class Reason(StrEnum):
     DIFFERS = "size or kind differs"
     NOT_VERIFIED = "not verified"
     DESTINATION_VANISHED = "what was written is gone"
+    DESTINATION_CHANGED = "destination changed"
+    NOT_EMPTY = "directory is not empty"
+    APPEARED = "is at the source by now"
     TRANSIENT = "failed after retries"
     OUT_OF_TIME = "too large for one function's time"
     SHARD_FAILED = "the shard failed"
@@ -93,6 +96,9 @@ REMEDIES: dict[Reason, str] = {
     Reason.DESTINATION_DENIED: "give the function write permission on the directory",
     Reason.NO_SPACE: "free space or raise the quota, then retry",
     Reason.DESTINATION_VANISHED: "retry; check that no lifecycle rule aborts uploads within a day",
+    Reason.DESTINATION_CHANGED: "look who else writes to the destination, then sync again",
+    Reason.NOT_EMPTY: "look who else writes to the destination, then sync again",
+    Reason.APPEARED: "sync again: the next run copies it",
     Reason.MISSING: "copy it: start a transfer with mode copy",
     Reason.EXTRA: "delete it at the destination if it should not be there",
     Reason.DIFFERS: "copy it: start a transfer with mode copy and compare always",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.domain.decisions import Compare
+from fanout.domain.deletion import DeleteGuard
 from fanout.domain.filters import filters_from_row, filters_row
 from fanout.domain.locations import Location, MountLocation, S3Location
 from fanout.domain.manifest import ManifestLocation
@@ -62,6 +63,10 @@ def plan_row(plan: Plan) -> dict[str, Any]:
             "split_bytes": request.limits.split_bytes,
         },
         "on_conflict": request.on_conflict.value,
+        "delete_guard": {
+            "max_count": request.delete_guard.max_count,
+            "max_percent": request.delete_guard.max_percent,
+        },
         "objects": {
             "storage_class": request.objects.storage_class,
             "kms_key_id": request.objects.kms_key_id,
@@ -91,6 +96,7 @@ def plan_from_row(row: dict[str, Any]) -> Plan:
         objects=_objects_from_row(row["objects"]),
         filters=filters_from_row(row["filters"]),
         manifest=ManifestLocation(**row["manifest"]) if row["manifest"] else None,
+        delete_guard=DeleteGuard(**row["delete_guard"]),
     )
     rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
     return Plan(row["run_id"], request, rates, tuple(row.get("resumes", ())))

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from fanout.domain import limits
 from fanout.domain.decisions import Compare
+from fanout.domain.deletion import DeleteGuard
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.filters import Filters
 from fanout.domain.locations import Location, MountLocation, S3Location, overlap
@@ -24,10 +25,21 @@ class Symlinks(StrEnum):
 
 
 class Mode(StrEnum):
-    """What the run does: copy what is new or changed, or only compare both ends by checksum."""
+    """What the run does.
+
+    Copy what is new or changed; the same, and delete what is not at the source; only compare
+    both ends by checksum; or only say what a copy and a sync would do.
+    """
 
     COPY = "copy"
+    SYNC = "sync"
     VERIFY = "verify"
+    PLAN = "plan"
+
+    @property
+    def writes(self) -> bool:
+        """Whether the destination is written."""
+        return self in (Mode.COPY, Mode.SYNC)
 
 
 class Verify(StrEnum):
@@ -65,6 +77,7 @@ class Request:
     objects: ObjectOptions = field(default_factory=ObjectOptions)
     filters: Filters = field(default_factory=Filters)
     manifest: ManifestLocation | None = None
+    delete_guard: DeleteGuard = field(default_factory=DeleteGuard)
 
     @property
     def inside_s3(self) -> bool:
@@ -75,6 +88,11 @@ class Request:
 def keeps_hard_links(request: Request) -> bool:
     """Whether names of one file at the source become names of one file at the destination."""
     return isinstance(request.source, MountLocation) and isinstance(request.destination, MountLocation)
+
+
+def knows_extras(request: Request) -> bool:
+    """Whether an entry that only the destination holds can be told: an escaped name stands under another path."""
+    return request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
 
 
 def check_request(request: Request) -> None:
@@ -91,8 +109,14 @@ def check_request(request: Request) -> None:
     if same_scheme and request.on_conflict in (OnConflict.ESCAPE, OnConflict.UNESCAPE):
         problem = f"there is nothing to {request.on_conflict.value} from {request.source} to {request.destination}"
         raise InvalidRequest("on_conflict", problem, "allowed between ends of one kind are fail and skip")
+    if request.manifest is not None and request.mode is Mode.SYNC:
+        problem = "what it does not name is not missing at the source, and a sync would delete it"
+        raise InvalidRequest("manifest", problem, "leave it out, or mode copy")
     if request.manifest is not None and request.symlinks is Symlinks.FOLLOW:
         raise InvalidRequest("manifest", "its paths are not followed", "leave it out, or symlinks: keep or skip")
+    if request.mode is Mode.SYNC and not knows_extras(request):
+        problem = "a sync can not tell which names of the destination stand for those of the source"
+        raise InvalidRequest("on_conflict", problem, "with mode sync, fail and skip are allowed")
     if request.limits.shard_seconds > limits.LAMBDA_TIMEOUT_SECONDS / 2:
         raise InvalidRequest("limits.shard_seconds", "is over half of what a function has", "at most 450")
 

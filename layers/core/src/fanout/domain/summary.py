@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from fanout.domain.books import Books
+from fanout.domain.books import Books, Count
 from fanout.domain.failures import FailureClass
 from fanout.domain.outcomes import Result
 from fanout.domain.rows import SCHEMA_VERSION, Json, count_row
@@ -20,6 +20,31 @@ class Status(StrEnum):
     SUCCEEDED = "SUCCEEDED"
     FAILED_WITH_ITEMS = "FAILED_WITH_ITEMS"
     FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a copy and a sync would do.
+
+    With ``compare: checksum`` what is of one size at both ends counts as to copy. ``to_delete`` is ``None`` where names
+    are escaped, ``refusal`` says why a sync would delete nothing at all, empty if it would.
+    ``seconds`` is the predicted time of the copying, functions at work at the same time taken into account.
+    """
+
+    to_copy: Count
+    to_delete: Count | None
+    refusal: str
+    seconds: float
+
+
+def planned_row(planned: Planned) -> Json:
+    """The part of summary.json."""
+    return {
+        "to_copy": count_row(planned.to_copy),
+        "to_delete": count_row(planned.to_delete) if planned.to_delete is not None else None,
+        "delete_refused": planned.refusal or None,
+        "predicted_seconds": round(planned.seconds, 3),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +73,7 @@ class Summary:
     tasks: list[Json] = field(default_factory=list)
     sizes: list[Json] = field(default_factory=list)
     shard_seconds: Sequence[float] = ()
+    planned: Planned | None = None
 
     @property
     def imbalance(self) -> float | None:
@@ -56,9 +82,19 @@ class Summary:
         return max(self.shard_seconds) * len(self.shard_seconds) / total if total else None
 
     @property
+    def missing(self) -> Count:
+        """Entries without an outcome; of a plan those that it would copy have none by its nature."""
+        return self.books.missing - (self.planned.to_copy if self.planned else Count())
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every listed entry has an outcome, or is planned to get one."""
+        return self.missing == Count()
+
+    @property
     def status(self) -> Status:
         """SUCCEEDED only if nothing broke off, the books balance, and no entry failed or was rejected."""
-        if self.error is not None or not self.books.balanced:
+        if self.error is not None or not self.balanced:
             return Status.FAILED
         if not self.books.clean or not self.complete_listing or self.failures:
             return Status.FAILED_WITH_ITEMS
@@ -69,14 +105,16 @@ class Summary:
         """One sentence that says what is wrong, empty for a run that succeeded."""
         if self.error is not None:
             return f"{self.error.name}: {self.error.message}"
-        missing = self.books.missing
-        if not self.books.balanced:
-            return f"the books do not balance: {missing.entries} entries and {missing.bytes} bytes have no outcome"
+        if not self.balanced:
+            missing = f"{self.missing.entries} entries and {self.missing.bytes} bytes"
+            return f"the books do not balance: {missing} have no outcome"
         if self.status is Status.SUCCEEDED:
             return ""
         failed = self.books.by_result[Result.FAILED].entries
         rejected = self.books.by_result[Result.REJECTED].entries
-        return f"{failed} entries failed and {rejected} were rejected; failures.jsonl says which and why"
+        others = self.failures - failed - rejected
+        other = f", {others} could not be deleted or differ" if others > 0 else ""
+        return f"{failed} entries failed and {rejected} were rejected{other}; failures.jsonl says which and why"
 
 
 def utc(seconds: float) -> str:
@@ -92,7 +130,7 @@ def summary_row(summary: Summary) -> Json:
     if summary.error is not None:
         error = {"name": summary.error.name, "message": summary.error.message}
     elif summary.status is not Status.SUCCEEDED:
-        error = {"name": "FailedWithItems" if summary.books.balanced else "LedgerBroken", "message": summary.cause}
+        error = {"name": "FailedWithItems" if summary.balanced else "LedgerBroken", "message": summary.cause}
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": summary.run_id,
@@ -104,7 +142,7 @@ def summary_row(summary: Summary) -> Json:
         "source": summary.source,
         "destination": summary.destination,
         "totals": totals,
-        "balanced": summary.books.balanced,
+        "balanced": summary.balanced,
         "complete_listing": summary.complete_listing,
         "seconds": dict(summary.seconds),
         "shards": {
@@ -118,5 +156,6 @@ def summary_row(summary: Summary) -> Json:
         "failures": summary.failures,
         "failures_by_class": [one.row() for one in summary.classes],
         "verification": summary.verification,
+        "planned": planned_row(summary.planned) if summary.planned else None,
         "notes": summary.notes,
     }

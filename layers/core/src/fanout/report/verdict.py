@@ -34,6 +34,8 @@ def _sentence(summary: Json) -> str:
     if summary["status"] == "SUCCEEDED":
         if not listed:
             return "The source holds nothing, so there was nothing to do."
+        if summary["planned"]:
+            return _plan(summary["planned"])
         if summary["mode"] == "verify":
             return f"All {count(listed)} entries are accounted for, and no difference was found."
         return f"All {count(listed)} entries are accounted for, and none failed."
@@ -44,3 +46,12 @@ def _sentence(summary: Json) -> str:
     if not bad:
         return f"{count(summary['failures'])} rows need attention; the tree itself went through."
     return f"{count(bad)} of {count(listed)} entries failed or were rejected. The books balance: nothing is missing."
+
+
+def _plan(planned: Json) -> str:
+    wanted = f"A copy would write {count(planned['to_copy']['entries'])} entries"
+    if planned["to_delete"] is None:
+        return f"{wanted}. Nothing was written."
+    if planned["delete_refused"]:
+        return f"{wanted}; a sync would be refused: {planned['delete_refused']}. Nothing was written."
+    return f"{wanted}; a sync would delete {count(planned['to_delete']['entries'])} as well. Nothing was written."

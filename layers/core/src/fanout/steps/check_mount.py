@@ -17,7 +17,8 @@ def check_mount(context: Context) -> Json:
     plan = context.ledger.read_plan()
     check_ends(plan, context, on_mount=True)
     check_ends(plan, context, on_mount=False)
-    notes = context.destination(plan).limitations() if isinstance(plan.request.destination, MountLocation) else ()
+    tries = plan.request.mode.writes and isinstance(plan.request.destination, MountLocation)
+    notes = context.destination(plan).limitations() if tries else ()
     if notes:
         context.ledger.write_json(note_key("check"), list(notes))
     context.begin("list")

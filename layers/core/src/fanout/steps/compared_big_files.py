@@ -13,7 +13,7 @@ from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.ledger import Ledger
 from fanout.steps.assemble_big_files import parts_of_big_files
-from fanout.steps.partition_shards import rounds_done
+from fanout.steps.rounds import rounds_done
 from fanout.steps.shard_results import ShardResult
 from fanout.steps.verifying import Verified
 

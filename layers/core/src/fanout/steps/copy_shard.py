@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.books import Count, tally
 from fanout.domain.checksums import Crc64Nvme
 from fanout.domain.coverage import indexes_of
+from fanout.domain.decisions import Compare
 from fanout.domain.entries import Attributes, Entry
 from fanout.domain.errors import Transient
 from fanout.domain.outcomes import Outcome, Reason, Result
@@ -16,7 +19,8 @@ from fanout.ledger import Ledger
 from fanout.steps.attempts import Progress, noted
 from fanout.steps.context import Context
 from fanout.steps.copy_blocks import copy_blocks
-from fanout.steps.copying import Copier
+from fanout.steps.copying import Copier, never_same
+from fanout.steps.same_content import SameContent, or_copy
 
 
 class OutcomeWriter:
@@ -71,13 +75,19 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     settled = settled_indexes(shard, ledger)
     work = [(index, entry) for index, entry in enumerate(entries) if index not in settled]
     stop_at = context.stop_at
+    source, destination = context.source(plan), context.destination(plan)
+    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
+    same: Callable[[Entry], str | None] = never_same
+    if plan.request.compare is Compare.CHECKSUM:
+        same = or_copy(SameContent(source, destination, crc64nvme, out_of_time, inside_s3=plan.request.inside_s3))
     copier = Copier(
-        context.source(plan),
-        context.destination(plan),
+        source,
+        destination,
         crc64nvme,
-        lambda: context.clock.now() > stop_at,
+        out_of_time,
         symlinks=plan.request.symlinks,
         within=context.entry_copier(plan),
+        same=same,
     )
     writer = OutcomeWriter(shard, context)
     transient = 0
@@ -96,7 +106,7 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
         writer.add(index, outcome, copier.directories)
     if not writer.written:
         for index, entry in copier.unfinished:
-            writer.add(index, out_of_time(entry), copier.directories)
+            writer.add(index, _out_of_time_outcome(entry), copier.directories)
     writer.flush(copier.directories)
     total = len(settled) + writer.written
     return Progress(total, total >= len(entries), writer.copied)
@@ -107,7 +117,7 @@ def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:
     return {index for file in ledger.outcome_files(shard.id) for index in indexes_of(file.ranges)}
 
 
-def out_of_time(entry: Entry) -> Outcome:
+def _out_of_time_outcome(entry: Entry) -> Outcome:
     """The outcome of an entry that a whole function could not copy."""
     message = f"{entry.size} bytes are more than one function copies in its time"
     return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.OUT_OF_TIME, message)

@@ -18,12 +18,18 @@ from fanout.steps.parallel import work_on
 _NOT_COUNTED = nullcontext()
 
 
+def never_same(_entry: Entry) -> str | None:
+    """None: the listing has decided, and the entry is copied."""
+    return None
+
+
 class Copier:
     """Copies entries from one tree to another.
 
     ``out_of_time`` says when to stop; ``directories`` collects the attributes of the
     directories that were made, to be set when their content is there. With ``within``
-    the store that holds both trees copies, and no byte passes through here.
+    the store that holds both trees copies, and no byte passes through here. ``same`` gives the
+    checksum of an entry that the destination holds already, and is then all that is done.
     """
 
     def __init__(
@@ -34,10 +40,12 @@ class Copier:
         out_of_time: Callable[[], bool],
         symlinks: Symlinks = Symlinks.KEEP,
         within: EntryCopier | None = None,
+        same: Callable[[Entry], str | None] = never_same,
     ) -> None:
         self._source, self._destination = source, destination
         self._symlinks = symlinks
         self._within = within
+        self._same = same
         self._crc64nvme = crc64nvme
         self._out_of_time = out_of_time
         self._budget = ByteBudget(limits.BUFFER_BYTES)
@@ -54,6 +62,10 @@ class Copier:
 
     def _outcome(self, entry: Entry) -> Outcome:
         try:
+            checksum = self._same(entry)
+            if checksum is not None:
+                result, reason = Result.UNCHANGED, Reason.SAME
+                return Outcome(entry.path, entry.kind.value, entry.size, result, reason, crc64nvme=checksum or None)
             checksum = self._copy(entry)
         except ItemError as error:
             result = result_of(error.reason)

@@ -15,7 +15,7 @@ from fanout.domain.rows import SCHEMA_VERSION, Json, segment_from_row
 from fanout.domain.segments import Segment
 from fanout.ledger import Ledger
 from fanout.steps.assemble_big_files import read_or_none
-from fanout.steps.partition_shards import rounds_done
+from fanout.steps.rounds import rounds_done
 from fanout.steps.segment_writer import OUTCOMES_PER_FILE
 
 # What a part costs beside its entries, in entries: a few requests to the ledger, or the begin of an upload.

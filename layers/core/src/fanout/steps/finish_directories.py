@@ -20,18 +20,21 @@ Made = tuple[str, Attributes]
 _PASSABLE = stat.S_IRWXU
 
 
-def finish_directories(context: Context, destination: Tree, out_of_time: Callable[[], bool]) -> tuple[int, bool]:
+def finish_directories(
+    context: Context, destination: Tree, out_of_time: Callable[[], bool], position: str = keys.DIRECTORIES_SET
+) -> tuple[int, bool]:
     """Set the attributes of every directory that the run made; returns how many files of them it went
     through now, and whether all are set.
 
     Most can be set in any order, file by file of the ledger as they come. Those that their owner could not
     pass afterwards come last, deepest first, because what lies below them is reached through them. A directory
     stands in several files if several shards wrote into it, each time with the same attributes.
-    A directory that can not be set is a row in the ledger, read by SummariseTransfer.
+    A directory that can not be set is a row in the ledger, read by SummariseTransfer. ``position`` is the key
+    under which stands how far it came.
     """
     ledger = context.ledger
     files = [key for key in ledger.keys("directories/") if key.endswith(".jsonl.gz")]
-    began_at = _files_set(ledger) if files else 0
+    began_at = _files_set(ledger, position) if files else 0
     failures: list[Json] = []
     number = began_at
     for number, (_, made) in enumerate(ahead(lambda key: _read(ledger, key), files[began_at:], _AHEAD), began_at + 1):
@@ -44,15 +47,21 @@ def finish_directories(context: Context, destination: Tree, out_of_time: Callabl
     if failures:
         ledger.write_rows(keys.directory_failures_key(context.nonce), failures)
     if files:
-        ledger.write_json(keys.DIRECTORIES_SET, {"files": number})
+        ledger.write_json(position, {"files": number})
     return number - began_at, finished
+
+
+def directories_failed(ledger: Ledger) -> dict[str, str]:
+    """The directories that did not get their attributes, each with the reason."""
+    failures = (row for key in ledger.keys(keys.DIRECTORY_FAILURES) for row in ledger.read_rows(key))
+    return {row["path"]: row["reason"] for row in failures}
 
 
 _AHEAD = limits.LEDGER_FILES_AHEAD
 
 
-def _files_set(ledger: Ledger) -> int:
-    return int(ledger.read_json(keys.DIRECTORIES_SET)["files"]) if ledger.has(keys.DIRECTORIES_SET) else 0
+def _files_set(ledger: Ledger, position: str) -> int:
+    return int(ledger.read_json(position)["files"]) if ledger.has(position) else 0
 
 
 def _passable(one: Made) -> bool:

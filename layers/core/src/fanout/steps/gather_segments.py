@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanout.domain import ledger_keys as keys
-from fanout.domain.books import Books
+from fanout.domain.books import Books, Count
 from fanout.domain.errors import LedgerBroken
 from fanout.domain.rows import (
     SCHEMA_VERSION,
@@ -37,6 +37,8 @@ def gather_segments(number: int, context: Context) -> Json:
     big_files: list[Json] = []
     extras: list[str] = []
     names: list[Json] = []
+    deletions: list[Json] = []
+    destination = Count()
     left: list[Json] = []
     for segment in segments:
         record = ledger.read_json(keys.segment_key(segment.id))
@@ -46,6 +48,8 @@ def gather_segments(number: int, context: Context) -> Json:
         shards += record["shards"]
         loose += [record["loose"]] if record["loose"] else []
         names += record["names"]
+        deletions += record["deletions"]
+        destination += count_from_row(record["destination"])
         outcome_files += record["outcome_files"]
         big_files += record["big_files"]
         extras += [record["extras"]] if record["extras"] else []
@@ -64,6 +68,8 @@ def gather_segments(number: int, context: Context) -> Json:
             "big_files": big_files,
             "extras": extras,
             "names": names,
+            "destination": count_row(destination),
+            "deletions": deletions,
             "segments": len(segments),
         },
     )

@@ -13,10 +13,10 @@ from fanout.domain.errors import FanoutError
 from fanout.domain.hard_links import Name
 from fanout.domain.merge import merge
 from fanout.domain.names import FilesAbove
-from fanout.domain.naming import OnConflict, Place, naming_rule
+from fanout.domain.naming import Place, naming_rule
 from fanout.domain.outcomes import Reason, Result, result_of
 from fanout.domain.plan import Plan
-from fanout.domain.request import Mode, Request, Symlinks
+from fanout.domain.request import Mode, Request, Symlinks, knows_extras
 from fanout.domain.rows import (
     Json,
 )
@@ -24,6 +24,7 @@ from fanout.domain.segments import Segment, cut, rest_of
 from fanout.ports import Tree
 from fanout.steps.carry_over import carry_over
 from fanout.steps.context import Context
+from fanout.steps.extra_writer import lists_extras
 from fanout.steps.files_elsewhere import FilesElsewhere, may_be_both
 from fanout.steps.intake import Intake
 from fanout.steps.list_manifest import Lookups, list_manifest
@@ -72,6 +73,8 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     with LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue:
         intake = Intake(filters, queue.add)
         for number, (source, destination) in enumerate(pairs, start=1):
+            if destination is not None:
+                writer.seen_there(destination)
             if source is not None:
                 parents = elsewhere.parents(source.path, above.parents(source.path))
                 place = intake.add(source, destination, partial(place_of, source, parents))
@@ -114,7 +117,7 @@ def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:
 
 def _reports_extras(request: Request) -> bool:
     """An escaped name has no counterpart under its own path, so it can not be told from an extra one."""
-    return request.mode is Mode.VERIFY and request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
+    return (request.mode is Mode.VERIFY and knows_extras(request)) or lists_extras(request)
 
 
 def _settle_verification(writer: SegmentWriter, source: Entry, destination: Entry | None) -> None:
@@ -152,8 +155,9 @@ def _settle(writer: SegmentWriter, plan: Plan, source: Entry, destination: Entry
         if source.inode and decision is not Decision.CONFLICT:
             there = destination.inode if destination is not None else ""
             writer.name(Name(source, decision is Decision.UNCHANGED, there))
-        elif decision is Decision.COPY:
-            writer.copy(source, is_new=destination is None or source.kind is not Kind.DIRECTORY)
+        elif decision in (Decision.COPY, Decision.COMPARE):
+            is_new = destination is None or source.kind is not Kind.DIRECTORY
+            writer.copy(source, is_new=is_new, compare=decision is Decision.COMPARE)
         elif decision is Decision.UNCHANGED:
             writer.unchanged(source)
         else:

@@ -7,21 +7,29 @@ from collections.abc import Iterator
 from fanout.domain import ledger_keys as keys
 from fanout.domain.big_files import big_file_from_row, cut
 from fanout.domain.entries import Entry
+from fanout.domain.errors import DeleteRefused
 from fanout.domain.partitioning import Shard, pack, spread, target_seconds
 from fanout.domain.plan import Plan
+from fanout.domain.request import Mode
 from fanout.domain.rows import Json, shard_from_row, shard_row
 from fanout.ledger import Ledger
 from fanout.steps.context import Context
+from fanout.steps.deletions import listed_extras
 from fanout.steps.place_names import place_names
+from fanout.steps.rounds import rounds_done
 
 # Chosen: up to so many loose ends are joined whatever their size, which makes the fewest shards.
 LOOSE_ENDS_READ = 100
 
 
 def partition_shards(context: Context) -> Json:
-    """Write shards.json, what CopyShards reads; returns its key, the number of shards, and how many run at once."""
+    """Write shards.json, what CopyShards reads; returns its key, the number of shards, and how many run at once.
+
+    Raises ``DeleteRefused`` before anything is copied if a sync would delete more than its guard allows.
+    """
     ledger = context.ledger
     plan = ledger.read_plan()
+    extra = _guarded(plan, ledger)
     full: list[Shard] = []
     loose: list[Shard] = []
     big_files: list[Json] = []
@@ -37,27 +45,36 @@ def partition_shards(context: Context) -> Json:
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
     ledger.write_json(keys.BIG_FILES, big_files)
     ledger.write_json(keys.SHARDS, [{"shard": shard_row(shard)} for shard in shards])
-    if shards:
-        context.begin(plan.request.mode.value)
+    if shards and plan.request.mode is not Mode.PLAN:
+        context.begin("copy" if plan.request.mode.writes else plan.request.mode.value)
     return {
         "count": len(shards),
         "key": ledger.prefix + keys.SHARDS,
         "next": _next(plan, len(shards)),
         "verify": plan.request.verify.value,
+        "extras": extra,
         "max_concurrency": min(plan.request.limits.max_concurrency, max(1, len(shards))),
     }
 
 
 def _next(plan: Plan, count: int) -> str:
-    """What is done with the shards: ``copy``, ``verify``, or nothing where there is none."""
-    return plan.request.mode.value if count else "nothing"
+    """What is done with the shards: ``copy``, ``verify``, or nothing where there is none; ``plan`` for a plan."""
+    if plan.request.mode is Mode.PLAN:
+        return "plan"
+    if not count:
+        return "nothing"
+    return "copy" if plan.request.mode.writes else plan.request.mode.value
 
 
-def rounds_done(ledger: Ledger) -> Iterator[Json]:
-    """What every round of the listing found, in order."""
-    for key in ledger.keys("segments/round-"):
-        if key.endswith("-done.json"):
-            yield ledger.read_json(key)
+def _guarded(plan: Plan, ledger: Ledger) -> int:
+    """The number of entries that a sync deletes. Raises ``DeleteRefused`` if they are too many."""
+    if plan.request.mode is not Mode.SYNC:
+        return 0
+    extras = listed_extras(ledger)
+    problem = extras.refusal(plan.request) or ("" if extras.found.source else "the source holds nothing")
+    if problem:
+        raise DeleteRefused(f"{problem}; nothing was copied or deleted")
+    return extras.extra.entries
 
 
 def _target_seconds(shards: list[Shard], big_files: list[Json], plan: Plan) -> float:

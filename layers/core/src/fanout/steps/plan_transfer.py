@@ -79,4 +79,6 @@ def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
     if isinstance(request.source, MountLocation) is on_mount:
         context.source(plan).check(writing=False)
     if isinstance(request.destination, MountLocation) is on_mount:
-        context.destination(plan).check(writing=request.mode is Mode.COPY)
+        made_later = request.mode is Mode.PLAN and on_mount  # a copy would make it
+        if not made_later:
+            context.destination(plan).check(writing=request.mode.writes)

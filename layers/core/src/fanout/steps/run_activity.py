@@ -11,7 +11,7 @@ from fanout.domain.rows import Json
 from fanout.domain.sizes import Sizes, bucket_bounds
 from fanout.ledger import Ledger
 from fanout.steps.attempts import attempts_by_shard
-from fanout.steps.partition_shards import rounds_done
+from fanout.steps.rounds import rounds_done
 
 
 def run_activities(ledger: Ledger, shards: Iterable[Shard]) -> list[Activity]:

@@ -16,7 +16,7 @@ from fanout.domain.rows import Json, count_from_row, counts_from_row, outcome_fr
 from fanout.domain.run_error import RunError
 from fanout.ledger import Ledger
 from fanout.steps.compared_big_files import compared_result
-from fanout.steps.partition_shards import rounds_done
+from fanout.steps.rounds import rounds_done
 from fanout.steps.shard_results import ShardResult, big_file_results, shard_result
 
 _TROUBLE = (Result.FAILED, Result.REJECTED)
@@ -54,7 +54,7 @@ def run_books(
             kept.append(outcome)
         add_failure(outcome, where)
 
-    books, complete, to_copy = _listing(ledger, add)
+    books, complete, to_copy = listing_books(ledger, add)
     shard_seconds: list[float] = []
     shards, links = _shards(ledger, error, to_copy)
     with ThreadPoolExecutor(SHARDS_AT_ONCE, thread_name_prefix="books") as threads:
@@ -76,7 +76,7 @@ def _results(shards: list[Shard], ledger: Ledger, threads: ThreadPoolExecutor) -
         yield from threads.map(lambda shard: shard_result(shard, ledger), shards[start : start + SHARDS_AT_ONCE])
 
 
-def _listing(ledger: Ledger, add: Callable[[Outcome, str], None]) -> tuple[Books, bool, int]:
+def listing_books(ledger: Ledger, add: Callable[[Outcome, str], None]) -> tuple[Books, bool, int]:
     """The books of the listing, whether it was complete, and the entries that were to be copied."""
     books, complete = Books(), True
     to_copy = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
 from fanout.domain.big_files import BigFile, big_file_row, block_bytes_of
 from fanout.domain.books import Count, no_counts
 from fanout.domain.entries import Entry, Kind
@@ -30,6 +31,7 @@ from fanout.domain.sizes import Sizes
 from fanout.domain.touched import OpenDirectories
 from fanout.ports import Tree
 from fanout.steps.context import Context
+from fanout.steps.extra_writer import ExtraWriter, lists_extras
 
 OUTCOMES_PER_FILE = 50_000
 
@@ -53,6 +55,9 @@ class SegmentWriter:
         self._extras: list[Outcome] = []
         self._implied = ImpliedDirectories()
         self._sizes = Sizes()
+        deletes = lists_extras(plan.request)
+        self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
+        self.destination = Count()
         self.listed = Count()
         self.to_copy = Count()
         self.complete = True
@@ -62,14 +67,30 @@ class SegmentWriter:
         self.listed += Count(1, entry.size)
         self._sizes.add(entry)
         self._add_extras(self._implied.source_entry(entry.path))
+        if self._deletions:
+            self._deletions.source_entry(entry.path)
+        self._leave_before(entry)
+
+    def _leave_before(self, entry: Entry) -> None:
         for directory in self._around.left_before(entry.path):
             self.settle(directory, Result.UNCHANGED, Reason.SAME)
 
-    def copy(self, entry: Entry, *, is_new: bool) -> None:
-        """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes."""
+    def seen_there(self, entry: Entry) -> None:
+        """Count an entry of the destination; a sync needs to know that none is missing."""
+        self.destination += Count(1, entry.size)
+        if entry.kind is Kind.UNLISTABLE and self._deletions:
+            self.complete = False
+
+    def copy(self, entry: Entry, *, is_new: bool, compare: bool = False) -> None:
+        """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes.
+
+        One to ``compare`` stays whole, so that one function reads it, up to ``limits.COMPARE_BYTES``.
+        """
         request = self._plan.request
-        splits = not request.inside_s3  # S3 copies in parts by itself, and knows its checksums
-        if splits and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
+        # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
+        splits = request.mode is not Mode.PLAN and not request.inside_s3
+        whole = compare and entry.size <= limits.COMPARE_BYTES
+        if splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
             self._begin_big_file(entry)
         else:
             self._pack(entry)
@@ -98,7 +119,7 @@ class SegmentWriter:
         """Begun here, because only here both ends are at hand before the first block is copied."""
         big_file_id = f"{self._segment.id}-{self._context.nonce}-big-{len(self._big_files):04d}"
         try:
-            token = self._begin_blocks(entry) if self._plan.request.mode is Mode.COPY else ""
+            token = self._begin_blocks(entry) if self._plan.request.mode.writes else ""
         except ItemError as error:
             self.settle(entry, Result.FAILED, error.reason, error.message)
             return
@@ -138,7 +159,11 @@ class SegmentWriter:
 
     def extra(self, entry: Entry) -> None:
         """Note an entry that only the destination holds; it is in no books, which are the source's."""
-        if entry.kind is Kind.DIRECTORY:
+        if self._deletions:
+            self._leave_before(entry)
+            self._touch(entry)  # deleting it changes its directory
+            self._deletions.destination_entry(entry)
+        elif entry.kind is Kind.DIRECTORY:
             self._add_extras(self._implied.add(entry))
         else:
             self._add_extras([entry])
@@ -183,6 +208,8 @@ class SegmentWriter:
             "loose": shard_row(loose) if loose else None,
             "big_files": self._big_files,
             "extras": keys.extras_key(self._segment.id, self._context.nonce) if self._extras else None,
+            "destination": count_row(self.destination),
+            "deletions": self._deletions.close(cut=bool(left)) if self._deletions else [],
             "names": [shard_row(file) for file in self._names_files],
             "left": [segment_row(segment) for segment in left],
         }

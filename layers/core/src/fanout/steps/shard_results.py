@@ -13,7 +13,7 @@ from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json, outcome_from_row
 from fanout.ledger import Ledger, OutcomeFile
-from fanout.steps.partition_shards import rounds_done
+from fanout.steps.rounds import rounds_done
 
 _TROUBLE = (Result.FAILED, Result.REJECTED)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from fanout.domain import ledger_keys as keys
+from fanout.domain.books import Count
 from fanout.domain.failures import FailureClasses
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.plan import Plan, plan_row
@@ -14,13 +15,16 @@ from fanout.domain.run_error import RunError, run_error
 from fanout.domain.summary import Status, Summary, summary_row
 from fanout.ledger import Ledger
 from fanout.steps.context import Context
+from fanout.steps.deletion_results import deletion_results
+from fanout.steps.finish_directories import directories_failed
+from fanout.steps.planned import planned_books, planned_run
 from fanout.steps.run_activity import run_activities, sizes_rows, tasks_row
 from fanout.steps.run_books import RunBooks, run_books
 from fanout.steps.verification_results import Verification, verified_shards, verified_trees
 
 # Rows of one file of failures: bounds the memory that writing it takes.
 FAILURES_PER_FILE = 100_000
-PHASES = ("plan", "list", "partition", "copy", "finish", "verify", "summarise")
+PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "summarise")
 
 
 class FailureWriter:
@@ -64,10 +68,17 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
     plan = ledger.read_plan()
     failures = FailureWriter(ledger)
     error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
-    found = run_books(ledger, error, failures.add, plan.request.mode.value)
+    planned = planned_run(plan, ledger) if plan.request.mode is Mode.PLAN and error is None else None
+    if plan.request.mode is Mode.PLAN:
+        found = planned_books(ledger, failures.add)
+    else:
+        found = run_books(ledger, error, failures.add, "copy" if plan.request.mode.writes else "verify")
+    deleted = deletion_results(ledger)
+    for outcome in deleted.failures:
+        failures.add(outcome, "delete")
     verification = _verification(plan, ledger, found, error)
     for outcome in verification.failures if verification else []:
-        if plan.request.mode is Mode.COPY or outcome.reason is Reason.EXTRA:
+        if plan.request.mode.writes or outcome.reason is Reason.EXTRA:
             failures.add(outcome, "verify")
     notes = _notes(ledger)
     failures.close()
@@ -78,7 +89,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
         run_id=ledger.run_id,
         source=str(plan.request.source),
         destination=str(plan.request.destination),
-        books=found.books,
+        books=found.books.plus(Count(), {Result.DELETED: deleted.results[Result.DELETED]}),
         seconds={phase: round(ended - began, 3) for phase, began, ended in phases},
         shards=len(found.shards),
         predicted_seconds=sum(shard.seconds for shard in found.shards),
@@ -94,6 +105,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
         classes=failures.classes.most_first(),
         tasks=[tasks_row(activity) for activity in activities],
         sizes=sizes_rows(ledger),
+        planned=planned,
     )
     document = summary_row(summary)
     # Here, because no other state needs the templates' import time.
@@ -142,8 +154,7 @@ def _notes(ledger: Ledger) -> list[str]:
     notes: list[str] = []
     for key in ledger.keys(keys.NOTES):
         notes += ledger.read_json(key)
-    failures = (row for key in ledger.keys(keys.DIRECTORY_FAILURES) for row in ledger.read_rows(key))
-    reasons = {row["path"]: row["reason"] for row in failures}
+    reasons = directories_failed(ledger)
     if reasons:
         first = next(iter(reasons.values()))
         notes.append(f"the attributes of {len(reasons)} directories could not be set: {first}")

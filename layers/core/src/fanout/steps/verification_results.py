@@ -16,7 +16,7 @@ from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json, count_row, outcome_from_row
 from fanout.ledger import Ledger
 from fanout.steps.compared_big_files import compared_big_files
-from fanout.steps.partition_shards import rounds_done
+from fanout.steps.rounds import rounds_done
 
 # Directories that differ, as the summary names them.
 DIRECTORIES_SHOWN = 20

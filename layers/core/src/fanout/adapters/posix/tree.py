@@ -11,6 +11,7 @@ from fanout.adapters.posix.attributes import apply_attributes, apply_link_attrib
 from fanout.adapters.posix.beneath import open_beneath
 from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.cuts import cuts_of_directories
+from fanout.adapters.posix.deletion import delete_listed, remove_empty
 from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.errors import destination_error, source_error
 from fanout.adapters.posix.listing import find_entry, list_segment
@@ -149,6 +150,19 @@ class PosixTree:
                 apply_attributes(descriptor, attributes, DEFAULT_DIRECTORY_MODE)
         except OSError as error:
             raise destination_error("attributes", error) from error
+
+    @property
+    def delete_batch(self) -> int:
+        """One: every file is an operation of its own."""
+        return 1
+
+    def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
+        """See ``fanout.ports.Tree``."""
+        return delete_listed(self._directories, self._root, entries)
+
+    def remove_directory(self, entry: Entry) -> None:
+        """See ``fanout.ports.Tree``."""
+        remove_empty(self._directories, self._root, entry)
 
     def block_bytes(self, entry: Entry) -> int:
         """See ``fanout.ports.Tree``."""

@@ -83,14 +83,16 @@ class ObjectCalls(S3Requests):
         """The object's tags."""
         return parse_tags(self.call("GetObjectTagging", "GET", bucket, key, query=[("tagging", "")]).body)
 
-    def delete_object(self, bucket: str, key: str) -> None:
+    def delete_object(self, bucket: str, key: str, *, if_match: str = "") -> None:
         """Delete the object; one that is not there counts as deleted."""
-        self.call("DeleteObject", "DELETE", bucket, key)
+        self.call("DeleteObject", "DELETE", bucket, key, headers={"if-match": if_match} if if_match else _NO_HEADERS)
 
-    def delete_objects(self, bucket: str, keys: Iterable[str]) -> dict[str, str]:
-        """Delete at most 1,000 objects; the keys that are still there, each with the reason.
+    def delete_objects(
+        self, bucket: str, keys: Iterable[str], etags: Mapping[str, str] = _NO_HEADERS
+    ) -> dict[str, str]:
+        """Delete at most 1,000 objects; the keys that are still there, each with the code of its error.
 
-        Keys that XML can not hold are deleted one by one.
+        One that ``etags`` names is deleted only with that ETag. Keys that XML can not hold are deleted one by one.
         """
         plain: list[str] = []
         failed: dict[str, str] = {}
@@ -99,11 +101,11 @@ class ObjectCalls(S3Requests):
                 plain.append(key)
                 continue
             try:
-                self.delete_object(bucket, key)
+                self.delete_object(bucket, key, if_match=etags.get(key, ""))
             except FanoutError as exc:
-                failed[key] = str(exc)
+                failed[key] = type(exc).__name__
         if plain:
-            listed = "".join(f"<Object><Key>{escape(key, _SPACES)}</Key></Object>" for key in plain)
+            listed = "".join(_to_delete(key, etags.get(key, "")) for key in plain)
             body = f"<Delete><Quiet>true</Quiet>{listed}</Delete>".encode()
             headers = {
                 "content-type": "application/xml",
@@ -121,6 +123,11 @@ def copy_source(bucket: str, key: str, if_match: str) -> dict[str, str]:
     if if_match:
         headers["x-amz-copy-source-if-match"] = if_match
     return headers
+
+
+def _to_delete(key: str, etag: str) -> str:
+    condition = f"<ETag>{escape(etag, _SPACES)}</ETag>" if etag else ""
+    return f"<Object><Key>{escape(key, _SPACES)}</Key>{condition}</Object>"
 
 
 def _fits_xml(key: str) -> bool:

@@ -13,11 +13,13 @@ from fanout.adapters.s3.blocks import UploadBlocks
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.content_types import content_type_header
 from fanout.adapters.s3.cuts import cuts_of_keys, start_bound
+from fanout.adapters.s3.deletion import delete_listed
 from fanout.adapters.s3.metadata import to_headers
 from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.responses import ListedObject, to_seconds
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
+from fanout.domain import limits
 from fanout.domain.big_files import block_bytes_of
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError, ListingIncomplete, NotFound
@@ -160,6 +162,19 @@ class S3Tree:
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
         """Do nothing: a directory's object got its attributes with ``make_directory``, and content changes none."""
+
+    @property
+    def delete_batch(self) -> int:
+        """As many as one request of DeleteObjects takes."""
+        return limits.DELETE_OBJECTS
+
+    def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
+        """Delete objects whose ETag is the listed one; in a versioned bucket each gets a delete marker."""
+        return delete_listed(self._client, self._bucket, self._prefix, entries)
+
+    def remove_directory(self, entry: Entry) -> None:
+        """Refuse: a directory of a bucket is an object or nothing, and no plan asks for this."""
+        raise ItemError(Reason.DESTINATION_DENIED, "a bucket has no directories to remove")
 
     def block_bytes(self, entry: Entry) -> int:
         """8 MiB, or the whole MiB in which the entry fits the parts of one upload."""

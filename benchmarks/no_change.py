@@ -1,0 +1,147 @@
+"""A second run that finds nothing to do, beside rsync and rclone sync on the same two trees.
+
+    python -m benchmarks.no_change [--files 100000] [--runs 3] [--calibration disk|modern ...]
+
+On ``disk`` both trees lie in a directory; on ``modern`` the destination is the simulated EFS, which needs root.
+Ours is what the functions of such a run do: list, gather, partition, summarise, with the ledger in a directory,
+in a process of its own. The caches are cold before every run where that may be done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from benchmarks.directory_store import DirectoryStore
+from benchmarks.lab import running
+from benchmarks.measure import drop_caches
+from benchmarks.worker import MachineClock
+from fanout.adapters.posix.tree import PosixTree
+from fanout.domain.rows import Json, segment_from_row
+from fanout.ledger import Ledger
+from fanout.steps.context import Context
+from fanout.steps.gather_segments import gather_segments
+from fanout.steps.list_segment import list_segment
+from fanout.steps.partition_shards import partition_shards
+from fanout.steps.plan_transfer import plan_transfer
+from fanout.steps.summarise_transfer import summarise_transfer
+
+REQUEST: Json = {"source": "efs:///in", "destination": "efs:///out", "mode": "sync"}
+RUN = "no-change"
+OURS = "fanout"
+TOOLS = (OURS, "rsync", "rclone")
+SECONDS = 3600.0
+SETTLE_SECONDS = 2.0  # over the margin of the comparison
+
+
+def make_tree(root: Path, files: int) -> None:
+    """Files of 1 KiB, 100 in a directory, two deep."""
+    for number in range(files):
+        target = root / f"d{number // 10_000:03d}/e{number // 100 % 100:02d}/file{number:07d}"
+        if number % 100 == 0:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(b"%1024d" % number)
+
+
+def run_ours(source: Path, destination: Path, scratch: Path) -> Json:
+    """The steps of a run that finds everything unchanged; returns its summary."""
+    clock = MachineClock()
+    context = Context(
+        ledger=Ledger(DirectoryStore(scratch), RUN),
+        clock=clock,
+        deadline=clock.now() + SECONDS,
+        nonce="bench",
+        source=lambda _: PosixTree(source, "", RUN, "bench", "source"),
+        destination=lambda _: PosixTree(destination, "", RUN, "bench"),
+    )
+    reference = plan_transfer(REQUEST, context, ("data",), 100, "work")["list"]
+    while reference["count"]:
+        for row in context.ledger.read_json(reference["key"].removeprefix(context.ledger.prefix)):
+            list_segment(segment_from_row(row), context)
+        reference = gather_segments(reference["round"], context)
+    partition_shards(context)
+    summarise_transfer(None, context)
+    summary: Json = context.ledger.read_json("summary.json")
+    return summary
+
+
+def command_of(tool: str, source: Path, destination: Path, scratch: Path) -> list[str]:
+    """The command line of a tool."""
+    if tool == OURS:
+        return [sys.executable, "-m", "benchmarks.no_change", "--ours", str(source), str(destination), str(scratch)]
+    if tool == "rsync":
+        return ["rsync", "-a", "--delete", f"{source}/", f"{destination}/"]
+    flags = ["--config", "/dev/null", "--transfers", "64", "--checkers", "64"]
+    return ["rclone", "sync", "-q", *flags, str(source), str(destination)]
+
+
+def measure(source: Path, destinations: Iterator[Path], scratch: Path, runs: int) -> dict[str, float]:
+    """The median seconds of each tool that is installed, which take turns, each with the next destination."""
+    tools = [tool for tool in TOOLS if tool == OURS or shutil.which(tool)]
+    seconds: dict[str, list[float]] = {tool: [] for tool in tools}
+    for number in range(runs):
+        for tool in tools:
+            ledger = scratch / f"ledger-{number}"
+            drop_caches()
+            began = time.monotonic()
+            subprocess.run(command_of(tool, source, next(destinations), ledger), check=True, stdout=subprocess.DEVNULL)
+            seconds[tool].append(time.monotonic() - began)
+            print(f"  {tool}: {seconds[tool][-1]:.2f} s", flush=True)
+            shutil.rmtree(ledger, ignore_errors=True)
+    return {tool: median(found) for tool, found in seconds.items()}
+
+
+def copied(source: Path, destination: Path) -> None:
+    """The destination as a run would have left it, times included."""
+    destination.mkdir(exist_ok=True)
+    time.sleep(SETTLE_SECONDS)
+    subprocess.run(["cp", "-a", f"{source}/.", f"{destination}/"], check=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure and print the medians as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", type=int, default=100_000)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--calibration", nargs="*", default=["disk", "modern"])
+    parser.add_argument("--scratch", type=Path, default=Path(".fanout/bench/no-change"))
+    parser.add_argument("--ours", nargs=3, type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.ours:
+        summary = run_ours(*options.ours)
+        return 0 if summary["totals"]["unchanged"] == summary["totals"]["listed"] else 1
+    scratch = options.scratch.resolve()
+    shutil.rmtree(scratch, ignore_errors=True)
+    source = scratch / "source"
+    make_tree(source, options.files)
+    results: dict[str, dict[str, float]] = {}
+    try:
+        for name in options.calibration:
+            print(name, flush=True)
+            if name == "disk":
+                copied(source, scratch / "copy")
+                results[name] = measure(source, itertools.repeat(scratch / "copy"), scratch, options.runs)
+                continue
+            # A mount for every run, so that no client has anything in its cache.
+            clients = 1 + options.runs * len(TOOLS)
+            with running("none", clients, scratch / "mounts", options.files // 20 + 64) as lab:
+                copied(source, lab.mounts[0] / "copy")
+                fresh = (mount / "copy" for mount in lab.mounts[1:])
+                lab.ask("POST", f"/profile?name={name}")
+                results[name] = measure(source, fresh, scratch, options.runs)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(json.dumps({"files": options.files, "seconds": results}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

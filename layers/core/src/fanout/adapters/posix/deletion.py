@@ -1,0 +1,56 @@
+"""Deleting what was listed and nothing else, below a root and never through a symlink."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+
+from fanout.adapters.posix.directories import Directories
+from fanout.adapters.posix.errors import destination_error
+from fanout.adapters.posix.stats import entry_of
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.errors import ItemError
+from fanout.domain.outcomes import Reason
+
+_GONE = (errno.ENOENT, errno.ENOTDIR)
+_NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
+
+
+def delete_listed(directories: Directories, root: str, entries: Sequence[Entry]) -> dict[str, ItemError]:
+    """See ``fanout.ports.Tree.delete``. Between the look at an entry and its end somebody may still write to it."""
+    problems = {}
+    for entry in entries:
+        try:
+            _delete(directories, root + entry.path, entry)
+        except ItemError as error:
+            problems[entry.path] = error
+        except OSError as error:
+            if error.errno not in _GONE:
+                problems[entry.path] = destination_error("unlink", error)
+    return problems
+
+
+def _delete(directories: Directories, path: str, listed: Entry) -> None:
+    parent, separator, name = path.rpartition("/")
+    with directories.hold(parent + separator) as directory:
+        found = entry_of(listed.path, os.stat(name, dir_fd=directory, follow_symlinks=False))
+        pinned = (found.kind, found.size, found.mtime_ns) == (listed.kind, listed.size, listed.mtime_ns)
+        if not pinned or found.kind is Kind.DIRECTORY:
+            raise ItemError(Reason.DESTINATION_CHANGED, "it has another size, time or kind than was listed")
+        os.unlink(name, dir_fd=directory)
+
+
+def remove_empty(directories: Directories, root: str, entry: Entry) -> None:
+    """See ``fanout.ports.Tree.remove_directory``; ``rmdir`` takes neither a symlink nor what holds anything."""
+    path = root + entry.path
+    parent, separator, name = path[:-1].rpartition("/")
+    try:
+        directories.forget(path)
+        with directories.hold(parent + separator) as directory:
+            os.rmdir(name, dir_fd=directory)
+    except OSError as error:
+        if error.errno in _NOT_EMPTY:
+            raise ItemError(Reason.NOT_EMPTY, "something is in it that was not deleted") from error
+        if error.errno != errno.ENOENT:
+            raise destination_error("rmdir", error) from error

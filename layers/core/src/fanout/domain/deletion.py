@@ -1,0 +1,60 @@
+"""Whether a sync may delete what it found to be extra.
+
+| condition, in this order                              | verdict |
+|-------------------------------------------------------|---------|
+| nothing is extra                                      | allowed |
+| a part of either end could not be listed              | refused |
+| the source holds nothing                              | refused |
+| everything that the destination holds is extra        | refused |
+| more than ``max_count`` entries are extra             | refused |
+| over ``max_percent`` of the destination's are extra   | refused |
+| else                                                  | allowed |
+
+No guard can be raised over the first three refusals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DEFAULT_PERCENT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteGuard:
+    """The most that a sync deletes: so many entries, and so many percent of the destination's entries."""
+
+    max_count: int | None = None
+    max_percent: float = DEFAULT_PERCENT
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the listing of both ends found, in entries."""
+
+    source: int
+    destination: int
+    extra: int
+    complete: bool
+
+
+def refusal(found: Found, guard: DeleteGuard) -> str:
+    """Why nothing may be deleted, with the way out; empty if it may. The module's table is its contract."""
+    if not found.extra:
+        return ""
+    if not found.complete:
+        return "a part of the source or the destination could not be listed; see failures.jsonl"
+    if not found.source:
+        return "the source holds nothing; a sync from an empty source is always refused"
+    what = f"{found.extra:,} of the destination's {found.destination:,} entries are not at the source"
+    if found.extra >= found.destination:
+        return f"{what}: all of them; check the ends of the request, or empty the destination by hand"
+    if guard.max_count is not None and found.extra > guard.max_count:
+        return f"{what}, over delete_guard.max_count {guard.max_count:,}; {_WAY_OUT}"
+    percent = 100 * found.extra / found.destination
+    if percent > guard.max_percent:
+        return f"{what}: {percent:.1f} %, over delete_guard.max_percent {guard.max_percent:g}; {_WAY_OUT}"
+    return ""
+
+
+_WAY_OUT = "look at them with mode plan, then raise the guard if they may go"

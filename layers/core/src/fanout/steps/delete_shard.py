@@ -1,0 +1,83 @@
+"""DeleteShard: deletes the extras of a shard that have no outcome yet, until they are done or the time is up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fanout.domain import limits
+from fanout.domain.books import tally
+from fanout.domain.entries import Entry
+from fanout.domain.errors import AccessDenied, ItemError, Throttled, Transient
+from fanout.domain.outcomes import Outcome, Reason, Result
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json
+from fanout.ports import Tree
+from fanout.steps.context import Context
+from fanout.steps.copy_shard import settled_indexes
+from fanout.steps.parallel import work_on
+
+Batch = list[tuple[int, Entry]]
+
+
+def delete_shard(shard: Shard, context: Context) -> Json:
+    """Delete files, symlinks and objects that still are what was listed, and still are not at the source.
+
+    Returns ``cursor`` (outcomes so far) and ``done``. What is gone already counts as deleted, so a
+    second delivery changes nothing. Raises ``Transient`` if nothing at all could be deleted for
+    reasons that may pass, and what ``check`` raises if the source is not there any more.
+    """
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    source, destination = context.source(plan), context.destination(plan)
+    source.check(writing=False)
+    settled = settled_indexes(shard, ledger)
+    left = [(index, entry) for index, entry in enumerate(ledger.read_shard(shard.key)) if index not in settled]
+    size = destination.delete_batch
+    batches = [left[start : start + size] for start in range(0, len(left), size)]
+    stop_at = context.stop_at
+    outcomes: dict[int, Outcome] = {}
+    threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(batches)) or 1
+    work = deleter(source, destination)
+    for _, found in work_on(enumerate(batches), work, threads, lambda: context.clock.now() > stop_at, []):
+        outcomes |= found
+    passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
+    if passing and len(passing) == len(outcomes):
+        raise Transient(f"{len(passing)} entries could not be deleted: {passing[0].message}")
+    if left and not outcomes:
+        raise Transient(f"none of {len(left)} entries could be deleted in time")
+    if outcomes:
+        ledger.write_outcomes(shard.id, context.nonce, outcomes, tally(outcomes.values()))
+    total = len(settled) + len(outcomes)
+    return {"cursor": total, "done": total >= shard.entries}
+
+
+def deleter(source: Tree, destination: Tree) -> Callable[[Batch], dict[int, Outcome]]:
+    """What deletes a batch and returns the outcomes by index."""
+
+    def delete(batch: Batch) -> dict[int, Outcome]:
+        kept = {index: problem for index, entry in batch if (problem := appeared(source, entry)) is not None}
+        going = [(index, entry) for index, entry in batch if index not in kept]
+        try:
+            problems = destination.delete([entry for _, entry in going]) if going else {}
+        except (Throttled, Transient, AccessDenied) as error:
+            reason = Reason.DESTINATION_DENIED if isinstance(error, AccessDenied) else Reason.TRANSIENT
+            problems = {entry.path: ItemError(reason, str(error)) for _, entry in going}
+        return {index: outcome_of(entry, kept.get(index) or problems.get(entry.path)) for index, entry in batch}
+
+    return delete
+
+
+def appeared(source: Tree, entry: Entry) -> ItemError | None:
+    """Why an entry is no extra any more, if the source holds something under its name by now."""
+    try:
+        found = source.find_stored(entry.path)
+    except (Throttled, Transient, AccessDenied) as error:
+        return ItemError(Reason.TRANSIENT, str(error))
+    return None if found is None else ItemError(Reason.APPEARED, f"the source holds a {found.entry.kind.value}")
+
+
+def outcome_of(entry: Entry, problem: ItemError | None) -> Outcome:
+    """The outcome of an extra: deleted, or failed with what kept it."""
+    if problem is None:
+        return Outcome(entry.path, entry.kind.value, entry.size, Result.DELETED)
+    return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, problem.reason, problem.message)

@@ -1,0 +1,33 @@
+"""What became of the extras of a sync, from its ledger."""
+
+from __future__ import annotations
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.books import no_counts
+from fanout.domain.errors import LedgerBroken
+from fanout.domain.outcomes import Outcome, Result
+from fanout.domain.partitioning import Shard
+from fanout.ledger import Ledger
+from fanout.steps.deletions import deletion_from_row
+from fanout.steps.shard_results import ShardResult, shard_result
+
+
+def deletion_results(ledger: Ledger) -> ShardResult:
+    """The result of all shards of extras; one without an outcome is failed. Nothing if no deletion began."""
+    results = no_counts()
+    failures: list[Outcome] = []
+    for shard in _shards(ledger):
+        found = shard_result(shard, ledger)
+        results = {result: results[result] + found.results[result] for result in Result}
+        failures += found.failures
+    return ShardResult(results, failures)
+
+
+def _shards(ledger: Ledger) -> list[Shard]:
+    rows = []
+    for key in (keys.DELETIONS, keys.DELETED_DIRECTORIES):
+        try:
+            rows += ledger.read_json(key)
+        except LedgerBroken:
+            return []
+    return [deletion_from_row(row).shard for row in rows]

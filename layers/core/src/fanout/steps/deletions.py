@@ -1,0 +1,58 @@
+"""What a sync is to delete, from the ledger of its listing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fanout.domain.books import Count
+from fanout.domain.deletion import Found, refusal
+from fanout.domain.partitioning import Shard
+from fanout.domain.request import Request
+from fanout.domain.rows import Json, count_from_row, shard_from_row, shard_row
+from fanout.ledger import Ledger
+from fanout.steps.rounds import rounds_done
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A shard of extras, either of files and objects, or of directories."""
+
+    shard: Shard
+    directories: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListedExtras:
+    """The shards of extras, and what the guard needs to know of the listing."""
+
+    deletions: list[Deletion]
+    extra: Count
+    found: Found
+
+    def refusal(self, request: Request) -> str:
+        """Why a sync of this request may not delete them; empty if it may."""
+        return refusal(self.found, request.delete_guard)
+
+
+def listed_extras(ledger: Ledger) -> ListedExtras:
+    """What all rounds of the listing found to be extra."""
+    deletions: list[Deletion] = []
+    source = destination = 0
+    complete = True
+    for done in rounds_done(ledger):
+        deletions += [deletion_from_row(row) for row in done["deletions"]]
+        source += count_from_row(done["listed"]).entries
+        destination += count_from_row(done["destination"]).entries
+        complete = complete and done["complete"]
+    extra = sum((Count(one.shard.entries, one.shard.bytes) for one in deletions), Count())
+    return ListedExtras(deletions, extra, Found(source, destination, extra.entries, complete))
+
+
+def deletion_row(deletion: Deletion) -> Json:
+    """A shard of extras, as it stands in deletions.json."""
+    return {"shard": shard_row(deletion.shard), "directories": deletion.directories}
+
+
+def deletion_from_row(row: Json) -> Deletion:
+    """The shard of a row."""
+    return Deletion(shard_from_row(row["shard"]), row["directories"])

@@ -1,0 +1,89 @@
+"""RemoveDirectories: removes extra directories that are empty by now, and mends the attributes of those above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
+from fanout.domain.books import tally
+from fanout.domain.entries import Entry
+from fanout.domain.errors import ItemError, Transient
+from fanout.domain.filters import Filters
+from fanout.domain.outcomes import Outcome, Reason, Result
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json
+from fanout.ports import Tree
+from fanout.steps.context import Context
+from fanout.steps.copy_shard import settled_indexes
+from fanout.steps.delete_shard import appeared, outcome_of
+from fanout.steps.deletions import deletion_from_row
+from fanout.steps.finish_directories import finish_directories
+from fanout.steps.parallel import work_on
+
+
+def remove_directories(context: Context) -> Json:
+    """Remove the directories of all shards, deepest first; returns how many and ``done``.
+
+    One shard is held at a time. A directory may be listed before what is in it, so the shards are gone
+    through again as long as a pass removes something; what is not empty then is failed and stays.
+    Raises ``Transient`` if the time ended before one was removed.
+    """
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    source, destination = context.source(plan), context.destination(plan)
+    source.check(writing=False)
+    shards = [deletion_from_row(row).shard for row in ledger.read_json(keys.DELETED_DIRECTORIES)]
+    stop_at = context.stop_at
+    removed = number = 0
+    last = not shards
+    while True:
+        gone = waiting = 0
+        for shard in shards:
+            for outcomes in _remove(shard, source, destination, context):
+                number += 1
+                full = [index for index, one in outcomes.items() if one.reason is Reason.NOT_EMPTY]
+                waiting += len(full)
+                if not last:
+                    outcomes = {index: one for index, one in outcomes.items() if index not in full}
+                elif plan.request.filters != Filters():  # what fills it may be what the filters protect
+                    outcomes |= {index: replace(outcomes[index], result=Result.SKIPPED) for index in full}
+                if outcomes:
+                    name = f"{context.nonce}-{number:06d}"
+                    ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
+                gone += len(outcomes)
+                if context.clock.now() > stop_at:
+                    if not removed + gone:
+                        raise Transient(f"{waiting} directories were looked at and none could be removed in time")
+                    return {"removed": removed + gone, "done": False}
+        removed += gone
+        if last or not waiting:
+            break
+        last = not gone
+    _, done = finish_directories(
+        context, destination, lambda: context.clock.now() > stop_at, position=keys.DIRECTORIES_MENDED
+    )
+    return {"removed": removed, "done": done}
+
+
+def _remove(shard: Shard, source: Tree, destination: Tree, context: Context) -> Iterator[dict[int, Outcome]]:
+    """Outcomes of the shard's directories that have none yet, those of one depth together, deepest first."""
+    settled = settled_indexes(shard, context.ledger)
+    by_depth: dict[int, list[tuple[int, Entry]]] = {}
+    for index, entry in enumerate(context.ledger.read_shard(shard.key)):
+        if index not in settled:
+            by_depth.setdefault(entry.path.count("/"), []).append((index, entry))
+
+    def remove(entry: Entry) -> Outcome:
+        problem = appeared(source, entry)
+        if problem is None:
+            try:
+                destination.remove_directory(entry)
+            except ItemError as error:
+                problem = error
+        return outcome_of(entry, problem)
+
+    for depth in sorted(by_depth, reverse=True):
+        threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(by_depth[depth]))
+        yield dict(work_on(by_depth[depth], remove, threads, lambda: False, []))
