@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -42,6 +42,10 @@ class BucketStore:
         """See ``fanout.ports.WorkStore``."""
         for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix):
             yield from (listed["Key"] for listed in page.get("Contents", []))
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """The command line never removes anything of a ledger."""
+        raise PermissionError(f"{len(keys)} keys: the ledger is written by the run alone")
 
 
 class Look(Protocol):

@@ -41,6 +41,11 @@ class MemoryStore:
         """See ``fanout.ports.WorkStore``."""
         return iter(sorted(key for key in self._objects if key.startswith(prefix)))
 
+    def remove(self, keys: Sequence[str]) -> None:
+        """See ``fanout.ports.WorkStore``."""
+        for key in keys:
+            self._objects.pop(key, None)
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:

@@ -9,7 +9,7 @@ from fanout.domain.request import Mode, Verify
 from fanout.domain.rows import Json, segment_row
 from fanout.domain.segments import Segment
 from fanout.steps.context import Context
-from fanout.steps.plan_transfer import list_reference
+from fanout.steps.plan_transfer import list_reference, run_reference
 
 
 def begin_verification(context: Context, bucket: str) -> Json:
@@ -17,10 +17,11 @@ def begin_verification(context: Context, bucket: str) -> Json:
     plan = context.ledger.read_plan()
     request = replace(plan.request, mode=Mode.VERIFY, verify=Verify.NONE)
     inner = replace(context, ledger=context.ledger.verification())
-    inner.ledger.write_plan(replace(plan, request=request))
+    inner_plan = replace(plan, request=request)
+    inner.ledger.write_plan(inner_plan)
     inner.ledger.write_json(keys.round_key(1), [segment_row(Segment("0001-000000"))])
     context.begin("verify")
     return {
-        "run": {"id": inner.ledger.run_id, "bucket": bucket, "prefix": inner.ledger.prefix},
+        "run": run_reference(inner_plan, inner.ledger, bucket),
         "list": list_reference(inner, 1, 1),
     }

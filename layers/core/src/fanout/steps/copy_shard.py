@@ -72,6 +72,15 @@ def copy_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
         symlinks=plan.request.symlinks,
         within=context.entry_copier(plan),
     )
+    total = len(settled) + copy_work(work, copier, shard, context)
+    return {"cursor": total, "done": total >= len(entries)}
+
+
+def copy_work(work: list[tuple[int, Entry]], copier: Copier, shard: Shard, context: Context) -> int:
+    """Copy these entries of a shard; returns how many have an outcome now.
+
+    Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
+    """
     writer = OutcomeWriter(shard, context)
     transient = 0
     threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(work)) or 1
@@ -91,8 +100,7 @@ def copy_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
         for index, entry in copier.unfinished:
             writer.add(index, out_of_time(entry), copier.directories)
     writer.flush(copier.directories)
-    total = len(settled) + writer.written
-    return {"cursor": total, "done": total >= len(entries)}
+    return writer.written
 
 
 def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:

@@ -38,6 +38,8 @@ def finish_tree(context: Context) -> Json:
             failures.append({"path": path, "reason": error.reason.value, "message": error.message})
     ledger.write_rows(DIRECTORY_FAILURES, failures)
     destination.finish()
+    if plan.request.between_mounts:
+        ledger.staged().remove("")
     return {"directories": len(made), "failures": len(failures), "names": linked}
 
 

@@ -22,6 +22,7 @@ from fanout.domain.rows import (
 )
 from fanout.domain.segments import Segment, split_rest
 from fanout.steps.context import Context
+from fanout.steps.list_destination import cut_of
 from fanout.steps.lookups import LookupQueue
 from fanout.steps.segment_writer import SegmentWriter
 
@@ -51,6 +52,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     above = FilesAbove(segment.files_above)
     stop_at = context.stop_at
     left: list[Segment] = []
+    cut = cut_of(segment, plan, context.ledger)
     pairs = merge(source_tree.list(segment), destination_tree.list(segment))
     with LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue:
         for number, (source, destination) in enumerate(pairs, start=1):
@@ -62,6 +64,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
             elif destination is not None and _reports_extras(request):
                 writer.extra(destination)
             late = number % 256 == 0 and context.clock.now() > stop_at
+            late = late or (destination is not None and destination.path == cut)
             last = source or destination
             if last is not None and (late or number >= limits.SEGMENT_ENTRIES):
                 left = split_rest(segment, last.path, above.snapshot())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fanout.domain import ledger_keys as keys
@@ -10,16 +11,26 @@ from fanout.domain.plan import Plan
 from fanout.domain.request import Mode, Request
 from fanout.domain.rows import SCHEMA_VERSION, Json, segment_row
 from fanout.domain.segments import Segment
+from fanout.domain.sides import functions_of
 from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES
+from fanout.ledger import Ledger
 from fanout.steps.context import Context
 
 # Functions that list at once in a round.
 LIST_CONCURRENCY = 40
 
 
-def plan_transfer(document: Any, context: Context, mounts: tuple[str, ...], max_concurrency: int, bucket: str) -> Json:
+def plan_transfer(
+    document: Any,
+    context: Context,
+    mounts: tuple[str, ...],
+    max_concurrency: int,
+    bucket: str,
+    functions: Sequence[Mapping[str, str]] = (),
+) -> Json:
     """Check the request and the S3 end, write request.json, plan.json and round 1.
 
+    ``functions`` are those that see a mount, by their names, for each of ``mounts``.
     Returns the references that the other states travel with. Raises ``InvalidRequest``
     or ``AccessDenied`` before anything is written.
     """
@@ -28,6 +39,7 @@ def plan_transfer(document: Any, context: Context, mounts: tuple[str, ...], max_
     from fanout.requests import parse_request
 
     request = parse_request(document, mounts, max_concurrency)
+    called = functions_of(request, mounts, functions) if functions else {}
     plan = Plan(context.ledger.run_id, request, INSIDE_S3_RATES if request.inside_s3 else DEFAULT_RATES)
     check_ends(plan, context, on_mount=False)
     ledger = context.ledger
@@ -36,9 +48,15 @@ def plan_transfer(document: Any, context: Context, mounts: tuple[str, ...], max_
     ledger.write_plan(plan)
     ledger.write_json(keys.round_key(1), [segment_row(Segment("0001-000000"))])
     return {
-        "run": {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix},
+        "run": {**run_reference(plan, ledger, bucket), "functions": called},
         "list": list_reference(context, 1, 1),
     }
+
+
+def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
+    """The reference to a run's ledger; ``apart`` is the mode of a run whose ends no function sees both of."""
+    apart = plan.request.mode.value if plan.request.between_mounts else ""
+    return {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix, "apart": apart}
 
 
 def list_reference(context: Context, number: int, count: int) -> Json:
