@@ -58,6 +58,8 @@ def retry_of(table: tuple[tuple[tuple[str, ...], int, int, int], ...]) -> list[A
 
 # Tasks of child workflows that catch nothing, and what holds their failure instead.
 WITHOUT_CATCH = {
+    "ListDestination": "the Map has no tolerance: one failed segment fails the listing",
+    "DigestShard": "the Map tolerates the child; what it did not compare is a difference in the summary",
     "ListSegment": "the Map has no tolerance: one failed segment fails the listing",
     "VerifyShard": "the Map tolerates the child; what it did not compare is a difference in the summary",
     "RecordShardFailure": "the Map tolerates the child; its entries have no outcome, so the books do not balance",
@@ -70,11 +72,14 @@ REFUSED = {
 CAUGHT_BY: dict[str, list[Any]] = {
     "PlanTransfer": [REFUSED, "FailedInfrastructure"],
     "CheckMount": [REFUSED, "FailedInfrastructure"],
+    "CheckOtherMount": [REFUSED, "FailedInfrastructure"],
     "ListTree": ["FinishTree"],
     "GatherSegments": ["FinishTree"],
     "PartitionShards": ["FinishTree"],
     "CopyShards": ["FinishTree"],
     "CopyShard": ["RecordShardFailure"],
+    "PackShard": ["RecordShardFailure"],
+    "UnpackShard": ["RecordShardFailure"],
     "FinishTree": ["SummariseTransfer"],
     "BeginVerification": ["SummariseTransfer"],
     "VerifyShards": ["SummariseTransfer"],
