@@ -53,7 +53,7 @@ PACK_BYTES = 16 * MIB
 PACKED_BYTES = 1 * MIB
 # Chosen: entries of one such object; bounds what a lost worker repeats where entries have few bytes.
 PACK_ENTRIES = 5_000
-# Chosen: such objects that a function sends at once, and that it holds to read from: 128 MiB and 96 MiB at most.
+# Chosen: such objects that a function sends at once, and that it holds to read from: 64 MiB and 96 MiB at most.
 PACKS_IN_FLIGHT = 4
 PACKS_HELD = 6
 # Chosen: bytes of blocks that one function holds at once; bounds its memory.

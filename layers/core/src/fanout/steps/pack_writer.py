@@ -79,18 +79,21 @@ class PackWriter(UnseenTree):
         self._send(*taken)
 
     def _take(self) -> tuple[int, bytes, list[list[object]]]:
+        """What is held, when few enough packs are on their way; until then nobody adds to the next one."""
+        self._sending.acquire()
         taken = self._number, bytes(self._data), self._rows
         self._begin()
         return taken
 
     def _send(self, number: int, data: bytes, rows: list[list[object]]) -> None:
         """The bytes first: the index makes them count."""
-        if not rows:
-            return
-        with self._sending:
+        try:
             if data:
                 self._staged.write_bytes(self._key(PACKS, number), data)
-            self._staged.write_rows(f"{self._key(INDEX, number)}.jsonl.gz", rows)
+            if rows:
+                self._staged.write_rows(f"{self._key(INDEX, number)}.jsonl.gz", rows)
+        finally:
+            self._sending.release()
         with self._lock:
             self.staged_entries += len(rows)
 
