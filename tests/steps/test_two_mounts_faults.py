@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -167,3 +168,36 @@ def test_random_trees_arrive_equal_whatever_the_packs(content: dict[str, Any], e
         assert summary["status"] == "SUCCEEDED", mounts.failures()
         assert summary["totals"]["listed"] == summary["totals"]["copied"]
         assert described(mounts.root) == described(mounts.source_root)
+
+
+class Slow(MemoryStore):
+    """A work store whose packs take their time; it counts how many are on their way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock, self.sending, self.most, self.packs = threading.Lock(), 0, 0, 0
+
+    def put(self, key: str, data: bytes) -> None:
+        if "/packs/" not in key:
+            super().put(key, data)
+            return
+        with self.lock:
+            self.sending, self.packs = self.sending + 1, self.packs + 1
+            self.most = max(self.most, self.sending)
+        time.sleep(0.005)
+        super().put(key, data)
+        with self.lock:
+            self.sending -= 1
+
+
+def test_few_packs_are_on_their_way_at_once_however_slow_the_bucket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "PACK_BYTES", 2_000)
+    mounts = TwoMounts(tmp_path, store=Slow())
+    for number in range(300):
+        (mounts.source_root / f"f{number}").write_bytes(b"x" * 1_000)
+    summary = mounts.run()
+    assert isinstance(mounts.store, Slow)
+    assert summary["totals"]["copied"]["entries"] == 300
+    assert (mounts.store.packs, mounts.store.most <= limits.PACKS_IN_FLIGHT) == (150, True)
