@@ -44,7 +44,7 @@ def task_starts(local: Stack, function: str) -> Counter[str]:
     """How often each shard was begun, from the function's own log."""
     logs = local.stack.clients.logs
     groups = [group["logGroupName"] for group in logs.describe_log_groups()["logGroups"]]
-    [group] = [name for name in groups if function in name]
+    [group] = [name for name in groups if function in name and "Second" not in name]
     starts: Counter[str] = Counter()
     for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group):
         for event in page["events"]:
