@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fanout.domain.errors import NotFound
@@ -34,3 +34,8 @@ class DirectoryStore:
         """See ``fanout.ports.WorkStore``."""
         found = (str(path.relative_to(self._root)) for path in self._root.rglob("*") if path.is_file())
         return iter(sorted(key for key in found if key.startswith(prefix) and not Path(key).name.startswith(".")))
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """See ``fanout.ports.WorkStore``."""
+        for key in keys:
+            (self._root / key).unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fanout.domain.errors import NotFound
 
@@ -33,6 +33,9 @@ class DiscardingStore:
         if key not in self._kept:
             raise NotFound(key)
         return self._kept[key]
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Nothing is kept that could be removed."""
 
     def list(self, prefix: str) -> Iterator[str]:
         """See ``fanout.ports.WorkStore``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,10 @@ class BucketStore:
         """See ``fanout.ports.WorkStore``."""
         for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix):
             yield from (listed["Key"] for listed in page.get("Contents", []))
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """The command line never removes anything of a ledger."""
+        raise PermissionError(f"{len(keys)} keys: the ledger is written by the run alone")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Lambda handler of the state CheckMount."""
+"""Lambda handler of the states CheckMount and CheckOtherMount."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lambda handler of the state CopyShard."""
+"""Lambda handler of the states CopyShard, PackShard and UnpackShard."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.domain.rows import Json, shard_row
-from fanout.events import copy_event
+from fanout.events import End, copy_event, end_of
 from fanout.handlers import handle
 from fanout.steps.copy_shard import copy_shard
+from fanout.steps.pack_shard import pack_shard
+from fanout.steps.unpack_shard import unpack_shard
+
+USE_CASES = {
+    End.BOTH: ("CopyShard", copy_shard),
+    End.SOURCE: ("PackShard", pack_shard),
+    End.DESTINATION: ("UnpackShard", unpack_shard),
+}
 
 
 def handler(event: Json, context: Any) -> Json:
-    """Copy one shard, or as much of it as there is time for; hands back where it stands."""
+    """Copy one shard, or stage it, or write what is staged, as far as there is time; hands back where it stands."""
     task = copy_event(event)
-    copied = handle(
-        "CopyShard", event, context, lambda step: copy_shard(task.shard, step, crc64nvme), shard_id=task.shard.id
-    )
+    state, use_case = USE_CASES[end_of(event)]
+    copied = handle(state, event, context, lambda step: use_case(task.shard, step, crc64nvme), shard_id=task.shard.id)
     return {"run": task.run, "shard": shard_row(task.shard), **copied}

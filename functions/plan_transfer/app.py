@@ -19,6 +19,6 @@ def handler(event: Json, context: Any) -> Json:
         "PlanTransfer",
         event,
         context,
-        lambda step: plan_transfer(task.request, step, mounts, here.max_concurrency, here.work_bucket),
+        lambda step: plan_transfer(task.request, step, mounts, here.max_concurrency, here.work_bucket, task.functions),
         run_id=task.run_id,
     )

@@ -1,4 +1,4 @@
-"""Lambda handler of the state VerifyShard."""
+"""Lambda handler of the states VerifyShard and DigestShard."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.domain.rows import Json, shard_from_row, shard_row
-from fanout.events import field
+from fanout.events import End, end_of, field
 from fanout.handlers import handle
+from fanout.steps.digest_shard import digest_shard
 from fanout.steps.verify_shard import verify_shard
+
+USE_CASES = {End.BOTH: ("VerifyShard", verify_shard), End.SOURCE: ("DigestShard", digest_shard)}
 
 
 def handler(event: Json, context: Any) -> Json:
-    """Verify one shard, or as much of it as there is time for."""
+    """Verify one shard, or read its source for the function that does not see that, as far as there is time."""
     shard = shard_from_row(field(event, "shard"))
-    verified = handle(
-        "VerifyShard", event, context, lambda step: verify_shard(shard, step, crc64nvme), shard_id=shard.id
-    )
+    state, use_case = USE_CASES[end_of(event)]
+    verified = handle(state, event, context, lambda step: use_case(shard, step, crc64nvme), shard_id=shard.id)
     return {"run": field(event, "run"), "shard": shard_row(shard), **verified}

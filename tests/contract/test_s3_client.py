@@ -152,5 +152,7 @@ def test_work_store(client: S3Client, make_bucket: Callable[[], str]) -> None:
     assert store.get("runs/1/plan.json") == b"new"
     assert list(store.list("runs/1/")) == ["runs/1/plan.json"]
     assert list(store.list("")) == ["runs/1/plan.json", "runs/10/plan.json"]
+    store.remove(["runs/1/plan.json", "runs/2/not-there"])
+    assert list(store.list("")) == ["runs/10/plan.json"]
     with pytest.raises(NotFound):
         store.get("runs/2/plan.json")

@@ -12,6 +12,7 @@ from fanout.adapters.s3.credentials import Credentials
 from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.responses import Part
 from fanout.adapters.s3.transport import CurlTransport, Timeouts
+from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient
 from tests.contract.scripted_server import RESET, STALL, TRUNCATED, ScriptedServer, answer, error
 
@@ -142,3 +143,14 @@ def test_keys_are_sent_as_they_are(client: S3Client, server: ScriptedServer) -> 
     assert server.requests[0].startswith(b"GET /bucket/../a//./b%2B%20 HTTP/1.1\r\n")
     assert b"x-amz-meta-empty:\r\n" in server.requests[1]
     assert b"content-type" not in server.requests[1].lower()
+
+
+def test_what_the_work_store_could_not_remove_is_tried_again(server: ScriptedServer, client: S3Client) -> None:
+    kept = (
+        b"<DeleteResult><Error><Key>staged/b</Key><Code>InternalError</Code><Message>x</Message></Error></DeleteResult>"
+    )
+    server.script = [answer(200, kept), answer(200, b"<DeleteResult/>")]
+    store = S3WorkStore(client, "work")
+    with pytest.raises(Transient, match="1 of 2 objects, work/staged/b first"):
+        store.remove(["staged/a", "staged/b"])
+    store.remove(["staged/b"])

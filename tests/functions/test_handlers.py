@@ -14,10 +14,13 @@ import pytest
 
 from fanout.adapters.s3.tree import S3Tree
 from fanout.domain.errors import InvalidRequest
+from fanout.domain.sides import ON_DESTINATION, ON_SOURCE
 from tests.functions.conftest import FUNCTIONS, Invoke
 
 SECRET_NAME = "customer-path"
 REQUEST = {"source": "s3://data-bucket/in/", "destination": "efs:///out"}
+MOUNTED = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard")
+OFFERED = [{name: f"{prefix}{name}" for name in MOUNTED} for prefix in ("", "Second")]
 
 
 def open_files() -> list[str]:
@@ -37,8 +40,9 @@ def test_the_handlers_in_the_order_of_the_state_machine(
 ) -> None:
     for number in range(5):
         s3.put_object(Bucket="data-bucket", Key=f"in/{SECRET_NAME}/{number}", Body=b"x" * number)
-    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-1"})
-    assert state["run"] == {"id": "run-1", "bucket": "work-bucket", "prefix": "runs/run-1/"}
+    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-1", "functions": OFFERED})
+    run = {"id": "run-1", "bucket": "work-bucket", "prefix": "runs/run-1/", "apart": ""}
+    assert state["run"] == run | {"functions": {**ON_SOURCE, **ON_DESTINATION}}
     invoke("check_mount", {"run": state["run"]})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
     invoke("list_segment", {"run": state["run"], "segment": segment})
@@ -119,7 +123,7 @@ def test_a_sync_to_a_bucket_deletes_its_extra_objects(s3: Any, invoke: Invoke, t
 
 def run_through(invoke: Invoke, s3: Any, request: dict[str, str], run_id: str) -> Any:
     """Every handler once; returns what the last one says."""
-    state = invoke("plan_transfer", {"request": request, "run_id": run_id})
+    state = invoke("plan_transfer", {"request": request, "run_id": run_id, "functions": OFFERED})
     invoke("check_mount", {"run": state["run"]})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
     invoke("list_segment", {"run": state["run"], "segment": segment})
@@ -173,7 +177,7 @@ def test_a_file_gets_the_content_type_of_its_name(
 def test_a_warm_function_holds_nothing_open_after_a_task(s3: Any, invoke: Invoke, tmp_path: Path) -> None:
     for number in range(20):
         s3.put_object(Bucket="data-bucket", Key=f"in/d{number}/f", Body=b"x")
-    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-3"})
+    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-3", "functions": OFFERED})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
     invoke("list_segment", {"run": state["run"], "segment": segment})
     invoke("gather_segments", state)
@@ -187,7 +191,7 @@ def test_a_warm_function_holds_nothing_open_after_a_task(s3: Any, invoke: Invoke
 
 def test_a_failed_shard_is_recorded(s3: Any, invoke: Invoke) -> None:
     s3.put_object(Bucket="data-bucket", Key="in/a", Body=b"a")
-    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-2"})
+    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-2", "functions": OFFERED})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
     invoke("list_segment", {"run": state["run"], "segment": segment})
     invoke("gather_segments", state)

@@ -12,6 +12,12 @@ from typing import Any
 from .lambda_service import Event, Function, LambdaService
 
 BUCKET = "work-bucket"
+# The states whose function is chosen by the plan: it sees the mount of its side.
+CHOSEN = (
+    *("CheckMount", "CheckOtherMount", "ListSegment", "ListDestination", "CopyShard", "PackShard", "UnpackShard"),
+    *("FinishTree", "VerifyShard", "DigestShard"),
+)
+FUNCTIONS = {name: f"arn:aws:lambda:eu-west-1:123456789012:function:{name}" for name in CHOSEN}
 REQUEST = {"source": "s3://bucket/prefix/", "destination": "efs:///projects/alpha"}
 
 Put = Callable[[str, Any], None]
@@ -37,6 +43,10 @@ class FakeTransfer:
     passes: int = 1
     _passed: int = 0
     _deleted: set[str] = field(default_factory=set)
+    two_mounts: bool = False
+    _staged: Counter[str] = field(default_factory=Counter)
+    _unpacked: Counter[str] = field(default_factory=Counter)
+    _digested: set[str] = field(default_factory=set)
     _verified: set[str] = field(default_factory=set)
     _copied: set[str] = field(default_factory=set)
     _failed: set[str] = field(default_factory=set)
@@ -45,10 +55,15 @@ class FakeTransfer:
         functions: dict[str, Function] = {
             "PlanTransfer": self.plan_transfer,
             "CheckMount": lambda event: None,
+            "CheckOtherMount": lambda event: None,
+            "ListDestination": lambda event: {"listed": 1},
             "ListSegment": lambda event: {"listed": 1},
             "GatherSegments": self.gather_segments,
             "PartitionShards": self.partition_shards,
             "CopyShard": self.copy_shard,
+            "PackShard": self.pack_shard,
+            "UnpackShard": self.unpack_shard,
+            "DigestShard": self.digest_shard,
             "RecordShardFailure": self.record_shard_failure,
             "FinishTree": self.finish_tree,
             "BeginDeletion": self.begin_deletion,
@@ -71,7 +86,8 @@ class FakeTransfer:
 
     def plan_transfer(self, event: Event) -> Event:
         prefix = f"runs/{event['run_id']}/"
-        run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix}
+        apart = self.mode if self.two_mounts else ""
+        run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix, "apart": apart, "functions": FUNCTIONS}
         return {"run": run, "list": self._list_of_round(0, prefix)}
 
     def gather_segments(self, event: Event) -> Event:
@@ -113,7 +129,8 @@ class FakeTransfer:
 
     def begin_verification(self, event: Event) -> Event:
         prefix = f"{event['run']['prefix']}verification/"
-        return {"run": {**event["run"], "prefix": prefix}, "list": self._list_of_round(0, prefix)}
+        apart = "verify" if self.two_mounts else ""
+        return {"run": {**event["run"], "prefix": prefix, "apart": apart}, "list": self._list_of_round(0, prefix)}
 
     def verify_shard(self, event: Event) -> Event:
         first = event["shard"] not in self._verified
@@ -128,6 +145,25 @@ class FakeTransfer:
         if not left:
             self._copied.add(event["shard"])
         return {"run": event["run"], "shard": event["shard"], "cursor": cursor, "done": not left}
+
+    def pack_shard(self, event: Event) -> Event:
+        self._staged[event["shard"]] += 1
+        return {"run": event["run"], "shard": event["shard"], "cursor": self._staged[event["shard"]], "done": False}
+
+    def unpack_shard(self, event: Event) -> Event:
+        """A shard with cursors has as many tails: what is staged, then what is not yet, in turn."""
+        left = [cursor for cursor in self.cursors.get(event["shard"], ()) if cursor > self._unpacked[event["shard"]]]
+        self._unpacked[event["shard"]] = left[0] if left else self._unpacked[event["shard"]]
+        if not left:
+            self._copied.add(event["shard"])
+        following = ("unpack" if len(left) % 2 else "pack") if left else "done"
+        copied = {"cursor": self._unpacked[event["shard"]], "done": not left, "next": following}
+        return {"run": event["run"], "shard": event["shard"], **copied}
+
+    def digest_shard(self, event: Event) -> Event:
+        first = event["shard"] not in self._digested
+        self._digested.add(event["shard"])
+        return {"run": event["run"], "shard": event["shard"], "done": not first or event["shard"] not in self.cursors}
 
     def record_shard_failure(self, event: Event) -> None:
         self._failed.add(event["shard"])

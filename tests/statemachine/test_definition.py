@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 from cfnlint.api import lint
 
+from fanout.domain.sides import ON_DESTINATION, ON_SOURCE, functions_of
+from fanout.requests import parse_request
+
 from .definition import PLACEHOLDER, Json, State, load, source_text, states, substitutions, tasks
 
+CHOSEN = ON_SOURCE.keys() | ON_DESTINATION.keys()
 STATES = states(load())
 TASKS = tasks(load())
 # The one function that two states call.
@@ -65,8 +69,22 @@ def test_every_substitution_is_a_whole_quoted_string() -> None:
 @pytest.mark.parametrize("task", TASKS, ids=by_name)
 def test_every_task_calls_the_function_of_its_name(task: State) -> None:
     assert task.body["Resource"] == "arn:aws:states:::lambda:invoke"
-    assert sorted(task.body["Parameters"]) == ["FunctionName", "Payload"]
-    assert task.body["Parameters"]["FunctionName"] == f"${{{CALLS.get(task.name, task.name)}FunctionArn}}"
+    parameters = task.body["Parameters"]
+    if CALLS.get(task.name, task.name) in CHOSEN:
+        assert sorted(parameters) == ["FunctionName.$", "Payload"]
+        assert parameters["FunctionName.$"] == f"$.run.functions.{CALLS.get(task.name, task.name)}"
+    else:
+        assert sorted(parameters) == ["FunctionName", "Payload"]
+        assert parameters["FunctionName"] == f"${{{task.name}FunctionArn}}"
+
+
+def test_the_plan_knows_a_function_for_every_state_that_it_chooses_one_for() -> None:
+    plan = next(task.body for task in TASKS if task.name == "PlanTransfer")
+    offered = plan["Parameters"]["Payload"]["functions"]
+    request = parse_request({"source": "efs://a/x", "destination": "efs://b/y"}, ("a", "b"), 1)
+    functions = functions_of(request, ("a", "b"), offered)
+    assert sorted(functions) == sorted(CHOSEN)
+    assert set(functions.values()) < set(offered[0].values()) | set(offered[1].values())
 
 
 @pytest.mark.parametrize("task", TASKS, ids=by_name)
@@ -94,8 +112,7 @@ def test_what_travels_is_a_closed_list_of_references() -> None:
     travelling = {value.split(".")[1] for _, value in values(load()) if isinstance(value, str) and value[:2] == "$."}
     assert travelling == {
         *("run", "list", "gathered", "shards", "segment", "shard", "cursor", "done", "error", "summary", "finish"),
-        "Payload",
-        *("deletion", "removed"),
+        *("Payload", "next", "deletion", "removed"),
     }
 
 

@@ -58,6 +58,8 @@ def retry_of(table: tuple[tuple[tuple[str, ...], int, int, int], ...]) -> list[A
 
 # Tasks of child workflows that catch nothing, and what holds their failure instead.
 WITHOUT_CATCH = {
+    "ListDestination": "the Map has no tolerance: one failed segment fails the listing",
+    "DigestShard": "the Map tolerates the child; what it did not compare is a difference in the summary",
     "ListSegment": "the Map has no tolerance: one failed segment fails the listing",
     "DeleteShard": "the Map tolerates the child; what has no outcome is a failure in the summary",
     "VerifyShard": "the Map tolerates the child; what it did not compare is a difference in the summary",
@@ -72,11 +74,14 @@ CAUGHT_BY: dict[str, list[Any]] = {
     "PlanTransfer": [REFUSED, "FailedInfrastructure"],
     "CheckMount": [REFUSED, "FailedInfrastructure"],
     "ListOneSegment": ["FinishTree"],
+    "CheckOtherMount": [REFUSED, "FailedInfrastructure"],
     "ListTree": ["FinishTree"],
     "GatherSegments": ["FinishTree"],
     "PartitionShards": ["FinishTree"],
     "CopyShards": ["FinishTree"],
     "CopyShard": ["RecordShardFailure"],
+    "PackShard": ["RecordShardFailure"],
+    "UnpackShard": ["RecordShardFailure"],
     "FinishTree": ["SummariseTransfer"],
     "BeginDeletion": ["SummariseTransfer"],
     "DeleteShards": ["SummariseTransfer"],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from .definition import FUNCTION_ARN
 from .engine import Engine
-from .fake_functions import BUCKET, REQUEST
+from .fake_functions import BUCKET, FUNCTIONS, REQUEST
 
-RUN = {"id": "run-1", "bucket": BUCKET, "prefix": "runs/run-1/"}
+RUN = {"id": "run-1", "bucket": BUCKET, "prefix": "runs/run-1/", "apart": "", "functions": FUNCTIONS}
 
 
 def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engine) -> None:
@@ -35,7 +36,11 @@ def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engi
 def test_the_plan_gets_the_whole_request_and_the_name_of_the_execution_as_run_id(engine: Engine) -> None:
     engine.transfer()
     engine.run(run_id="nightly-7")
-    assert engine.service.calls("PlanTransfer") == [{"request": REQUEST, "run_id": "nightly-7"}]
+    (planned,) = engine.service.calls("PlanTransfer")
+    assert (planned["request"], planned["run_id"]) == (REQUEST, "nightly-7")
+    for prefix, offered in zip(("", "Second"), planned["functions"], strict=True):
+        names = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard")
+        assert offered == {name: FUNCTION_ARN.format(name=prefix + name) for name in names}
 
 
 def test_each_segment_of_each_round_is_listed_once(engine: Engine) -> None:

@@ -11,7 +11,9 @@ from .engine import Engine
 from .fake_functions import FailFirst, always
 from .lambda_service import Event, Function, NamedError, ServiceError
 
-TASKS = sorted({task.body["Parameters"]["FunctionName"][2:].removesuffix("FunctionArn}") for task in tasks(load())})
+APART = ["CheckOtherMount", "ListDestination", "PackShard", "UnpackShard", "DigestShard"]
+# ListOneSegment and ListTree call the same function.
+TASKS = sorted({task.name for task in tasks(load())} - {*APART, "ListOneSegment"})
 PASSING_ERRORS: dict[str, Exception] = {
     "Throttled": Throttled("SlowDown"),
     "Transient": Transient("connection reset"),
@@ -25,16 +27,19 @@ PASSING_ERRORS: dict[str, Exception] = {
 }
 
 
-def with_a_broken_shard(engine: Engine) -> None:
-    """A transfer that calls every function: one of its two shards fails for good."""
-    fake = engine.transfer(shards=("whole", "broken"), verify="all", extras=("x",))
+def with_a_broken_shard(engine: Engine, task: str = "CopyShard") -> None:
+    """A transfer that calls every function of its direction: one of its two shards fails for good."""
+    apart = task != "CopyShard"
+    engine.transfer(shards=("whole", "broken"), verify="all", two_mounts=apart, extras=() if apart else ("x",))
+    copy = engine.service.functions[task]
 
     def copy_shard(event: Event) -> Event:
         if event["shard"] == "broken":
             raise LedgerBroken("the shard's file is missing")
-        return fake.copy_shard(event)
+        answer: Event = copy(event)
+        return answer
 
-    engine.service.functions["CopyShard"] = copy_shard
+    engine.service.functions[task] = copy_shard
 
 
 @pytest.mark.parametrize("name", PASSING_ERRORS)
@@ -46,6 +51,28 @@ def test_every_task_is_called_again_after_an_error_that_passes(engine: Engine, n
     called = engine.service.called()
     twice = {"ListSegment", "GatherSegments", "PartitionShards", "CopyShard", "VerifyShard"}
     assert {task: called.count(task) for task in TASKS} == {task: 4 if task in twice else 2 for task in TASKS}
+
+
+@pytest.mark.parametrize("name", PASSING_ERRORS)
+def test_so_is_every_task_between_two_mounts(engine: Engine, name: str) -> None:
+    with_a_broken_shard(engine, "UnpackShard")
+    functions = engine.service.functions
+    functions.update({task: FailFirst(function, PASSING_ERRORS[name]) for task, function in functions.items()})
+    assert engine.run().error == "FailedWithItems"
+    called = engine.service.called()
+    assert called.count("CopyShard") == 0
+    assert {task: called.count(task) for task in APART} == {
+        task: 2 if task == "CheckOtherMount" else 4 for task in APART
+    }
+
+
+@pytest.mark.parametrize("task", APART)
+def test_nor_is_one_between_two_mounts_after_an_error_that_no_retry_names(engine: Engine, task: str) -> None:
+    with_a_broken_shard(engine, "UnpackShard")
+    engine.service.functions[task] = always(LedgerBroken("segments/0.json is missing"))
+    assert engine.run().status == "FAILED"
+    assert len(engine.service.calls(task)) == (1 if task in ("CheckOtherMount", "ListDestination") else 2)
+    assert engine.waits == []
 
 
 @pytest.mark.parametrize("task", TASKS)

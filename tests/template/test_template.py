@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 from cfnlint.api import lint_file
 from cfnlint.decode import cfn_yaml
+
+from fanout.domain.ledger_keys import staged_prefix
+from fanout.domain.sides import ON_DESTINATION, ON_SOURCE
 
 Resource = dict[str, Any]
 
@@ -27,7 +31,9 @@ MOUNTED = {
     "DeleteShardFunction",
     "RemoveDirectoriesFunction",
 }
-KNOWS_MOUNTS = MOUNTED | {"PlanTransferFunction"}
+# The same once more on the second file system, if there is one.
+TWINS = {f"Second{name}" for name in MOUNTED}
+KNOWS_MOUNTS = MOUNTED | TWINS | {"PlanTransferFunction"}
 
 
 @cache
@@ -60,8 +66,9 @@ def functions() -> dict[str, Resource]:
 
 
 def folder_of(function: str) -> Path:
-    """The folder that holds a function: one word names both."""
-    return REPO / "functions" / re.sub(r"(?<!^)([A-Z])", r"_\1", function.removesuffix("Function")).lower()
+    """The folder that holds a function: one word names both, and a twin has the other's."""
+    word = function.removeprefix("Second").removesuffix("Function")
+    return REPO / "functions" / re.sub(r"(?<!^)([A-Z])", r"_\1", word).lower()
 
 
 def policies() -> Iterator[tuple[str, Resource]]:
@@ -126,23 +133,65 @@ def test_no_two_functions_share_a_role_or_a_log_group() -> None:
 @pytest.mark.parametrize("name", sorted(functions()))
 def test_only_the_functions_that_mount_the_file_system_are_in_the_network(name: str) -> None:
     function = functions()[name]
-    assert ("VpcConfig" in function) == ("FileSystemConfigs" in function) == (name in MOUNTED)
+    assert ("VpcConfig" in function) == ("FileSystemConfigs" in function) == (name in MOUNTED | TWINS)
     variables = function["Environment"]["Variables"]
     assert ("FANOUT_MOUNTS" in variables) == (name in KNOWS_MOUNTS)
-    if name in MOUNTED:
+    if name in MOUNTED | TWINS:
         mount = function["FileSystemConfigs"][0]["LocalMountPath"]["Fn::Sub"]
         assert mount in variables["FANOUT_MOUNTS"]["Fn::Sub"]
+    if name in MOUNTED:
         # A function can not be made before there is something to mount.
         assert {"MountTargetA", "MountTargetB"} <= set(resources()[name]["DependsOn"])
+
+
+@pytest.mark.parametrize("name", sorted(MOUNTED))
+def test_a_function_on_the_second_file_system_differs_in_what_it_mounts_alone(name: str) -> None:
+    first, second = functions()[name], functions()[f"Second{name}"]
+    differ = {key for key in first | second if first.get(key) != second.get(key)}
+    assert differ == {"Description", "Role", "LoggingConfig", "Environment", "VpcConfig", "FileSystemConfigs"}
+    assert second["FileSystemConfigs"][0]["Arn"] == {"Ref": "SecondAccessPointArn"}
+    assert second["VpcConfig"]["SubnetIds"] == {"Ref": "SecondSubnetIds"}
+
+
+def test_nothing_of_the_second_file_system_is_there_without_one() -> None:
+    second = {name for name in resources() if name.startswith("Second")}
+    conditional = {name for name, one in resources().items() if one.get("Condition") == "HasSecondMount"}
+    assert second and conditional == second | {"StagedPolicy"}
+
+
+def test_a_role_on_the_second_file_system_can_do_what_the_first_one_can() -> None:
+    for name in MOUNTED:
+        word = name.removesuffix("Function")
+        first, second = (
+            json.dumps(resources()[f"{prefix}{word}Role"]["Properties"]["ManagedPolicyArns"])
+            for prefix in ("", "Second")
+        )
+        staged = json.dumps({"Fn::If": ["HasSecondMount", {"Ref": "StagedPolicy"}, {"Ref": "AWS::NoValue"}]})
+        first = first.replace(staged, json.dumps({"Ref": "StagedPolicy"}))
+        for ability in ("Read", "Write"):
+            first = first.replace(f'"Mount{ability}Policy"', f'"SecondMount{ability}Policy"')
+        assert first == second
+
+
+def test_what_is_staged_can_be_removed_and_is_in_the_end() -> None:
+    deletes = {(name, str(s["Resource"])) for name, s in policies() if "s3:DeleteObject" in actions(s)}
+    staged = str({"Fn::Sub": "${WorkBucket.Arn}/staged/*"})
+    assert deletes == {("StagedPolicy", staged), ("S3Endpoint", staged)}
+    rules = resources()["WorkBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
+    (rule,) = [rule for rule in rules if rule["Id"] == "ExpireStaged"]
+    assert staged_prefix("run-1").startswith(rule["Prefix"]) and rule["ExpirationInDays"] <= 3
 
 
 def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
     """So the function's own time-out is what is reported, and no attempt runs on unseen while it is retried."""
     limits = {f"${{{name}Arn}}": function["Timeout"] for name, function in functions().items()}
+    called = {**ON_SOURCE, **ON_DESTINATION}
     tasks = list(tasks_of(json.loads(STATE_MACHINE.read_text(encoding="utf-8"))))
-    assert len(tasks) == len(limits)
+    assert len(tasks) == len(functions()) - len(TWINS) - len(MOUNTED) + len(called)
     for task in tasks:
-        limit = limits[task["Parameters"]["FunctionName"]]
+        parameters = task["Parameters"]
+        chosen = parameters.get("FunctionName.$", "").rpartition(".")[2]
+        limit = limits[f"${{{called[chosen]}FunctionArn}}" if chosen else parameters["FunctionName"]]
         assert limit < task["TimeoutSeconds"] <= limit + 60
 
 
@@ -160,9 +209,14 @@ def test_every_placeholder_of_the_state_machine_is_substituted_and_invocable() -
     (machine,) = of_type("AWS::Serverless::StateMachine").values()
     substitutions = machine["Properties"]["DefinitionSubstitutions"]
     assert set(substitutions) == placeholders
-    assert substitutions == {f"{name}Arn": {"Fn::GetAtt": [name, "Arn"]} for name in functions()}
+    arns: dict[str, Any] = {f"{name}Arn": {"Fn::GetAtt": [name, "Arn"]} for name in functions()}
+    twins = {f"{name}Arn" for name in TWINS}
+    given = {name: {"Fn::If": ["HasSecondMount", arn, ""]} if name in twins else arn for name, arn in arns.items()}
+    assert substitutions == given
+    no_value = {"Ref": "AWS::NoValue"}
+    allowed = [{"Fn::If": ["HasSecondMount", arn, no_value]} if name in twins else arn for name, arn in arns.items()]
     (invoke,) = [s for name, s in policies() if name == "TransferRole" and s["Action"] == "lambda:InvokeFunction"]
-    assert sorted(map(str, invoke["Resource"])) == sorted(map(str, substitutions.values()))
+    assert sorted(map(str, invoke["Resource"])) == sorted(map(str, allowed))
 
 
 def test_no_permission_has_a_wildcard_in_its_action() -> None:
@@ -199,13 +253,12 @@ def _explained(lines: list[str], number: int) -> bool:
 
 
 def test_only_functions_that_write_the_file_system_may() -> None:
-    write = {"Ref": "MountWritePolicy"}
     roles = of_type("AWS::IAM::Role")
-    writers = {name for name, role in roles.items() if write in role["Properties"].get("ManagedPolicyArns", [])}
-    assert writers == {
-        *("CheckMountRole", "CopyShardRole", "FinishTreeRole"),
-        *("DeleteShardRole", "RemoveDirectoriesRole"),
-    }
+    writing = ("CheckMount", "CopyShard", "FinishTree", "DeleteShard", "RemoveDirectories")
+    for prefix in ("", "Second"):
+        write = {"Ref": f"{prefix}MountWritePolicy"}
+        writers = {name for name, role in roles.items() if write in role["Properties"].get("ManagedPolicyArns", [])}
+        assert writers == {f"{prefix}{name}Role" for name in writing}
 
 
 def test_only_one_function_may_delete_objects_and_it_can_not_write_any() -> None:
@@ -213,8 +266,10 @@ def test_only_one_function_may_delete_objects_and_it_can_not_write_any() -> None
     assert deleting == {"DeleteObjectsPolicy", "S3Endpoint"}
     roles = of_type("AWS::IAM::Role")
     policy_names = {name: json.dumps(role["Properties"].get("ManagedPolicyArns", [])) for name, role in roles.items()}
-    assert {name for name, found in policy_names.items() if "DeleteObjectsPolicy" in found} == {"DeleteShardRole"}
-    assert "WriteObjectsPolicy" not in policy_names["DeleteShardRole"]
+    assert {name for name, found in policy_names.items() if "DeleteObjectsPolicy" in found} == {
+        *("DeleteShardRole", "SecondDeleteShardRole"),
+    }
+    assert "WriteObjectsPolicy" not in policy_names["DeleteShardRole"] + policy_names["SecondDeleteShardRole"]
     (statement,) = [s for name, s in policies() if name == "DeleteObjectsPolicy"]
     assert set(actions(statement)) == {"s3:DeleteObject", "s3:GetObject"}
 
@@ -222,7 +277,10 @@ def test_only_one_function_may_delete_objects_and_it_can_not_write_any() -> None
 def test_what_a_copy_inside_s3_calls_is_allowed_and_may_pass_the_endpoint() -> None:
     read = {"s3:GetObject", "s3:GetObjectTagging"}
     written = {"s3:PutObject", "s3:PutObjectTagging", "s3:AbortMultipartUpload", "s3:GetObject"}
-    allowed = {name: set(actions(s)) for name, s in policies() if s["Effect"] == "Allow"}
+    allowed: defaultdict[str, set[str]] = defaultdict(set)
+    for name, statement in policies():
+        if statement["Effect"] == "Allow":
+            allowed[name] |= set(actions(statement))
     assert (allowed["ReadObjectsPolicy"], allowed["WriteObjectsPolicy"]) == (read, written)
     assert read | written <= allowed["S3Endpoint"]
     ends = {"Fn::If": ["ReadsBuckets", {"Ref": "ReadObjectsPolicy"}, {"Ref": "AWS::NoValue"}]}
@@ -238,7 +296,8 @@ def test_kms_keys_are_those_of_the_parameter_and_only_as_s3_uses_them() -> None:
         for name, role in of_type("AWS::IAM::Role").items()
         if "KmsKeysPolicy" in json.dumps(role["Properties"].get("ManagedPolicyArns", []))
     }
-    assert users == {"PlanTransferRole", "CheckMountRole", "ListSegmentRole", "CopyShardRole"}
+    mounted = {"CheckMountRole", "ListSegmentRole", "CopyShardRole"}
+    assert users == {"PlanTransferRole"} | mounted | {f"Second{name}" for name in mounted}
 
 
 @pytest.mark.parametrize("name", ["WorkBucket", "FileSystem"])

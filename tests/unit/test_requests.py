@@ -48,7 +48,11 @@ BAD = [
     ({**GOOD, "limits": {"max_concurrency": 11}}, "limits.max_concurrency", "over the stack's 10"),
     ({**GOOD, "mode": "move"}, "mode", "'move' is not allowed"),
     ({**GOOD, "symlinks": "dereference"}, "symlinks", "'dereference' is not allowed"),
-    ({"source": "efs:///a", "destination": "efs://other/b"}, "destination", "a function sees one mount"),
+    (
+        {"source": "efs:///a", "destination": "efs://other/b", "on_conflict": "escape"},
+        "on_conflict",
+        "nothing to escape",
+    ),
     ({**GOOD, "source": 7}, "source", "7 is not allowed"),
     ({**GOOD, "source": "ftp://x/"}, "source", "allowed is s3://bucket/prefix/"),
     ({**GOOD, "source": "s3://a-bucket/in"}, "source", "does not end in /"),

@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,11 +15,18 @@ from fanout_cli.local.emulator import Emulator
 from fanout_cli.local.errors import LocalRunError, tail
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.toolchain import Toolchain
-from fanout_cli.local.worker import function_zip
+from fanout_cli.local.worker import Side, function_zip
 
 STACK_NAME = "fanout-local"
 ARCHITECTURES = {"x86_64": ("x86_64", "x86_64"), "aarch64": ("arm64", "aarch64"), "arm64": ("arm64", "aarch64")}
-FORMAT = 1
+# Nothing is mounted here through an access point: each function sees the directory of its side (``worker.py``).
+SECOND_MOUNT = {
+    "SecondAccessPointArn": "arn:aws:elasticfilesystem:us-east-1:000000000000:access-point/fsap-00000002",
+    "SecondFileSystemId": "fs-00000002",
+    "SecondSubnetIds": "subnet-00000002",
+    "SecondSecurityGroupIds": "sg-00000002",
+}
+FORMAT = 2
 """Raise it when what a deployment leaves behind changes its meaning."""
 
 
@@ -42,6 +49,7 @@ class Deployment:
             "Architecture": architecture,
             "ReadBucketArns": "arn:aws:s3:::*",
             "WriteBucketArns": "arn:aws:s3:::*",
+            **SECOND_MOUNT,
             **parameters,
         }
 
@@ -108,10 +116,11 @@ class Deployment:
         resources = clients.cloudformation.describe_stack_resources(StackName=STACK_NAME)["StackResources"]
         names = {r["LogicalResourceId"]: r["PhysicalResourceId"] for r in resources}
         for app in sorted(self._paths.functions.glob("*/app.py")):
-            name = names[resource_name(app.parent.name)]
-            code = function_zip(app.parent, self._paths.worker)
-            clients.functions.update_function_configuration(FunctionName=name, Runtime="provided.al2023")
-            clients.functions.update_function_code(FunctionName=name, ZipFile=code)
+            for side, resource in functions_of_folder(app.parent.name, names).items():
+                name = names[resource]
+                code = function_zip(app.parent, self._paths.worker, side)
+                clients.functions.update_function_configuration(FunctionName=name, Runtime="provided.al2023")
+                clients.functions.update_function_code(FunctionName=name, ZipFile=code)
 
     def _overrides(self) -> list[str]:
         return ["--parameter-overrides", *(f"{name}={value}" for name, value in self._parameters.items())]
@@ -138,6 +147,12 @@ class Deployment:
 def resource_name(folder: str) -> str:
     """The function that a folder holds: one word names both."""
     return "".join(word.capitalize() for word in folder.split("_")) + "Function"
+
+
+def functions_of_folder(folder: str, resources: Container[str]) -> dict[Side, str]:
+    """The functions that a folder holds the code of: one that mounts a file system exists once for each."""
+    first, second = resource_name(folder), f"Second{resource_name(folder)}"
+    return {Side.FIRST: first, Side.SECOND: second} if second in resources else {Side.NONE: first}
 
 
 def _sources(repo: Path) -> Iterator[Path]:

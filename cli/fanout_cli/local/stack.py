@@ -23,6 +23,7 @@ from fanout_cli.local.worker import DataEndpoint, write_start
 
 WORKERS_A_PROCESSOR = 2
 POLL_SECONDS = 0.1
+MOUNTS = 2
 MOUNT_NAME = re.compile("[a-z][a-z0-9-]{0,31}")
 
 
@@ -57,6 +58,8 @@ class LocalStack:
         """Whether the workers see the mounts under /mnt, and everything else read-only."""
 
     def __enter__(self) -> Self:
+        if len(self._mounts) > MOUNTS:
+            raise LocalRunError(f"{len(self._mounts)} mounts are given; a stack has at most {MOUNTS}")
         for name, directory in self._mounts.items():
             if not MOUNT_NAME.fullmatch(name):
                 raise LocalRunError(f"mount {name!r}: a name is lower-case letters, digits and hyphens, a letter first")

@@ -11,6 +11,7 @@ import subprocess
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from fanout_cli.local.paths import LocalPaths
@@ -29,13 +30,26 @@ class DataEndpoint:
     secret_access_key: str
 
 
-def function_zip(folder: Path, start: Path) -> bytes:
+class Side(Enum):
+    """Which mount a worker sees: as in Lambda the first, the second, or none."""
+
+    FIRST = "first"
+    SECOND = "second"
+    NONE = "none"
+
+    def seen_of(self, mounts: Mapping[str, Path]) -> dict[str, Path]:
+        """Those of the mounts that such a worker sees."""
+        places = {Side.FIRST: slice(0, 1), Side.SECOND: slice(1, 2), Side.NONE: slice(0, 0)}
+        return dict(list(mounts.items())[places[self]])
+
+
+def function_zip(folder: Path, start: Path, side: Side) -> bytes:
     """A function's folder, with a bootstrap that runs ``start``; the same input makes the same bytes.
 
     The script itself stays outside, so that mounts change without another deployment.
     """
     files = {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*.py"))}
-    files["bootstrap"] = f"#!/bin/sh\nexec /bin/sh {shlex.quote(str(start))}\n".encode()
+    files["bootstrap"] = f"#!/bin/sh\nexec /bin/sh {shlex.quote(str(start))} {side.value}\n".encode()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -46,12 +60,13 @@ def function_zip(folder: Path, start: Path) -> bytes:
 
 
 def write_start(paths: LocalPaths, python: Path, mounts: Mapping[str, Path], data: DataEndpoint | None = None) -> bool:
-    """Write the script that starts a worker; say whether the mounts appear under /mnt."""
+    """Write the script that starts a worker of a side; say whether the mounts appear under /mnt.
+
+    A worker knows the paths of the mounts that it sees; one that sees none knows the names of all.
+    """
     sandbox = _sandbox(mounts, paths)
     isolated = sandbox is not None and _works([*sandbox, str(python), "-c", "import awslambdaric"])
-    seen = {name: f"{MOUNT_ROOT}/{name}" if isolated else str(path) for name, path in mounts.items()}
     exports = {
-        "FANOUT_MOUNTS": json.dumps(seen),
         "PYTHONPATH": str(paths.layer),
         "TMPDIR": str(paths.temporary),
         # There is no X-Ray daemon here, and its client is the slowest import of all.
@@ -61,9 +76,16 @@ def write_start(paths: LocalPaths, python: Path, mounts: Mapping[str, Path], dat
         exports["FANOUT_DATA_ENDPOINT_URL"] = data.url
         exports["FANOUT_DATA_ACCESS_KEY_ID"] = data.access_key_id
         exports["FANOUT_DATA_SECRET_ACCESS_KEY"] = data.secret_access_key
-    prefix = shlex.join(sandbox) + " " if isolated and sandbox else ""
     lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
-    lines.append(f'exec {prefix}{shlex.quote(str(python))} -m awslambdaric "$_HANDLER"')
+    lines.append('case "$1" in')
+    for side in Side:
+        seen = side.seen_of(mounts)
+        known = {name: f"{MOUNT_ROOT}/{name}" if isolated else str(path) for name, path in (seen or mounts).items()}
+        known = {} if side is Side.SECOND and not seen else known
+        prefix = shlex.join(_sandbox(seen, paths) or []) + " " if isolated else ""
+        lines.append(f"{side.value}) export FANOUT_MOUNTS={shlex.quote(json.dumps(known))}")
+        lines.append(f'exec {prefix}{shlex.quote(str(python))} -m awslambdaric "$_HANDLER" ;;')
+    lines.append("esac")
     paths.worker.parent.mkdir(parents=True, exist_ok=True)
     # It may hold a secret, so nobody else may read it, from the first byte on.
     paths.worker.unlink(missing_ok=True)

@@ -25,6 +25,7 @@ from fanout.ledger import Ledger
 from fanout.ports import EntryCopier, Tree
 from fanout.settings import Settings, settings_from
 from fanout.steps.context import Context
+from fanout.steps.unseen_tree import UnseenTree
 
 
 class SystemClock:
@@ -73,7 +74,12 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
 
     opened: list[Tree] = []
 
+    ledger = Ledger(S3WorkStore(_work_client(), settings().work_bucket), run_id, prefix)
+
     def tree(field: str, location: Location, plan: Plan) -> Tree:
+        is_seen = isinstance(location, S3Location) or location.mount in settings().mounts
+        if plan.request.between_mounts and not is_seen:
+            return UnseenTree(ledger, nonce, str(location))
         opened.append(make_tree(field, location, plan, nonce))
         return opened[-1]
 
@@ -82,7 +88,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
             one.close()
 
     return Context(
-        ledger=Ledger(S3WorkStore(_work_client(), settings().work_bucket), run_id, prefix),
+        ledger=ledger,
         clock=clock,
         deadline=clock.now() + remaining_seconds,
         nonce=nonce,

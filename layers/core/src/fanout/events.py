@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from fanout.domain.errors import InvalidRequest
@@ -14,10 +15,11 @@ from fanout.domain.segments import Segment
 
 @dataclass(frozen=True, slots=True)
 class PlanEvent:
-    """Input of PlanTransfer: the request as it came, and the execution's name."""
+    """Input of PlanTransfer: the request as it came, the execution's name, and each mount's functions."""
 
     request: Any
     run_id: str
+    functions: tuple[dict[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def field(event: Json, *path: str) -> Any:
 
 def plan_event(event: Json) -> PlanEvent:
     """The input of PlanTransfer."""
-    return PlanEvent(field(event, "request"), field(event, "run_id"))
+    return PlanEvent(field(event, "request"), field(event, "run_id"), tuple(field(event, "functions")))
 
 
 def run_id_of(event: Json) -> str:
@@ -58,6 +60,22 @@ def run_prefix_of(event: Json) -> str:
     if prefix not in allowed:
         raise InvalidRequest("run.prefix", f"{prefix!r} is not of the run", f"it is one of {', '.join(allowed)}")
     return str(prefix)
+
+
+class End(StrEnum):
+    """Which ends a function is to work on: both, or the one that it sees of a transfer between two mounts."""
+
+    BOTH = "both"
+    SOURCE = "source"
+    DESTINATION = "destination"
+
+
+def end_of(event: Json) -> End:
+    """The end that an event is about. Raises ``InvalidRequest`` for one that does not exist."""
+    found = event.get("end", End.BOTH.value)
+    if found not in tuple(End):
+        raise InvalidRequest("end", f"{found!r} is not an end", f"allowed are {', '.join(End)}")
+    return End(found)
 
 
 def segment_of(event: Json) -> Segment:

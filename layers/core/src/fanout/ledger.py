@@ -11,6 +11,7 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from fanout.domain import ledger_keys as keys
@@ -37,6 +38,8 @@ from fanout.ports import WorkStore
 _GZIP_LEVEL = 1
 # Made once: json.dumps makes an encoder for each row that it writes with separators of its own.
 _COMPACT = json.JSONEncoder(separators=(",", ":")).encode
+# docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html
+_REMOVED_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,26 @@ class Ledger:
     def of_run(self, run_id: str) -> Ledger:
         """The ledger of another run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
         return Ledger(self._store, run_id)
+
+    def staged(self) -> Ledger:
+        """What the run stages between two mounts, outside its ledger."""
+        return Ledger(self._store, self.run_id, keys.staged_prefix(self.run_id))
+
+    def write_bytes(self, key: str, data: bytes) -> None:
+        """Write bytes as they are."""
+        self._store.put(self.prefix + key, data)
+
+    def read_bytes(self, key: str) -> bytes:
+        """Read bytes as they are. Raises ``NotFound``."""
+        return self._store.get(self.prefix + key)
+
+    def remove(self, prefix: str) -> None:
+        """Remove all below a prefix, relative to the ledger's own; only of what is staged."""
+        if self.prefix != keys.staged_prefix(self.run_id):
+            raise LedgerBroken(f"{self.prefix}{prefix} is not to be removed: a run's ledger stays")
+        found = self._store.list(self.prefix + prefix)
+        while batch := list(islice(found, _REMOVED_AT_ONCE)):
+            self._store.remove(batch)
 
     def write_json(self, key: str, value: Any) -> None:
         """Write one JSON document."""

@@ -193,6 +193,9 @@ class WorkStore(Protocol):
     def list(self, prefix: str) -> Iterator[str]:
         """The keys that start with the prefix, in their order."""
 
+    def remove(self, keys: Sequence[str]) -> None:
+        """Remove at most 1,000 objects; one that is not there counts as removed."""
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectFound:

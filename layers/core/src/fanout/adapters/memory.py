@@ -54,6 +54,11 @@ class MemoryStore:
         below = takewhile(lambda key: key.startswith(prefix), islice(keys, bisect_left(keys, prefix), None))
         return iter([key for key in below if key in self._objects])
 
+    def remove(self, keys: Sequence[str]) -> None:
+        """See ``fanout.ports.WorkStore``."""
+        for key in keys:
+            self._objects.pop(key, None)
+
 
 class MemoryObjects:
     """An ``ObjectReader`` of one process; an object's ETag is the number of the write that made it."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from hashlib import sha256
 
 from fanout.domain.errors import InvalidRequest
 
@@ -140,6 +142,36 @@ def listed_names_key(segment_id: str, nonce: str, number: int) -> str:
 def spilled_names_key(bucket: int, nonce: str, number: int) -> str:
     """The same names, brought together by file."""
     return f"links/by-file/{bucket:05d}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def destination_listing_key(segment_id: str) -> str:
+    """What a segment holds at a destination that the listing function does not see: which files hold its entries."""
+    return f"listed/{segment_id}.json"
+
+
+def destination_entries_key(segment_id: str, nonce: str, number: int) -> str:
+    """Entries of a segment at the destination."""
+    return f"listed/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def attributes_key(path: str) -> str:
+    """The attributes of a big file on the other mount."""
+    return f"attributes/{sha256(os.fsencode(path)).hexdigest()}.json"
+
+
+def packed_id(shard_id: str) -> str:
+    """Under what name the receipts of staging a part of a big file lie beside those of writing it."""
+    return f"packed-{shard_id}"
+
+
+def source_checksums_prefix(shard_id: str) -> str:
+    """Checksums of a shard's entries at the source, for the function that sees the destination."""
+    return f"checksums/{shard_id}/"
+
+
+def staged_prefix(run_id: str) -> str:
+    """Where bytes are staged between two mounts: not below ``runs/``, so that a lifecycle rule can name it."""
+    return f"staged/{run_prefix(run_id).removeprefix('runs/')}"
 
 
 NOTES = "notes/"

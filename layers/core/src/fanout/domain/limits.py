@@ -56,6 +56,15 @@ COPY_PARTS_IN_FLIGHT = 64
 BIG_FILES_COMPLETED_AT_ONCE = 16
 # Chosen: files of the ledger that are read ahead of the one in turn.
 LEDGER_FILES_AHEAD = 32
+# Chosen: a staged object between two mounts holds about so many bytes of small files, and this many of one large one
+# (``BLOCK_BYTES``); a file up to ``PACKED_BYTES`` is a small one.
+PACK_BYTES = 16 * MIB
+PACKED_BYTES = 1 * MIB
+# Chosen: entries of one such object; bounds what a lost worker repeats where entries have few bytes.
+PACK_ENTRIES = 5_000
+# Chosen: such objects that a function sends at once, and that it holds to read from: 64 MiB and 96 MiB at most.
+PACKS_IN_FLIGHT = 4
+PACKS_HELD = 6
 # Chosen: bytes of blocks that one function holds at once; bounds its memory.
 BUFFER_BYTES = 128 * MIB
 # Chosen: blocks up to this size are not counted in it; 64 threads hold 4 MiB of them.

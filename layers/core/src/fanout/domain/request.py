@@ -42,6 +42,10 @@ class Mode(StrEnum):
         return self in (Mode.COPY, Mode.SYNC)
 
 
+# What can be done where a function sees one end alone.
+BETWEEN_MOUNTS = frozenset({Mode.COPY, Mode.VERIFY, Mode.PLAN})
+
+
 class Verify(StrEnum):
     """What a copy verifies afterwards: nothing more, what it copied, or both whole trees."""
 
@@ -84,6 +88,14 @@ class Request:
         """Whether both ends lie in S3, which then copies by itself."""
         return isinstance(self.source, S3Location) and isinstance(self.destination, S3Location)
 
+    @property
+    def between_mounts(self) -> bool:
+        """Whether the ends lie on two mounts, of which no function sees both."""
+        source, destination = self.source, self.destination
+        if isinstance(source, MountLocation) and isinstance(destination, MountLocation):
+            return source.mount != destination.mount
+        return False
+
 
 def keeps_hard_links(request: Request) -> bool:
     """Whether names of one file at the source become names of one file at the destination."""
@@ -103,8 +115,16 @@ def check_request(request: Request) -> None:
             f"{request.destination} is equal to, inside or above the source {request.source}",
             "name a tree that shares no entry with the source",
         )
-    if isinstance(request.source, MountLocation) and isinstance(request.destination, MountLocation):
-        _check_one_mount(request.source, request.destination)
+    if request.between_mounts and request.mode not in BETWEEN_MOUNTS:
+        allowed = ", ".join(sorted(BETWEEN_MOUNTS))
+        problem = f"{request.mode.value} is not possible from {request.source} to {request.destination}"
+        raise InvalidRequest("mode", problem, f"allowed between two mounts are {allowed}")
+    if request.between_mounts and request.compare is Compare.CHECKSUM:
+        problem = f"no function sees both a file of {request.source} and one of {request.destination}"
+        raise InvalidRequest("compare", problem, "allowed between two mounts are size-mtime and always")
+    if request.between_mounts and request.manifest is not None:
+        problem = f"{request.destination} is not looked up path by path from the other mount"
+        raise InvalidRequest("manifest", problem, "leave it out, and name include or exclude")
     same_scheme = isinstance(request.source, S3Location) == isinstance(request.destination, S3Location)
     if same_scheme and request.on_conflict in (OnConflict.ESCAPE, OnConflict.UNESCAPE):
         problem = f"there is nothing to {request.on_conflict.value} from {request.source} to {request.destination}"
@@ -119,12 +139,3 @@ def check_request(request: Request) -> None:
         raise InvalidRequest("on_conflict", problem, "with mode sync, fail and skip are allowed")
     if request.limits.shard_seconds > limits.LAMBDA_TIMEOUT_SECONDS / 2:
         raise InvalidRequest("limits.shard_seconds", "is over half of what a function has", "at most 450")
-
-
-def _check_one_mount(source: MountLocation, destination: MountLocation) -> None:
-    if source.mount != destination.mount:
-        raise InvalidRequest(
-            "destination",
-            f"from {source} to {destination} is not a direction of this version: a function sees one mount",
-            "name two directories of one mount, or copy over s3://",
-        )

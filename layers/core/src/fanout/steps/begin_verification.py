@@ -9,7 +9,7 @@ from fanout.domain.request import Mode, Verify
 from fanout.domain.rows import Json, segment_from_row
 from fanout.domain.segments import Segment
 from fanout.steps.context import Context
-from fanout.steps.plan_transfer import begin_round
+from fanout.steps.plan_transfer import begin_round, run_reference
 
 
 def begin_verification(context: Context, bucket: str) -> Json:
@@ -17,12 +17,13 @@ def begin_verification(context: Context, bucket: str) -> Json:
     plan = context.ledger.read_plan()
     request = replace(plan.request, mode=Mode.VERIFY, verify=Verify.NONE)
     inner = replace(context, ledger=context.ledger.verification())
-    inner.ledger.write_plan(replace(plan, request=request))
+    inner_plan = replace(plan, request=request)
+    inner.ledger.write_plan(inner_plan)
     pieces = [Segment("")]
     if request.manifest is not None:
         pieces = [segment_from_row(row) for row in context.ledger.read_json(keys.round_key(1))]
     context.begin("verify")
     return {
-        "run": {"id": inner.ledger.run_id, "bucket": bucket, "prefix": inner.ledger.prefix},
+        "run": run_reference(inner_plan, inner.ledger, bucket),
         "list": begin_round(inner, 1, pieces),
     }

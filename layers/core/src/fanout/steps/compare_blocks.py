@@ -23,29 +23,44 @@ from fanout.steps.parallel import work_on
 
 
 def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc64nvme: Crc64Nvme) -> Progress:
-    """Note the checksums of the blocks of a part at both ends.
+    """Note the checksums of the blocks of a part at both ends, or at the one that this function sees.
 
     Whether they are equal is told when those of the whole file are there: ``compared_big_files``.
     Raises ``Transient`` if nothing could be read for reasons that may pass.
     """
+    here = Progress(shard.items, True, Count())
+    if not plan.request.between_mounts:
+        here = digest_blocks(shard, big, context, plan, crc64nvme)
+    destination = context.destination(plan)
+    there = _noted(
+        keys.verified_id(shard.id), lambda: _opened(destination, big.entry.placed), shard, big, context, crc64nvme
+    )
+    return Progress(min(here.cursor, there.cursor), here.done and there.done, there.worked)
+
+
+def digest_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc64nvme: Crc64Nvme) -> Progress:
+    """Note the checksums of the blocks of a part at the source. Raises ``Transient`` as ``compare_blocks``."""
+    source = context.source(plan)
+    return _noted(keys.source_id(shard.id), lambda: source.open(big.entry), shard, big, context, crc64nvme)
+
+
+def _noted(
+    receipts_id: str,
+    open_end: Callable[[], Source],
+    shard: Shard,
+    big: BigFile,
+    context: Context,
+    crc64nvme: Crc64Nvme,
+) -> Progress:
     assert shard.blocks is not None
     stop_at = context.stop_at
-    source, destination = context.source(plan), context.destination(plan)
-    ends = {
-        keys.source_id(shard.id): lambda: source.open(big.entry),
-        keys.verified_id(shard.id): lambda: _opened(destination, big.entry.placed),
-    }
-    done: list[int] = []
-    compared = 0
-    for receipts_id, open_end in ends.items():
-        known = context.ledger.read_receipts(receipts_id)
-        wanted = [index for index in range(*shard.blocks) if index not in known]
-        receipts = _checksums(big, open_end, wanted, crc64nvme, lambda: context.clock.now() > stop_at)
-        if receipts:
-            context.ledger.write_receipts(receipts_id, context.nonce, receipts, 0)
-        done.append(len(known) + len(receipts))
-        compared = sum(big.block(index)[1] for index in receipts)
-    return Progress(min(done), min(done) >= shard.items, Count(0, compared))
+    known = context.ledger.read_receipts(receipts_id)
+    wanted = [index for index in range(*shard.blocks) if index not in known]
+    receipts = _checksums(big, open_end, wanted, crc64nvme, lambda: context.clock.now() > stop_at)
+    if receipts:
+        context.ledger.write_receipts(receipts_id, context.nonce, receipts, 0)
+    total = len(known) + len(receipts)
+    return Progress(total, total >= shard.items, Count(0, sum(big.block(index)[1] for index in receipts)))
 
 
 def checksum_of_block(source: Source, offset: int, length: int, crc64nvme: Crc64Nvme) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
 from fanout.domain import limits
@@ -12,7 +12,7 @@ from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros
 from fanout.domain.errors import ItemError, Throttled, Transient
 from fanout.domain.outcomes import Reason
 from fanout.domain.partitioning import Shard
-from fanout.ports import BlockTarget, Source
+from fanout.ports import BlockTarget, Source, Tree
 from fanout.steps.attempts import Progress
 from fanout.steps.byte_budget import ByteBudget
 from fanout.steps.context import Context
@@ -24,15 +24,28 @@ def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progres
     Raises ``Transient`` if blocks failed for reasons that may pass; those that were copied count.
     """
     assert shard.blocks is not None
-    ledger = context.ledger
-    plan = ledger.read_plan()
-    big = big_file_from_row(ledger.read_json(shard.key))
-    known = ledger.read_receipts(shard.id)
-    wanted = [index for index in range(*shard.blocks) if index not in known]
+    plan = context.ledger.read_plan()
+    big = big_file_from_row(context.ledger.read_json(shard.key))
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
+    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, crc64nvme)
+
+
+def move_blocks(
+    shard: Shard,
+    big: BigFile,
+    source_tree: Tree,
+    target: BlockTarget,
+    blocks: Iterable[int],
+    context: Context,
+    crc64nvme: Crc64Nvme,
+) -> Progress:
+    """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``."""
+    ledger = context.ledger
+    known = ledger.read_receipts(shard.id)
+    wanted = [index for index in blocks if index not in known]
     stop_at = context.stop_at
     try:
-        source = context.source(plan).open(big.entry)
+        source = source_tree.open(big.entry)
     except ItemError as error:
         failed = {index: failed_block(index, error) for index in wanted}
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)

@@ -89,6 +89,16 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
         within=context.entry_copier(plan),
         same=same,
     )
+    writer = copy_work(work, copier, shard, context)
+    total = len(settled) + writer.written
+    return Progress(total, total >= len(entries), writer.copied)
+
+
+def copy_work(work: list[tuple[int, Entry]], copier: Copier, shard: Shard, context: Context) -> OutcomeWriter:
+    """Copy these entries of a shard; returns what wrote their outcomes.
+
+    Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
+    """
     writer = OutcomeWriter(shard, context)
     transient = 0
     threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(work)) or 1
@@ -106,10 +116,9 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
         writer.add(index, outcome, copier.directories)
     if not writer.written:
         for index, entry in copier.unfinished:
-            writer.add(index, _out_of_time_outcome(entry), copier.directories)
+            writer.add(index, out_of_time_outcome(entry), copier.directories)
     writer.flush(copier.directories)
-    total = len(settled) + writer.written
-    return Progress(total, total >= len(entries), writer.copied)
+    return writer
 
 
 def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:
@@ -117,7 +126,7 @@ def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:
     return {index for file in ledger.outcome_files(shard.id) for index in indexes_of(file.ranges)}
 
 
-def _out_of_time_outcome(entry: Entry) -> Outcome:
+def out_of_time_outcome(entry: Entry) -> Outcome:
     """The outcome of an entry that a whole function could not copy."""
     message = f"{entry.size} bytes are more than one function copies in its time"
     return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.OUT_OF_TIME, message)

@@ -38,6 +38,8 @@ def finish_tree(context: Context) -> Json:
         context.destination(plan).finish()
         for run_id in plan.resumes:  # those that were stopped left what they had staged
             context.destination(replace(plan, run_id=run_id)).finish()
+        if plan.request.between_mounts:
+            context.ledger.staged().remove("")
     elif not files + names + directories:
         raise Transient("nothing could be finished in the time of a function")
     return {"done": done, "big_files": files, "names": names, "directory_files": directories}

@@ -27,6 +27,7 @@ from fanout.steps.context import Context
 from fanout.steps.extra_writer import lists_extras
 from fanout.steps.files_elsewhere import FilesElsewhere, may_be_both
 from fanout.steps.intake import Intake
+from fanout.steps.list_destination import cut_of
 from fanout.steps.list_manifest import Lookups, list_manifest
 from fanout.steps.lookups import LookupQueue
 from fanout.steps.segment_writer import SegmentWriter
@@ -70,6 +71,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     budget = _Budget(segment, context)
     left: list[Segment] = []
     pairs = merge(source_tree.list(segment, filters.prunes), destination_tree.list(segment, filters.prunes))
+    listed_there = cut_of(segment, plan, context.ledger)
     with LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue:
         intake = Intake(filters, queue.add)
         for number, (source, destination) in enumerate(pairs, start=1):
@@ -83,7 +85,8 @@ def _list_segment(segment: Segment, context: Context) -> Json:
             elif destination is not None and _reports_extras(request) and not filters.protects(destination):
                 writer.extra(destination)
             last = source or destination
-            if last is not None and budget.used(number):
+            at_cut = destination is not None and destination.path == listed_there
+            if last is not None and (at_cut or budget.used(number)):
                 left = _cut(rest_of(segment, last.path, above.snapshot()), source_tree, destination_tree)
                 break
         intake.close(lambda directory: bool(left) or segment.ends_below(directory))

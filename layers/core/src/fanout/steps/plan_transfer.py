@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fanout.domain import ledger_keys as keys
@@ -14,7 +14,9 @@ from fanout.domain.request import Mode, Request
 from fanout.domain.resuming import check_resumed
 from fanout.domain.rows import SCHEMA_VERSION, Json, segment_row
 from fanout.domain.segments import Segment, open_round
+from fanout.domain.sides import functions_of
 from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES
+from fanout.ledger import Ledger
 from fanout.steps.context import Context
 from fanout.steps.earlier_run import find_earlier_run, write_carried
 from fanout.steps.first_round import first_round
@@ -23,9 +25,17 @@ from fanout.steps.first_round import first_round
 LIST_CONCURRENCY = 40
 
 
-def plan_transfer(document: Any, context: Context, mounts: tuple[str, ...], max_concurrency: int, bucket: str) -> Json:
+def plan_transfer(
+    document: Any,
+    context: Context,
+    mounts: tuple[str, ...],
+    max_concurrency: int,
+    bucket: str,
+    functions: Sequence[Mapping[str, str]] = (),
+) -> Json:
     """Check the request and the S3 end, write request.json, plan.json and round 1.
 
+    ``functions`` are those that see a mount, by their names, for each of ``mounts``.
     Returns the references that the other states travel with. Raises ``InvalidRequest``
     or ``AccessDenied`` before anything is written.
     """
@@ -36,6 +46,7 @@ def plan_transfer(document: Any, context: Context, mounts: tuple[str, ...], max_
     earlier = find_earlier_run(document, context.ledger)
     document = earlier.document if earlier else document
     request = parse_request(document, mounts, max_concurrency)
+    called = functions_of(request, mounts, functions) if functions else {}
     if earlier:
         check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
     rates = INSIDE_S3_RATES if request.inside_s3 else DEFAULT_RATES
@@ -49,9 +60,15 @@ def plan_transfer(document: Any, context: Context, mounts: tuple[str, ...], max_
     if earlier:
         pieces = write_carried(earlier, ledger)
     return {
-        "run": {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix},
+        "run": {**run_reference(plan, ledger, bucket), "functions": called},
         "list": begin_round(context, 1, pieces),
     }
+
+
+def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
+    """The reference to a run's ledger; ``apart`` is the mode of a run whose ends no function sees both of."""
+    apart = plan.request.mode.value if plan.request.between_mounts else ""
+    return {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix, "apart": apart}
 
 
 def begin_round(context: Context, number: int, pieces: Sequence[Segment]) -> Json:

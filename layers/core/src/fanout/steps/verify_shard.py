@@ -21,6 +21,7 @@ from fanout.ports import Tree
 from fanout.steps.attempts import Progress, noted
 from fanout.steps.context import Context
 from fanout.steps.parallel import work_on
+from fanout.steps.source_checksums import work_of_checksums
 from fanout.steps.verify_blocks import verify_blocks
 from fanout.steps.verifying import Verified, Verifier
 
@@ -45,7 +46,10 @@ def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Pro
     verifier = Verifier(context.destination(plan), crc64nvme, lambda: context.clock.now() > stop_at)
     if plan.request.mode is Mode.VERIFY:
         outcomes_id = shard.id
-        work = _both_ends(shard, ledger, context.source(plan), verifier)
+        if plan.request.between_mounts:
+            work = work_of_checksums(shard, ledger)
+        else:
+            work = _both_ends(shard, ledger, context.source(plan), verifier)
     else:
         outcomes_id = keys.verified_id(shard.id)
         work = _copied(shard, ledger)

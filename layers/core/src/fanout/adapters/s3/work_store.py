@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.pages import object_pages
+from fanout.domain.errors import Transient
 
 
 class S3WorkStore:
@@ -28,3 +29,10 @@ class S3WorkStore:
         for page in object_pages(self._client, self._bucket, prefix):
             for listed in page:
                 yield listed.key
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Remove at most 1,000 objects; one that is not there counts as removed."""
+        failed = self._client.delete_objects(self._bucket, keys)
+        if failed:
+            key, reason = next(iter(failed.items()))
+            raise Transient(f"removing {len(failed)} of {len(keys)} objects, {self._bucket}/{key} first: {reason}")

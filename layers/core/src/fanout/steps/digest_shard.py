@@ -1,0 +1,59 @@
+"""DigestShard: the checksums of a shard's entries at a source that VerifyShard does not see."""
+
+from __future__ import annotations
+
+from fanout.domain import limits
+from fanout.domain.big_files import big_file_from_row
+from fanout.domain.checksums import Crc64Nvme
+from fanout.domain.entries import Entry
+from fanout.domain.errors import ItemError, NotFound, Throttled, Transient
+from fanout.domain.outcomes import Reason
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json
+from fanout.steps.compare_blocks import digest_blocks
+from fanout.steps.context import Context
+from fanout.steps.parallel import work_on
+from fanout.steps.source_checksums import SourceChecksum, read_checksums, write_checksums
+from fanout.steps.verify_shard import source_checksum
+from fanout.steps.verifying import Verifier
+
+
+def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+    """Read the entries that no attempt has read; returns ``cursor`` (checksums so far) and ``done``.
+
+    Raises ``Transient`` if nothing at all could be read for reasons that may pass.
+    """
+    ledger = context.ledger
+    if shard.blocks is not None:
+        big = big_file_from_row(ledger.read_json(shard.key))
+        noted = digest_blocks(shard, big, context, ledger.read_plan(), crc64nvme)
+        return {"cursor": noted.cursor, "done": noted.done}
+    known = read_checksums(shard.id, ledger)
+    entries = ledger.read_shard(shard.key)
+    left = [(index, entry) for index, entry in enumerate(entries) if index not in known]
+    source = context.source(ledger.read_plan())
+    stop_at = context.stop_at
+    verifier = Verifier(source, crc64nvme, lambda: context.clock.now() > stop_at)
+
+    def read(entry: Entry) -> SourceChecksum:
+        try:
+            return SourceChecksum(source_checksum(entry, source, verifier))
+        except ItemError as error:
+            return SourceChecksum("", error.reason, error.message)
+        except (Throttled, Transient, NotFound) as error:
+            return SourceChecksum("", Reason.TRANSIENT, f"{type(error).__name__}: {error}")
+
+    threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
+    unfinished: list[tuple[int, Entry]] = []
+    found = dict(work_on(left, read, threads, verifier.out_of_time, unfinished))
+    passing = [one for one in found.values() if one.reason is Reason.TRANSIENT]
+    if passing and len(passing) == len(found):
+        raise Transient(f"{len(passing)} entries could not be read: {passing[0].message}")
+    if not found:
+        for index, entry in unfinished:
+            message = f"{entry.size} bytes are more than one function reads in its time"
+            found[index] = SourceChecksum("", Reason.OUT_OF_TIME, message)
+    if found:
+        write_checksums(shard.id, context.nonce, found, ledger)
+    total = len(known) + len(found)
+    return {"cursor": total, "done": total >= len(entries)}

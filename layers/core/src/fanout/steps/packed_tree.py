@@ -1,0 +1,118 @@
+"""Staged entries of a shard, to be copied from."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterable
+from concurrent.futures import Future
+
+from fanout.domain import limits
+from fanout.domain.entries import Attributes, Entry
+from fanout.domain.errors import LedgerBroken, Transient
+from fanout.domain.packs import Packed, packed_from_row
+from fanout.ledger import Ledger
+from fanout.steps.pack_writer import INDEX, PACKS
+from fanout.steps.unseen_tree import UnseenTree
+
+
+def staged_entries(staged: Ledger, shard_id: str) -> dict[str, Packed]:
+    """The staged entries of a shard by their path; of two attempts' the first."""
+    found: dict[str, Packed] = {}
+    for key in staged.keys(f"{shard_id}/{INDEX}/"):
+        for row in staged.read_rows(key):
+            packed = packed_from_row(row)
+            found.setdefault(packed.path, packed)
+    return found
+
+
+class PackedTree(UnseenTree):
+    """A tree to copy from whose entries are staged."""
+
+    def __init__(self, staged: Ledger, packed: Iterable[Packed]) -> None:
+        super().__init__(staged, "", "the source")
+        self._packed = {one.path: one for one in packed}
+        self._objects = StagedObjects(staged)
+
+    def open(self, entry: Entry) -> PackedSource:
+        """See ``fanout.ports.Tree``."""
+        packed = self._packed.get(entry.path)
+        if packed is None:
+            raise LedgerBroken(f"{entry.path} is not staged")
+        return PackedSource(packed, entry, self._objects)
+
+
+class PackedSource:
+    """See ``fanout.ports.Source``: a staged entry, pinned when it was staged."""
+
+    def __init__(self, packed: Packed, entry: Entry, objects: StagedObjects) -> None:
+        self._packed, self._entry, self._objects = packed, entry, objects
+        self._ends = [chunk.offset + chunk.length for chunk in packed.chunks]
+
+    @property
+    def attributes(self) -> Attributes:
+        """See ``fanout.ports.Source``."""
+        return self._packed.attributes
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.Source``; what no chunk holds is zeros."""
+        end = min(offset + length, self._entry.size)
+        data = bytearray(max(0, end - offset))
+        for chunk in self._packed.chunks[bisect_right(self._ends, offset) :]:
+            if chunk.offset >= end:
+                break
+            first, last = max(offset, chunk.offset), min(end, chunk.offset + chunk.length)
+            start = chunk.start + first - chunk.offset
+            part = self._objects.get(chunk.key)[start : start + last - first]
+            if len(part) == len(data):
+                return part
+            data[first - offset : last - offset] = part
+        return bytes(data)
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``fanout.ports.Source``."""
+        following = bisect_right(self._ends, offset)
+        if following == len(self._ends):
+            return max(0, self._entry.size - offset)
+        return max(0, self._packed.chunks[following].offset - offset)
+
+    def confirm(self, crc64nvme: int | None) -> None:
+        """See ``fanout.ports.Source``: what was read back is what was staged. Raises ``Transient`` if not."""
+        if crc64nvme not in (None, self._packed.crc64nvme):
+            raise Transient("the staged bytes are not those that were read at the source")
+
+    def close(self) -> None:
+        """See ``fanout.ports.Source``; nothing is held open."""
+
+
+class StagedObjects:
+    """Reads staged objects; a pack is read once and held as long as its entries are written, a block is not held."""
+
+    def __init__(self, staged: Ledger) -> None:
+        self._staged = staged
+        self._lock = threading.Lock()
+        self._held: OrderedDict[str, Future[bytes]] = OrderedDict()
+
+    def get(self, key: str) -> bytes:
+        """The bytes of an object. Raises ``NotFound`` if another attempt has finished the shard and removed it."""
+        if f"/{PACKS}/" not in key:
+            return self._staged.read_bytes(key)
+        with self._lock:
+            held = self._held.get(key)
+            if held is None:
+                mine = self._held[key] = Future()
+                if len(self._held) > limits.PACKS_HELD:
+                    self._held.popitem(last=False)
+        return self._read(key, mine) if held is None else held.result()
+
+    def _read(self, key: str, future: Future[bytes]) -> bytes:
+        try:
+            data = self._staged.read_bytes(key)
+        except BaseException as error:
+            with self._lock:
+                self._held.pop(key, None)
+            future.set_exception(error)
+            raise
+        future.set_result(data)
+        return data

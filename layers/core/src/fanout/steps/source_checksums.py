@@ -1,0 +1,62 @@
+"""Checksums of a shard's entries at the source, as one function writes them and another reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.entries import Entry
+from fanout.domain.errors import ItemError, LedgerBroken
+from fanout.domain.outcomes import Reason, Result
+from fanout.domain.partitioning import Shard
+from fanout.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChecksum:
+    """The checksum of an entry as S3 writes it, or why it could not be read."""
+
+    checksum: str = ""
+    reason: Reason | None = None
+    message: str = ""
+
+    def get(self) -> str:
+        """The checksum. Raises ``ItemError`` if it could not be read."""
+        if self.reason is not None:
+            raise ItemError(self.reason, self.message)
+        return self.checksum
+
+
+def write_checksums(shard_id: str, name: str, found: dict[int, SourceChecksum], ledger: Ledger) -> None:
+    """Write checksums by the index of their entry."""
+    rows = [[index, one.checksum, one.reason and one.reason.value, one.message] for index, one in found.items()]
+    ledger.write_rows(f"{keys.source_checksums_prefix(shard_id)}{name}.jsonl.gz", rows)
+
+
+def read_checksums(shard_id: str, ledger: Ledger) -> dict[int, SourceChecksum]:
+    """What every attempt wrote; of two for one entry the first that is a checksum."""
+    found: dict[int, SourceChecksum] = {}
+    for key in ledger.keys(keys.source_checksums_prefix(shard_id)):
+        for row in ledger.read_rows(key):
+            index, checksum = row[0], _from_row(row)
+            if index not in found or found[index].reason is not None:
+                found[index] = checksum
+    return found
+
+
+def _from_row(row: list[Any]) -> SourceChecksum:
+    return SourceChecksum(row[1], Reason(row[2]) if row[2] else None, row[3])
+
+
+def work_of_checksums(shard: Shard, ledger: Ledger) -> dict[int, tuple[Entry, Callable[[], str], Result]]:
+    """The entries of a shard with their checksums at the source, for VerifyShard.
+
+    Raises ``LedgerBroken`` if DigestShard did not read them all.
+    """
+    found = read_checksums(shard.id, ledger)
+    entries = ledger.read_shard(shard.key)
+    if len(found) != len(entries):
+        raise LedgerBroken(f"{len(found)} of {len(entries)} entries of {shard.id} have a checksum at the source")
+    return {index: (entry, found[index].get, Result.UNCHANGED) for index, entry in enumerate(entries)}

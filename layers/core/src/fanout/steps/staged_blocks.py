@@ -1,0 +1,123 @@
+"""Blocks of a big file on their way between two mounts: a staged object each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fanout.domain.big_files import BigFile, Receipt
+from fanout.domain.checksums import NO_BYTES, Crc64Nvme
+from fanout.domain.entries import Attributes, Entry
+from fanout.domain.errors import NotFound, Transient
+from fanout.ledger import Ledger
+from fanout.ports import Source, Tree
+from fanout.steps.pack_writer import BLOCKS
+from fanout.steps.unseen_tree import UnseenTree
+
+# What a receipt says of a block that was staged; a block of zeros is not.
+STAGED = "staged"
+
+
+def _key(shard_id: str, offset: int) -> str:
+    return f"{shard_id}/{BLOCKS}/{offset:020d}"
+
+
+class StagedBlockTarget:
+    """See ``fanout.ports.BlockTarget``: stages blocks; whichever attempt writes one, it holds the same bytes."""
+
+    keeps_holes = True
+
+    def __init__(self, staged: Ledger, shard_id: str) -> None:
+        self._staged, self._shard_id = staged, shard_id
+
+    def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
+        """See ``fanout.ports.BlockTarget``."""
+        if not data.strip(b"\0"):
+            return ""
+        self._staged.write_bytes(_key(self._shard_id, offset), data)
+        return STAGED
+
+    def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
+        """See ``fanout.ports.BlockTarget``; the file is completed at the destination."""
+
+    def discard(self) -> None:
+        """See ``fanout.ports.BlockTarget``; what is staged is removed with the shard's."""
+
+
+class ConfirmedTree(UnseenTree):
+    """The source of blocks that are staged, each pinned by itself: nobody confirms the whole file later."""
+
+    def __init__(self, source: Tree, ledger: Ledger) -> None:
+        super().__init__(ledger, "", "the destination")
+        self._source = source
+
+    def open(self, entry: Entry) -> Source:
+        """See ``fanout.ports.Tree``."""
+        return _Confirmed(self._source.open(entry))
+
+
+class _Confirmed:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.attributes = source.attributes
+        self.zeros_at = source.zeros_at
+        self.confirm = source.confirm
+        self.close = source.close
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.Source``."""
+        data = self._source.read(offset, length)
+        self._source.confirm(None)
+        return data
+
+
+class StagedBlocksTree(UnseenTree):
+    """A tree that holds the staged blocks of one part of a big file."""
+
+    def __init__(
+        self, staged: Ledger, shard_id: str, big: BigFile, receipts: dict[int, Receipt], crc64nvme: Crc64Nvme
+    ) -> None:
+        super().__init__(staged, "", "the source")
+        self._staged, self._shard_id, self._big = staged, shard_id, big
+        self._receipts, self._crc64nvme = receipts, crc64nvme
+        self.block_bytes_of_file = big.block_bytes
+
+    def open(self, entry: Entry) -> Source:
+        """See ``fanout.ports.Tree``."""
+        return _StagedBlocks(self)
+
+    def is_staged(self, offset: int) -> bool:
+        """Whether the block at this offset has bytes; else it is zeros."""
+        return self._receipts[offset // self._big.block_bytes].etag == STAGED
+
+    def read_block(self, offset: int, length: int) -> bytes:
+        """A block, as it was read at the source. Raises ``Transient`` if it is not."""
+        try:
+            data = self._staged.read_bytes(_key(self._shard_id, offset)) if self.is_staged(offset) else bytes(length)
+        except NotFound as error:
+            raise Transient(f"the staged block at {offset} is gone: another attempt has finished the part") from error
+        if self._crc64nvme(data, NO_BYTES) != self._receipts[offset // self._big.block_bytes].crc64nvme:
+            raise Transient(f"the staged block at {offset} is not what was read at the source")
+        return data
+
+
+class _StagedBlocks:
+    """See ``fanout.ports.Source``."""
+
+    attributes = Attributes()
+
+    def __init__(self, tree: StagedBlocksTree) -> None:
+        self._tree = tree
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.Source``; asked for whole blocks alone."""
+        return self._tree.read_block(offset, length)
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``fanout.ports.Source``."""
+        return 0 if self._tree.is_staged(offset) else self._tree.block_bytes_of_file
+
+    def confirm(self, crc64nvme: int | None) -> None:
+        """See ``fanout.ports.Source``; each block is compared when it is read."""
+
+    def close(self) -> None:
+        """See ``fanout.ports.Source``; nothing is held open."""

@@ -1,0 +1,144 @@
+"""The tree on the other mount of a transfer between two: what the ledger holds of it.
+
+A function sees one mount. What it needs to know of the other end, a function on that side
+has written down: what a segment holds at the destination, the attributes of a big file at the source.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
+from fanout.domain.entries import Attributes, Entry
+from fanout.domain.errors import InvalidRequest, ItemError
+from fanout.domain.packs import attributes_from_row, attributes_row
+from fanout.domain.pruning import Prunes, no_pruning
+from fanout.domain.rows import entry_from_row
+from fanout.domain.segments import Segment
+from fanout.ledger import Ledger
+from fanout.ports import BlockTarget, Found, Source, Target
+
+
+def _unseen(name: str) -> InvalidRequest:
+    return InvalidRequest("run.functions", f"this function does not see {name}", "start it from the state machine")
+
+
+class UnseenTree:
+    """See ``fanout.ports.Tree``. What only a function on the other side can do raises ``InvalidRequest``."""
+
+    def __init__(self, ledger: Ledger, nonce: str, name: str) -> None:
+        self._ledger, self._nonce, self._name = ledger, nonce, name
+        self._tokens = itertools.count()
+
+    def _unseen(self) -> InvalidRequest:
+        return _unseen(self._name)
+
+    def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
+        """See ``fanout.ports.Tree``: what ListDestination found, as far as it came; it left out what is pruned."""
+        for key in self._ledger.read_json(keys.destination_listing_key(segment.id))["files"]:
+            yield from map(entry_from_row, self._ledger.read_rows(key))
+
+    def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
+        """See ``fanout.ports.Tree``: the other end is asked."""
+        return []
+
+    def find(self, path: str) -> Entry | None:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
+    def find_stored(self, path: str) -> Found | None:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
+    def open(self, entry: Entry) -> Source:
+        """See ``fanout.ports.Tree``: a source without bytes, which a function on the other side has read and pinned."""
+        return UnseenSource(self._ledger, entry)
+
+    def create(self, entry: Entry, attributes: Attributes) -> Target:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
+    def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
+        """See ``fanout.ports.Tree``; the attributes are kept for the function that completes the file."""
+        self._ledger.write_json(keys.attributes_key(entry.path), attributes_row(attributes))
+        return f"{self._nonce}-{next(self._tokens)}-apart"
+
+    def open_blocks(self, entry: Entry, token: str) -> BlockTarget:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
+    def make_directory(self, entry: Entry, attributes: Attributes) -> None:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
+    def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
+    def link(self, entry: Entry, first: str) -> None:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
+    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
+    @property
+    def delete_batch(self) -> int:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
+    def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
+    def remove_directory(self, entry: Entry) -> None:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
+    def block_bytes(self, entry: Entry) -> int:
+        """See ``fanout.ports.Tree``."""
+        return limits.BLOCK_BYTES
+
+    def check(self, *, writing: bool) -> None:
+        """See ``fanout.ports.Tree``; CheckMount and CheckOtherMount each check the end that they see."""
+
+    def limitations(self) -> tuple[str, ...]:
+        """See ``fanout.ports.Tree``; tried by the function that sees it."""
+        return ()
+
+    def close(self) -> None:
+        """See ``fanout.ports.Tree``; nothing is held open."""
+
+    def finish(self) -> None:
+        """See ``fanout.ports.Tree``; nothing is staged there by a function that does not see it."""
+
+
+class UnseenSource:
+    """See ``fanout.ports.Source``: an entry of the other mount of which only the attributes are wanted."""
+
+    def __init__(self, ledger: Ledger, entry: Entry) -> None:
+        self._ledger, self._entry = ledger, entry
+
+    @property
+    def attributes(self) -> Attributes:
+        """See ``fanout.ports.Source``; of a big file, as it was when it was listed."""
+        return attributes_from_row(self._ledger.read_json(keys.attributes_key(self._entry.placed.path)))
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.Source``."""
+        raise InvalidRequest(
+            "run.functions", "this function does not see the source", "start it from the state machine"
+        )
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``fanout.ports.Source``."""
+        return 0
+
+    def confirm(self, crc64nvme: int | None) -> None:
+        """See ``fanout.ports.Source``; PackShard confirms every block after reading it."""
+
+    def close(self) -> None:
+        """See ``fanout.ports.Source``; nothing is held open."""

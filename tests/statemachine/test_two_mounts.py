@@ -1,0 +1,80 @@
+"""Between two mounts: each state on the side that it is about, and a shard staged and written in turn."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanout.domain.errors import InvalidRequest, LedgerBroken
+
+from .engine import Engine
+from .fake_functions import always
+
+
+def test_each_side_is_checked_listed_and_copied_by_its_own_function(engine: Engine) -> None:
+    engine.transfer(two_mounts=True)
+    assert engine.run().status == "SUCCEEDED"
+    assert engine.service.called() == [
+        *("PlanTransfer", "CheckMount", "CheckOtherMount", "ListDestination", "ListSegment", "GatherSegments"),
+        *("PartitionShards", "PackShard", "UnpackShard", "FinishTree", "SummariseTransfer"),
+    ]
+    ends = {name: engine.service.calls(name)[0].get("end") for name in ("ListDestination", "PackShard", "UnpackShard")}
+    assert ends == {"ListDestination": "destination", "PackShard": "source", "UnpackShard": "destination"}
+    assert all("end" not in call for call in engine.service.calls("ListSegment"))
+
+
+def test_a_segment_is_listed_at_the_destination_first(engine: Engine) -> None:
+    engine.transfer(two_mounts=True, rounds=(("0",), ("1", "2")))
+    assert engine.run().status == "SUCCEEDED"
+    for name in ("ListDestination", "ListSegment"):
+        assert sorted(call["segment"] for call in engine.service.calls(name)) == ["0", "1", "2"]
+
+
+def test_a_shard_goes_between_the_sides_until_it_is_done(engine: Engine) -> None:
+    """Three tails: of what is staged, of what is not yet, of what is staged."""
+    engine.transfer(two_mounts=True, shards=("a", "b"), cursors={"b": (10, 20, 30)})
+    assert engine.run().status == "SUCCEEDED"
+    calls = {name: engine.service.calls(name) for name in ("PackShard", "UnpackShard")}
+    of_b = {name: sum(call["shard"] == "b" for call in found) for name, found in calls.items()}
+    assert of_b == {"PackShard": 2, "UnpackShard": 4}
+
+
+@pytest.mark.parametrize("task", ["PackShard", "UnpackShard"])
+def test_a_shard_that_fails_for_good_is_recorded_and_the_run_goes_on(engine: Engine, task: str) -> None:
+    engine.transfer(two_mounts=True, shards=("a", "b"))
+    engine.service.functions[task] = always(LedgerBroken("no shard"))
+    result = engine.run()
+    assert (result.status, result.error) == ("FAILED", "FailedWithItems")
+    recorded = engine.service.calls("RecordShardFailure")
+    assert sorted(call["shard"] for call in recorded) == ["a", "b"]
+    assert all(call["error"]["Error"] == "LedgerBroken" for call in recorded)
+    assert engine.service.called()[-2:] == ["FinishTree", "SummariseTransfer"]
+
+
+def test_a_destination_that_can_not_be_written_is_refused(engine: Engine) -> None:
+    engine.transfer(two_mounts=True)
+    engine.service.functions["CheckOtherMount"] = always(InvalidRequest("destination", "/x is a file", "name another"))
+    assert engine.run().error == "InvalidRequest"
+    assert engine.service.called() == ["PlanTransfer", "CheckMount", "CheckOtherMount"]
+
+
+def test_a_destination_that_can_not_be_listed_ends_the_run(engine: Engine) -> None:
+    engine.transfer(two_mounts=True)
+    engine.service.functions["ListDestination"] = always(LedgerBroken("unreadable"))
+    assert engine.run().status == "FAILED"
+    assert engine.service.called()[-2:] == ["FinishTree", "SummariseTransfer"]
+    assert engine.service.calls("ListSegment") == []
+
+
+@pytest.mark.parametrize("options", [{"mode": "verify"}, {"verify": "all"}], ids=str)
+def test_whole_trees_are_read_at_the_source_first(engine: Engine, options: dict[str, str]) -> None:
+    engine.transfer(two_mounts=True, shards=("a", "b"), cursors={"b": (1,)} if "mode" in options else {}, **options)
+    assert engine.run().status == "SUCCEEDED"
+    called = engine.service.called()
+    assert called.count("DigestShard") == called.count("VerifyShard") == (3 if "mode" in options else 2)
+    assert all(call["end"] == "source" for call in engine.service.calls("DigestShard"))
+
+
+def test_what_was_copied_is_verified_at_the_destination_alone(engine: Engine) -> None:
+    engine.transfer(two_mounts=True, verify="copied")
+    assert engine.run().status == "SUCCEEDED"
+    assert (engine.service.called().count("DigestShard"), engine.service.called().count("VerifyShard")) == (0, 1)

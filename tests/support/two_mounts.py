@@ -1,0 +1,170 @@
+"""Two mounts, and the flow between them as the state machine carries it out: each step sees its own side alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.memory import MemoryStore
+from fanout.adapters.posix.tree import PosixTree
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json, segment_from_row, shard_from_row
+from fanout.ports import Tree, WorkStore
+from fanout.steps.begin_verification import begin_verification
+from fanout.steps.check_mount import check_mount
+from fanout.steps.context import Context
+from fanout.steps.digest_shard import digest_shard
+from fanout.steps.finish_tree import finish_tree
+from fanout.steps.gather_segments import gather_segments
+from fanout.steps.list_destination import list_destination
+from fanout.steps.list_segment import list_segment
+from fanout.steps.pack_shard import pack_shard
+from fanout.steps.partition_shards import partition_shards
+from fanout.steps.plan_transfer import plan_transfer
+from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.steps.unpack_shard import unpack_shard
+from fanout.steps.unseen_tree import UnseenTree
+from fanout.steps.verify_shard import verify_shard
+from tests.support.flow import ManualClock, World
+
+REQUEST: Json = {"source": "efs://data/in", "destination": "efs://archive/out"}
+Step = Callable[..., Json]
+
+
+class TwoMounts:
+    """The mounts ``data`` and ``archive`` below a directory, and runs between them."""
+
+    def __init__(
+        self,
+        base: Path,
+        run_id: str = "run-1",
+        store: WorkStore | None = None,
+        clock: ManualClock | None = None,
+        remaining_seconds: float = 900.0,
+        follow: bool = False,
+    ) -> None:
+        self.base, self.store, self.follow = base, store or MemoryStore(), follow
+        for directory in (self.source_root, base / "archive"):
+            directory.mkdir(parents=True, exist_ok=True)
+        self.world = World(
+            source=self.source_tree("s"),
+            destination=self.destination_tree("d"),
+            store=self.store,
+            clock=clock or ManualClock(),
+            run_id=run_id,
+            remaining_seconds=remaining_seconds,
+        )
+
+    @property
+    def source_root(self) -> Path:
+        return self.base / "data" / "in"
+
+    @property
+    def root(self) -> Path:
+        """The destination's."""
+        return self.base / "archive" / "out"
+
+    def source_tree(self, nonce: str) -> PosixTree:
+        return PosixTree(self.base / "data", "in", "run-1", nonce, "source", follow=self.follow)
+
+    def destination_tree(self, nonce: str) -> PosixTree:
+        return PosixTree(self.base / "archive", "out", "run-1", nonce)
+
+    def source(self) -> Context:
+        """An attempt of a function that sees the source alone."""
+        context = self.world.context()
+        unseen: Tree = UnseenTree(context.ledger, context.nonce, "efs://archive/out")
+        return replace(context, destination=lambda plan: unseen)
+
+    def destination(self) -> Context:
+        """An attempt of a function that sees the destination alone."""
+        context = self.world.context()
+        unseen: Tree = UnseenTree(context.ledger, context.nonce, "efs://data/in")
+        return replace(context, source=lambda plan: unseen)
+
+    def neither(self) -> Context:
+        """An attempt of a function that sees no mount."""
+        return replace(self.source(), source=self.destination().source)
+
+    def list_all(self, options: Json | None = None) -> Json:
+        """PlanTransfer to PartitionShards; returns what the last one says."""
+        state = plan_transfer(REQUEST | (options or {}), self.neither(), ("data", "archive"), 10, "work")
+        check_mount(self.source())
+        check_mount(self.destination())
+        return self.list_rounds(state["list"])
+
+    def list_rounds(self, reference: Json) -> Json:
+        while reference["count"]:
+            ledger = self.world.ledger
+            for row in ledger.read_json(reference["key"].removeprefix(ledger.prefix)):
+                list_destination(segment_from_row(row), self.destination())
+                list_segment(segment_from_row(row), self.source())
+            reference = gather_segments(reference["round"], self.neither())
+        return partition_shards(self.neither())
+
+    def shards(self) -> list[Shard]:
+        return [shard_from_row(row["shard"]) for row in self.world.ledger.read_json("shards.json")]
+
+    def copy_shard(self, shard: Shard) -> int:
+        """The child workflow of CopyShards; returns how many functions it took."""
+        step: Step = pack_shard
+        for count in range(1, 1000):
+            if step is pack_shard:
+                pack_shard(shard, self.source(), crc64nvme)
+                step = unpack_shard
+                continue
+            answer = unpack_shard(shard, self.destination(), crc64nvme)
+            if answer["done"]:
+                return count
+            step = {"pack": pack_shard, "unpack": unpack_shard}[answer["next"]]
+        raise AssertionError("the shard never ends")
+
+    def copy_all(self) -> None:
+        for shard in self.shards():
+            self.copy_shard(shard)
+
+    def verify_all(self, *, both_ends: bool) -> None:
+        for shard in self.shards():
+            while both_ends and not digest_shard(shard, self.source(), crc64nvme)["done"]:
+                pass
+            while not verify_shard(shard, self.destination(), crc64nvme)["done"]:
+                pass
+
+    def end(self, verify: str = "none") -> Any:
+        """What follows the copy; returns summary.json."""
+        if verify == "copied":
+            self.verify_all(both_ends=False)
+        elif verify == "all":
+            begun = begin_verification(self.neither(), "work")
+            assert begun["run"]["apart"] == "verify"
+            outer, self.world = self.world, replace(self.world, prefix=begun["run"]["prefix"])
+            self.list_rounds(begun["list"])
+            self.verify_all(both_ends=True)
+            self.world = outer
+        summarise_transfer(None, self.neither())
+        summary = self.world.ledger.read_json("summary.json")
+        assert summary["balanced"]
+        return summary
+
+    def run(self, options: Json | None = None) -> Any:
+        """The whole flow; returns summary.json."""
+        what = self.list_all(options)
+        if what["next"] == "verify":
+            self.verify_all(both_ends=True)
+        else:
+            self.copy_all()
+            finish_tree(self.destination())
+            assert self.staged() == []
+        return self.end(what["verify"])
+
+    def staged(self) -> list[str]:
+        return list(self.store.list("staged/"))
+
+    def failures(self) -> dict[str, str]:
+        return {row["path"]: row["reason"] for row in self.world.ledger.read_rows("failures.jsonl")}
+
+    def next_run(self, run_id: str) -> TwoMounts:
+        return TwoMounts(self.base, run_id, self.store, self.world.clock, follow=self.follow)

@@ -1,0 +1,66 @@
+"""Which mount a worker of the local run sees."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from fanout_cli.local import LocalPaths, LocalStack
+from fanout_cli.local.deployment import functions_of_folder
+from fanout_cli.local.errors import LocalRunError
+from fanout_cli.local.worker import Side, write_start
+
+TWO = {"data": Path("/a"), "archive": Path("/b")}
+
+
+@pytest.mark.parametrize(
+    ("side", "mounts", "seen"),
+    [
+        (Side.FIRST, TWO, ["data"]),
+        (Side.SECOND, TWO, ["archive"]),
+        (Side.NONE, TWO, []),
+        (Side.FIRST, {"data": Path("/a")}, ["data"]),
+        (Side.SECOND, {"data": Path("/a")}, []),
+    ],
+)
+def test_a_worker_sees_the_mount_of_its_side(side: Side, mounts: dict[str, Path], seen: list[str]) -> None:
+    assert list(side.seen_of(mounts)) == seen
+
+
+def test_a_folder_is_deployed_once_a_mount_where_the_stack_has_a_twin() -> None:
+    resources = {"CopyShardFunction", "SecondCopyShardFunction", "PlanTransferFunction"}
+    assert functions_of_folder("copy_shard", resources) == {
+        Side.FIRST: "CopyShardFunction",
+        Side.SECOND: "SecondCopyShardFunction",
+    }
+    assert functions_of_folder("plan_transfer", resources) == {Side.NONE: "PlanTransferFunction"}
+
+
+@pytest.mark.parametrize(
+    ("side", "knows"), [("first", ["data"]), ("second", ["archive"]), ("none", ["data", "archive"])]
+)
+def test_what_a_worker_is_told_of_the_mounts(tmp_path: Path, side: str, knows: list[str]) -> None:
+    """A stand-in for the interpreter says what it was started with; one that knows all mounts sees none of them."""
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'import os; print(os.environ[\"FANOUT_MOUNTS\"])'\n")
+    python.chmod(0o755)
+    mounts = {name: tmp_path / name for name in ("data", "archive")}
+    for directory in mounts.values():
+        directory.mkdir()
+    paths = LocalPaths.find(state=tmp_path / "state")
+    paths.temporary.mkdir(parents=True, exist_ok=True)
+    write_start(paths, python, mounts)
+    said = subprocess.run(["/bin/sh", paths.worker, side], capture_output=True, text=True, check=True).stdout
+    assert list(json.loads(said)) == knows
+
+
+def test_a_stack_has_two_mounts_at_most(tmp_path: Path) -> None:
+    mounts = dict.fromkeys(("a", "b", "c"), tmp_path)
+    stack = LocalStack(LocalPaths.find(state=tmp_path / "state"), cast(Any, None), mounts)
+    with pytest.raises(LocalRunError, match="3 mounts are given; a stack has at most 2"), stack:
+        pass

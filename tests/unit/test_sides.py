@@ -1,0 +1,47 @@
+"""Which mount's function each state calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fanout.domain.errors import InvalidRequest
+from fanout.domain.sides import ON_DESTINATION, ON_SOURCE, functions_of
+from fanout.requests import parse_request
+
+NAMES = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard")
+OFFERED: list[dict[str, str]] = [{name: f"{mount}.{name}" for name in NAMES} for mount in ("first", "second")]
+MOUNTS = ("data", "archive")
+
+
+def sides(source: str, destination: str, offered: Any = None) -> tuple[set[str], set[str]]:
+    """The mounts of the functions of both sides' states."""
+    request = parse_request({"source": source, "destination": destination}, MOUNTS, 1)
+    found = functions_of(request, MOUNTS, OFFERED if offered is None else offered)
+    assert {state: arn.partition(".")[2] for state, arn in found.items()} == {**ON_SOURCE, **ON_DESTINATION}
+    return tuple({found[state].partition(".")[0] for state in side} for side in (ON_SOURCE, ON_DESTINATION))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "of_source", "of_destination"),
+    [
+        ("efs:///a", "efs:///b", "first", "first"),
+        ("efs://archive/a", "efs://archive/b", "second", "second"),
+        ("efs://data/a", "efs://archive/a", "first", "second"),
+        ("efs://archive/a", "efs:///a", "second", "first"),
+        ("s3://bucket/a/", "efs://archive/a", "second", "second"),
+        ("efs://archive/a", "s3://bucket/a/", "second", "second"),
+        ("s3://bucket/a/", "efs:///a", "first", "first"),
+        ("s3://bucket/a/", "s3://bucket/b/", "first", "first"),
+    ],
+)
+def test_each_state_is_on_the_mount_that_it_needs(
+    source: str, destination: str, of_source: str, of_destination: str
+) -> None:
+    assert sides(source, destination) == ({of_source}, {of_destination})
+
+
+def test_a_mount_without_functions_is_named() -> None:
+    with pytest.raises(InvalidRequest, match="no functions on 'archive'"):
+        sides("efs://data/a", "efs://archive/a", OFFERED[:1])
