@@ -9,8 +9,10 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import aws_tables as aws
 from fanout.domain import limits
+from fanout.domain import quotas as aws
+from fanout.domain.listing_model import LISTED_PER_SECOND, walk_listing
+from fanout.domain.prices import prices_with
 from fanout.steps.partition_shards import LOOSE_ENDS_READ
 from fanout.steps.plan_transfer import LIST_CONCURRENCY
 from fanout.steps.run_books import SHARDS_AT_ONCE
@@ -18,8 +20,6 @@ from fanout.steps.run_books import SHARDS_AT_ONCE
 DOCUMENT = Path(__file__).parents[1] / "docs" / "limits.md"
 SIZES = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 
-# Assumed, below what is measured (docs/benchmarks.md): entries that one function lists, decides and writes a second.
-LISTED_PER_SECOND = 5_000
 # Assumed: files of 100 KB that one function copies a second, each with one GET and, to S3, one PUT.
 COPIED_PER_SECOND = 300
 FILE_BYTES = 100_000
@@ -28,8 +28,6 @@ SHARD_SECONDS = 60
 FUNCTION_GB = 1.769
 # As template.yaml sets it, less what the interpreter and the libraries take.
 FUNCTION_MB = aws.Quota(1769 - 200, "template.yaml")
-# Seconds of a round beside the listing: starting the Map and its children, gathering.
-ROUND_SECONDS = 10
 # Events of one round: five each of a Map and a Task, two each of two Choices and a Pass, and some for retries.
 EVENTS_A_ROUND = 20
 EVENTS_AROUND = 100
@@ -72,34 +70,20 @@ class Walk:
     @property
     def dollars(self) -> float:
         """Of Step Functions, Lambda and the requests of listing and ledger; not those of the data itself."""
+        price = prices_with({})
         return (
-            self.transitions * aws.DOLLARS_TRANSITION
-            + self.invocations * aws.DOLLARS_INVOCATION
-            + self.function_seconds * FUNCTION_GB * aws.DOLLARS_GB_SECOND_ARM
-            + (self.list_requests + self.ledger_puts) * aws.DOLLARS_PUT_OR_LIST
-            + self.ledger_gets * aws.DOLLARS_GET
+            self.transitions * price["transition"]
+            + self.invocations * price["lambda_request"]
+            + self.function_seconds * FUNCTION_GB * price["lambda_gb_second"]
+            + (self.list_requests + self.ledger_puts) * price["s3_put"]
+            + self.ledger_gets * price["s3_get"]
         )
 
 
 def walk(entries: int) -> Walk:
     """Walk the model: rounds by the budgets of segments, shards by their seconds."""
-    left, width, rounds, segments, widest = float(entries), 1, 0, 0, 0
-    list_seconds = 0.0
-    listed_by_functions = 0.0
-    while left >= 1:
-        few = width < limits.FRONTIER_SEGMENTS // 4
-        seconds = limits.FIRST_SEGMENT_SECONDS if few else limits.SEGMENT_SECONDS
-        most = limits.FIRST_SEGMENT_ENTRIES if few else limits.SEGMENT_ENTRIES
-        of_one = min(seconds * LISTED_PER_SECOND, most)
-        listed = min(left, of_one * width)
-        rounds, segments, widest = rounds + 1, segments + width, max(widest, width)
-        waves = math.ceil(width / LIST_CONCURRENCY)
-        list_seconds += ROUND_SECONDS + waves * min(seconds, listed / width / LISTED_PER_SECOND)
-        listed_by_functions += listed / LISTED_PER_SECOND
-        left -= listed
-        ways = max(2, math.ceil(limits.FRONTIER_SEGMENTS / width))
-        pieces = max(1, math.floor(left / 5000))
-        width = min(width * ways, pieces)
+    listing = walk_listing(entries, LIST_CONCURRENCY)
+    rounds, segments, widest = listing.rounds, listing.segments, listing.widest_round
     shards = max(1, math.ceil(entries / (COPIED_PER_SECOND * SHARD_SECONDS)))
     copy_function_seconds = entries / COPIED_PER_SECOND
     # Each child of a Map: its start, the Task, the Choice and the end; each round: seven states.
@@ -111,12 +95,12 @@ def walk(entries: int) -> Walk:
         segments=segments,
         widest_round=widest,
         shards=shards,
-        list_seconds=list_seconds,
+        list_seconds=listing.seconds,
         copy_seconds=copy_function_seconds / min(COPYING_FUNCTIONS, shards),
         events=EVENTS_AROUND + EVENTS_A_ROUND * rounds,
         transitions=transitions,
         invocations=segments + shards + 2 * rounds,
-        function_seconds=listed_by_functions + copy_function_seconds + 60 * rounds,
+        function_seconds=listing.function_seconds + copy_function_seconds + 60 * rounds,
         list_requests=math.ceil(entries / 1000) + segments * 20,
         ledger_puts=shard_files + 3 * segments + 8 * shards,
         ledger_gets=3 * segments + 6 * shards,
@@ -194,7 +178,7 @@ def document() -> str:
 
 Made by `python -m benchmarks.scale` of a model that walks the states; a test fails where this page is not what
 the model says or a quota is not kept. Nothing of it is measured on AWS. Quotas and prices are those of
-`benchmarks/aws_tables.py`, read in {aws.DATE}. The constants are the product's own (`fanout.domain.limits`)
+`fanout.domain.quotas` and `prices`, read in {aws.DATE}. The constants are the product's own (`fanout.domain.limits`)
 and these assumptions:
 a function lists, decides and writes {LISTED_PER_SECOND:,} entries a second, {LIST_CONCURRENCY} at once; it copies
 {COPIED_PER_SECOND} files of {FILE_BYTES // 1000} KB a second; a shard takes {SHARD_SECONDS} s, a request to the ledger
@@ -208,7 +192,7 @@ a function lists, decides and writes {LISTED_PER_SECOND:,} entries a second, {LI
 
 {_table("entries", quotas)}
 
-Where they are set: `fanout.domain.limits` and the pages that `benchmarks/aws_tables.py` names.
+Where they are set: `fanout.domain.limits` and the pages that `fanout.domain.quotas` names.
 FinishTree, which sets the attributes of directories and links further names in one function, is not in the model.
 
 ## A directory of very many names

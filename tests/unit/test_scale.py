@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from benchmarks import aws_tables as aws
 from benchmarks import scale
+from fanout.domain import quotas as aws
 from fanout.steps.gather_segments import ROUNDS
 
 
