@@ -11,10 +11,9 @@ from pathlib import Path
 
 from fanout.domain import limits
 from fanout.domain import quotas as aws
-from fanout.domain.listing_model import LISTED_PER_SECOND, walk_listing
+from fanout.domain.listing_model import LIST_CONCURRENCY, LISTED_PER_SECOND, walk_listing
 from fanout.domain.prices import prices_with
 from fanout.steps.partition_shards import LOOSE_ENDS_READ
-from fanout.steps.plan_transfer import LIST_CONCURRENCY
 from fanout.steps.run_books import SHARDS_AT_ONCE
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "limits.md"

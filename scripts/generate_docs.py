@@ -45,7 +45,7 @@ def _rows(schema: Schema, definitions: Schema, prefix: str) -> Iterator[str]:
 
 def _default(field: Schema) -> str:
     value = field.get("default")
-    return "" if value in (None, []) else f"`{value if isinstance(value, str) else json.dumps(value)}`"
+    return "" if value in (None, [], {}) else f"`{value if isinstance(value, str) else json.dumps(value)}`"
 
 
 def _allowed(field: Schema) -> str:
@@ -55,7 +55,8 @@ def _allowed(field: Schema) -> str:
         return ", ".join(f"`{value}`" for value in field["enum"])
     if "const" in field:
         return f"`{field['const']}`"
-    kind = {"array": "list", "integer": "integer", "number": "number", "string": "text"}[field["type"]]
+    kinds = {"array": "list", "integer": "integer", "number": "number", "string": "text", "object": "object"}
+    kind = kinds[field["type"]]
     bounds = [(field.get("minimum"), "at least"), (field.get("maximum"), "at most")]
     bounds += [(field.get("exclusiveMinimum"), "over"), (field.get("maxItems"), "at most")]
     said = [f"{word} {value}" for value, word in bounds if value is not None]

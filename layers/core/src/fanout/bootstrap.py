@@ -7,6 +7,7 @@ import secrets
 import time
 from functools import cache
 
+from fanout.adapters.aws_meter import AwsMeter, Services
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
@@ -97,6 +98,8 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
         entry_copier=make_entry_copier,
         release=release,
         objects=S3ObjectReader(_client_of),
+        meter=AwsMeter(Services(settings().region, settings().efs_url, settings().metrics_url), clock.now),
+        file_system_ids=settings().file_systems,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Protocol
 from fanout.domain.big_files import Receipt
 from fanout.domain.entries import Attributes, Entry
 from fanout.domain.errors import ItemError
+from fanout.domain.measurement import Described, Readings
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
 
@@ -216,6 +217,16 @@ class ObjectReader(Protocol):
 
         Raises ``NotFound``, or ``PreconditionFailed`` if the object has another ETag.
         """
+
+
+class Meter(Protocol):
+    """What a file system says about itself. Raises the errors of ``fanout.domain.errors``."""
+
+    def describe(self, file_system_id: str) -> Described:
+        """Its modes and its size by storage class. Raises ``NotFound``."""
+
+    def readings(self, file_system_id: str, now: float) -> Readings:
+        """Its metrics of ``measurement.METRICS`` over the last ``LOOK_BACK_SECONDS``; what has no value is left out."""
 
 
 class Clock(Protocol):

@@ -15,7 +15,8 @@ from fanout.domain.locations import Location, MountLocation, S3Location, parse_l
 from fanout.domain.manifest import parse_manifest_location
 from fanout.domain.naming import OnConflict
 from fanout.domain.object_options import ContentType, ObjectOptions
-from fanout.domain.request import Limits, Mode, Request, Symlinks, Verify, check_request
+from fanout.domain.prices import PRICES
+from fanout.domain.request import CREDIT_RESERVE_PERCENT, Limits, Mode, Request, Symlinks, Verify, check_request
 from fanout.domain.scalars import Size, size_of, time_of
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html, less the classes that only directory buckets,
@@ -54,6 +55,10 @@ class LimitsModel(BaseModel):
         int,
         Field(ge=limits.BLOCK_BYTES, description="a file of this size is copied in blocks by several functions"),
     ] = limits.SPLIT_BYTES
+    credit_reserve_percent: Annotated[
+        float,
+        Field(ge=0, le=100, description="burst credits of a file system that stay for others, percent of the most"),
+    ] = CREDIT_RESERVE_PERCENT
 
 
 class DeleteGuardModel(BaseModel):
@@ -130,6 +135,10 @@ class RequestModel(BaseModel):
     ] = None
     delete_guard: Annotated[DeleteGuardModel, Field(description="the most that a sync deletes")] = DeleteGuardModel()
     limits: Annotated[LimitsModel, Field(description="what the run may use")] = LimitsModel()
+    prices: Annotated[
+        dict[str, Annotated[float, Field(ge=0)]],
+        Field(description=f"dollars that the forecast reckons with instead of those of its table: {', '.join(PRICES)}"),
+    ] = {}
     resume_from: Annotated[
         str | None,
         Field(description="an earlier run: copy what it did not, without listing again; its request is the default"),
@@ -161,6 +170,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         filters=_filters(model),
         manifest=None if model.manifest is None else parse_manifest_location(model.manifest, source),
         delete_guard=DeleteGuard(model.delete_guard.max_count, model.delete_guard.max_percent),
+        prices=_prices(model.prices),
     )
     check_request(request)
     return request
@@ -189,12 +199,19 @@ def _filters(model: RequestModel) -> Filters:
     )
 
 
+def _prices(given: dict[str, float]) -> dict[str, float]:
+    for name in given:
+        if name not in PRICES:
+            raise InvalidRequest(f"prices.{name}", "unknown price", f"known are {', '.join(PRICES)}")
+    return given
+
+
 def _limits(model: LimitsModel, max_concurrency: int) -> Limits:
     wanted = max_concurrency if model.max_concurrency is None else model.max_concurrency
     if wanted > max_concurrency:
         field = "limits.max_concurrency"
         raise InvalidRequest(field, f"{wanted} is over the stack's {max_concurrency}", "ask for less or redeploy")
-    return Limits(wanted, model.shard_seconds, model.split_bytes)
+    return Limits(wanted, model.shard_seconds, model.split_bytes, model.credit_reserve_percent)
 
 
 def _first_problem(error: ValidationError) -> InvalidRequest:

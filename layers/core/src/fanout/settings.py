@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fanout.domain.errors import InvalidRequest
@@ -21,7 +21,10 @@ class DataEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``mounts`` maps a mount's name to the path under which the function sees it."""
+    """``mounts`` maps a mount's name to the path under which the function sees it, ``file_systems`` to its id.
+
+    ``efs_url`` and ``metrics_url`` are where EFS and CloudWatch are asked, empty for those of the region.
+    """
 
     work_bucket: str
     mounts: Mapping[str, Path]
@@ -29,6 +32,9 @@ class Settings:
     region: str
     endpoint_url: str
     data_endpoint: DataEndpoint | None
+    file_systems: Mapping[str, str] = field(default_factory=dict)
+    efs_url: str = ""
+    metrics_url: str = ""
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -53,4 +59,7 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         region=environment.get("AWS_REGION", "us-east-1"),
         endpoint_url=environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL", ""),
         data_endpoint=data_endpoint,
+        file_systems=json.loads(environment.get("FANOUT_FILE_SYSTEMS", "{}")),
+        efs_url=environment.get("AWS_ENDPOINT_URL_EFS") or environment.get("AWS_ENDPOINT_URL", ""),
+        metrics_url=environment.get("AWS_ENDPOINT_URL_CLOUDWATCH") or environment.get("AWS_ENDPOINT_URL", ""),
     )

@@ -61,6 +61,7 @@ def plan_row(plan: Plan) -> dict[str, Any]:
             "max_concurrency": request.limits.max_concurrency,
             "shard_seconds": request.limits.shard_seconds,
             "split_bytes": request.limits.split_bytes,
+            "credit_reserve_percent": request.limits.credit_reserve_percent,
         },
         "on_conflict": request.on_conflict.value,
         "delete_guard": {
@@ -79,6 +80,7 @@ def plan_row(plan: Plan) -> dict[str, Any]:
             "bytes_per_second": plan.rates.bytes_per_second,
         },
         "resumes": list(plan.resumes),
+        "prices": dict(request.prices),
     }
 
 
@@ -97,6 +99,7 @@ def plan_from_row(row: dict[str, Any]) -> Plan:
         filters=filters_from_row(row["filters"]),
         manifest=ManifestLocation(**row["manifest"]) if row["manifest"] else None,
         delete_guard=DeleteGuard(**row["delete_guard"]),
+        prices=row.get("prices", {}),
     )
     rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
     return Plan(row["run_id"], request, rates, tuple(row.get("resumes", ())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -54,21 +55,27 @@ class Verify(StrEnum):
     ALL = "all"
 
 
+# Chosen: burst credits that stay for others.
+CREDIT_RESERVE_PERCENT = 20.0
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What the run may use. ``max_concurrency`` counts functions, ``shard_seconds`` is a shard's predicted time.
 
-    A file of at least ``split_bytes`` is copied in blocks by several functions.
+    A file of at least ``split_bytes`` is copied in blocks by several functions. ``credit_reserve_percent`` of the
+    most burst credits that a file system keeps stay for others.
     """
 
     max_concurrency: int
     shard_seconds: float = 60.0
     split_bytes: int = limits.SPLIT_BYTES
+    credit_reserve_percent: float = CREDIT_RESERVE_PERCENT
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One transfer."""
+    """One transfer. ``prices`` are dollars by the names of ``fanout.domain.prices``, instead of the table's."""
 
     source: Location
     destination: Location
@@ -82,6 +89,7 @@ class Request:
     filters: Filters = field(default_factory=Filters)
     manifest: ManifestLocation | None = None
     delete_guard: DeleteGuard = field(default_factory=DeleteGuard)
+    prices: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def inside_s3(self) -> bool:

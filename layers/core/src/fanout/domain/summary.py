@@ -74,6 +74,7 @@ class Summary:
     sizes: list[Json] = field(default_factory=list)
     shard_seconds: Sequence[float] = ()
     planned: Planned | None = None
+    forecast: Json | None = None
 
     @property
     def imbalance(self) -> float | None:
@@ -157,5 +158,6 @@ def summary_row(summary: Summary) -> Json:
         "failures_by_class": [one.row() for one in summary.classes],
         "verification": summary.verification,
         "planned": planned_row(summary.planned) if summary.planned else None,
+        "forecast": summary.forecast,
         "notes": summary.notes,
     }

@@ -81,7 +81,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    for name in ("count", "number", "size", "duration", "clock", "percent", "clip", "components", "spoken"):
+    for name in ("count", "number", "size", "duration", "clock", "percent", "clip", "components", "spoken", "dollars"):
         environment.filters[name] = getattr(text, name)
     return environment
 

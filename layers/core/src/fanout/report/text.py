@@ -49,6 +49,11 @@ def number(value: float) -> str:
     return f"{value:.3g}"
 
 
+def dollars(value: float) -> str:
+    """Dollars to the cent; a small sum is not shown as none."""
+    return "< $0.01" if 0 < value < 0.005 else f"${value:,.2f}"
+
+
 def unit_of(size: float) -> tuple[float, str]:
     """The bytes of the largest unit that is not above ``size``, and its name."""
     power = 0

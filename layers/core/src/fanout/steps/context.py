@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from fanout.domain import limits
-from fanout.domain.errors import NotFound
+from fanout.domain.errors import NotFound, Unreachable
 from fanout.domain.ledger_keys import phase_key
+from fanout.domain.measurement import Described, Readings
 from fanout.domain.plan import Plan
 from fanout.ledger import Ledger
-from fanout.ports import Clock, EntryCopier, ObjectFound, ObjectReader, Tree
+from fanout.ports import Clock, EntryCopier, Meter, ObjectFound, ObjectReader, Tree
 
 
 def no_entry_copier(_plan: Plan) -> EntryCopier | None:
@@ -30,6 +31,18 @@ class NoObjects:
         raise NotFound(f"s3://{bucket}/{key}")
 
 
+class NoMeter:
+    """A ``Meter`` where there is nothing to ask."""
+
+    def describe(self, file_system_id: str) -> Described:
+        """See ``fanout.ports.Meter``."""
+        raise Unreachable(f"nothing here can ask about {file_system_id}")
+
+    def readings(self, file_system_id: str, now: float) -> Readings:
+        """See ``fanout.ports.Meter``."""
+        raise Unreachable(f"nothing here can ask about {file_system_id}")
+
+
 def nothing_to_release() -> None:
     """Trees that hold nothing open."""
 
@@ -43,6 +56,7 @@ class Context:
     made on first use, because most tasks need one or none. ``entry_copier`` is what
     copies where one store holds both trees. ``release`` closes what the trees hold open, when the task ends:
     the function may go on to the next one in the same process. ``objects`` reads a manifest.
+    ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
     """
 
     ledger: Ledger
@@ -54,6 +68,8 @@ class Context:
     entry_copier: Callable[[Plan], EntryCopier | None] = no_entry_copier
     release: Callable[[], None] = nothing_to_release
     objects: ObjectReader = field(default_factory=NoObjects)
+    meter: Meter = field(default_factory=NoMeter)
+    file_system_ids: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stop_at(self) -> float:

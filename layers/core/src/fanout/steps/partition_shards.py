@@ -1,4 +1,4 @@
-"""PartitionShards: joins the loose ends and orders the shards, longest first."""
+"""PartitionShards: joins the loose ends, orders the shards, longest first, and forecasts the run."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fanout.domain.rows import Json, shard_from_row, shard_row
 from fanout.ledger import Ledger
 from fanout.steps.context import Context
 from fanout.steps.deletions import listed_extras
+from fanout.steps.forecasting import work_of, write_forecast
 from fanout.steps.place_names import place_names
 from fanout.steps.rounds import rounds_done
 
@@ -23,7 +24,8 @@ LOOSE_ENDS_READ = 100
 
 
 def partition_shards(context: Context) -> Json:
-    """Write shards.json, what CopyShards reads; returns its key, the number of shards, and how many run at once.
+    """Write shards.json, what CopyShards reads, and forecast.json; returns the key, the number of shards, and how many
+    run at once: as the request limits it, or fewer where they reach the limit of a measured file system.
 
     Raises ``DeleteRefused`` before anything is copied if a sync would delete more than its guard allows.
     """
@@ -34,7 +36,9 @@ def partition_shards(context: Context) -> Json:
     loose: list[Shard] = []
     big_files: list[Json] = []
     names: list[Shard] = []
+    listed = 0
     for done in rounds_done(ledger):
+        listed += done["listed"]["entries"]
         full += [shard_from_row(row) for row in done["shards"]]
         loose += [shard_from_row(row) for row in done["loose"]]
         big_files += done["big_files"]
@@ -45,6 +49,10 @@ def partition_shards(context: Context) -> Json:
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
     ledger.write_json(keys.BIG_FILES, big_files)
     ledger.write_json(keys.SHARDS, [{"shard": shard_row(shard)} for shard in shards])
+    functions = plan.request.limits.max_concurrency
+    if not ledger.is_verification:
+        work = work_of(listed, len(big_files), shards)
+        functions = write_forecast(plan, work, context).pace.max_concurrency
     if shards and plan.request.mode is not Mode.PLAN:
         context.begin("copy" if plan.request.mode.writes else plan.request.mode.value)
     return {
@@ -53,7 +61,7 @@ def partition_shards(context: Context) -> Json:
         "next": _next(plan, len(shards)),
         "verify": plan.request.verify.value,
         "extras": extra,
-        "max_concurrency": min(plan.request.limits.max_concurrency, max(1, len(shards))),
+        "max_concurrency": min(functions, max(1, len(shards))),
     }
 
 

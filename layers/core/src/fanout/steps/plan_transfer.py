@@ -8,6 +8,7 @@ from typing import Any
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
+from fanout.domain.listing_model import LIST_CONCURRENCY
 from fanout.domain.locations import MountLocation
 from fanout.domain.plan import Plan
 from fanout.domain.request import Mode, Request
@@ -20,9 +21,7 @@ from fanout.ledger import Ledger
 from fanout.steps.context import Context
 from fanout.steps.earlier_run import find_earlier_run, write_carried
 from fanout.steps.first_round import first_round
-
-# Functions that list at once in a round.
-LIST_CONCURRENCY = 40
+from fanout.steps.measure import measure_file_systems
 
 
 def plan_transfer(
@@ -57,6 +56,7 @@ def plan_transfer(
     ledger.write_json(keys.phase_key("plan"), {"began": began})
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)
+    measure_file_systems(request, context)
     if earlier:
         pieces = write_carried(earlier, ledger)
     return {

@@ -17,6 +17,7 @@ from fanout.ledger import Ledger
 from fanout.steps.context import Context
 from fanout.steps.deletion_results import deletion_results
 from fanout.steps.finish_directories import directories_failed
+from fanout.steps.forecasting import forecast_and_actual
 from fanout.steps.planned import planned_books, planned_run
 from fanout.steps.run_activity import run_activities, sizes_rows, tasks_row
 from fanout.steps.run_books import RunBooks, run_books
@@ -85,12 +86,13 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
     activities = run_activities(ledger, found.shards)
     now = context.clock.now()
     phases = _phases(ledger, now)
+    seconds = {phase: round(ended - began, 3) for phase, began, ended in phases}
     summary = Summary(
         run_id=ledger.run_id,
         source=str(plan.request.source),
         destination=str(plan.request.destination),
         books=found.books.plus(Count(), {Result.DELETED: deleted.results[Result.DELETED]}),
-        seconds={phase: round(ended - began, 3) for phase, began, ended in phases},
+        seconds=seconds,
         shards=len(found.shards),
         predicted_seconds=sum(shard.seconds for shard in found.shards),
         shard_seconds=found.shard_seconds,
@@ -106,6 +108,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
         tasks=[tasks_row(activity) for activity in activities],
         sizes=sizes_rows(ledger),
         planned=planned,
+        forecast=forecast_and_actual(ledger, seconds),
     )
     document = summary_row(summary)
     # Here, because no other state needs the templates' import time.

@@ -1,4 +1,4 @@
-"""AWS Signature Version 4 for S3, in the Authorization header, over an unsigned payload.
+"""AWS Signature Version 4 in the Authorization header, for S3 over an unsigned payload.
 
 Pure: the time and the credentials come with the call. S3 encodes a path once
 and leaves it as it is, so ``..``, ``//`` and ``.`` in a key survive.
@@ -31,10 +31,10 @@ def encode_query(parameters: Iterable[tuple[str, str]]) -> str:
 
 
 class Signer:
-    """Signs requests for one region; keeps the signing key of the day. Safe to share between threads."""
+    """Signs requests to a service of one region; keeps the signing key of the day. Safe to share between threads."""
 
-    def __init__(self, region: str) -> None:
-        self._region = region
+    def __init__(self, region: str, service: str = SERVICE) -> None:
+        self._region, self._service = region, service
         self._second: tuple[int, str] = (-1, "")
         self._keyed: tuple[str, str, _Hmac] | None = None
 
@@ -47,22 +47,24 @@ class Signer:
         headers: Mapping[str, str],
         credentials: Credentials,
         now_seconds: float,
+        payload_hash: str = UNSIGNED_PAYLOAD,
     ) -> dict[str, str]:
         """The headers to send: the given ones, whose names are lower-case, and those that sign them.
 
+        ``payload_hash`` is the SHA-256 of the body, which services other than S3 want signed.
         ``path`` and ``query`` are encoded already; ``host`` is signed but left to the transport to send.
         """
         timestamp = self._timestamp(int(now_seconds))
         date = timestamp[:8]
-        signed = {**headers, "x-amz-content-sha256": UNSIGNED_PAYLOAD, "x-amz-date": timestamp}
+        signed = {**headers, "x-amz-content-sha256": payload_hash, "x-amz-date": timestamp}
         if credentials.session_token:
             signed["x-amz-security-token"] = credentials.session_token
         names = sorted((*signed, "host"))
         lines = [f"{name}:{host if name == 'host' else _canonical(signed[name])}" for name in names]
         signed_names = ";".join(names)
-        canonical = "\n".join((method, path, query, *lines, "", signed_names, UNSIGNED_PAYLOAD))
+        canonical = "\n".join((method, path, query, *lines, "", signed_names, payload_hash))
         digest = sha256(canonical.encode("utf-8", "surrogateescape")).hexdigest()
-        scope = f"{date}/{self._region}/{SERVICE}/aws4_request"
+        scope = f"{date}/{self._region}/{self._service}/aws4_request"
         key = self._signing_key(credentials.secret_access_key, date)
         signature = key.of(f"AWS4-HMAC-SHA256\n{timestamp}\n{scope}\n{digest}".encode())
         signed["authorization"] = (
@@ -83,7 +85,7 @@ class Signer:
         if cached is not None and cached[0] == secret and cached[1] == date:
             return cached[2]
         raw = f"AWS4{secret}".encode()
-        for part in (date, self._region, SERVICE, "aws4_request"):
+        for part in (date, self._region, self._service, "aws4_request"):
             raw = hmac.digest(raw, part.encode(), "sha256")
         key = _Hmac(raw)
         self._keyed = (secret, date, key)

@@ -1,0 +1,36 @@
+"""A meter in memory: file systems as they are described to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fanout.domain.errors import FanoutError, NotFound
+from fanout.domain.measurement import LOOK_BACK_SECONDS, Described, Reading, Readings
+
+
+@dataclass
+class MemoryMeter:
+    """See ``fanout.ports.Meter``. Raises ``refuses`` at each question, if it is set."""
+
+    systems: dict[str, Described] = field(default_factory=dict)
+    metrics: dict[str, Mapping[str, Sequence[Reading]]] = field(default_factory=dict)
+    refuses: FanoutError | None = None
+
+    def describe(self, file_system_id: str) -> Described:
+        """See ``fanout.ports.Meter``."""
+        if self.refuses is not None:
+            raise self.refuses
+        if file_system_id not in self.systems:
+            raise NotFound(f"there is no {file_system_id}")
+        return self.systems[file_system_id]
+
+    def readings(self, file_system_id: str, now: float) -> Readings:
+        """See ``fanout.ports.Meter``."""
+        if self.refuses is not None:
+            raise self.refuses
+        series = self.metrics.get(file_system_id, {})
+        recent = {
+            name: [row for row in rows if 0 <= now - row.at <= LOOK_BACK_SECONDS] for name, rows in series.items()
+        }
+        return {name: rows for name, rows in recent.items() if rows}
