@@ -35,8 +35,10 @@ def simulated(state: FileSystemState, metered: float, rate: float, step: float =
     while left > 1e-3:
         permitted = burst(state.standard_bytes) if credits > 0 else baseline(state.standard_bytes)
         mine = min(rate, left_for_run(state, permitted))
-        part = min(step, left / mine)
-        credits += (baseline(state.standard_bytes) - mine - state.others_bytes_per_second) * part
+        gain = baseline(state.standard_bytes) - mine - state.others_bytes_per_second
+        part = min(step, left / mine, -credits / gain if gain < 0 and credits > 0 else step)
+        credits += gain * part
+        credits = credits if credits > 1 else 0.0
         credits = min(max(0.0, credits), most_credits(state.standard_bytes))
         left -= mine * part
         time += part
