@@ -53,8 +53,8 @@ def test_a_plan_says_what_would_be_done_and_writes_at_neither_end(mounts: TwoMou
 def test_a_resumed_run_copies_what_the_stopped_one_did_not(mounts: TwoMounts) -> None:
     mounts.list_all({"limits": SMALL})
     shards = mounts.shards()
-    assert len(shards) > 4
-    for shard in shards[len(shards) // 2 :]:
+    assert len(shards) > 2
+    for shard in shards[1:]:
         mounts.copy_shard(shard)
     second = mounts.next_run("run-2")
     summary = second.run({"resume_from": "run-1"})
@@ -86,12 +86,9 @@ def test_a_big_file_is_compared_block_by_block_each_end_on_its_side(mounts: TwoM
         ("manifest", {"manifest": "s3://a-bucket/list.csv"}),
     ],
 )
-def test_what_needs_both_ends_in_one_function_is_refused(
-    mounts: TwoMounts, field: str, options: dict[str, str]
-) -> None:
+def test_what_needs_both_ends_at_once_is_refused(mounts: TwoMounts, field: str, options: dict[str, str]) -> None:
     with pytest.raises(InvalidRequest, match=rf"^{field}: "):
         mounts.list_all(options)
-    assert REQUEST["source"] != REQUEST["destination"]
 
 
 def test_what_a_stopped_run_staged_at_the_destination_goes_with_the_run_that_resumes_it(mounts: TwoMounts) -> None:
