@@ -33,6 +33,7 @@ MOUNTED = {
 }
 # The same once more on the second file system, if there is one.
 TWINS = {f"Second{name}" for name in MOUNTED}
+FANNED_OUT = {"ListSegment", "CopyShard", "RecordShardFailure", "DeleteShard", "VerifyShard"}
 KNOWS_MOUNTS = MOUNTED | TWINS | {"PlanTransferFunction"}
 
 
@@ -122,6 +123,10 @@ def test_every_function_states_its_limits_and_keeps_its_logs_for_a_time(name: st
     assert function["Handler"] == "app.handler"
     assert function["Architectures"] == [{"Ref": "Architecture"}]
     assert function["Tracing"] == "Active"
+    reserved = function["ReservedConcurrentExecutions"]["Fn::If"]
+    many = name.removeprefix("Second").removesuffix("Function") in FANNED_OUT
+    parameter = "ReservedFanOutConcurrency" if many else "ReservedConcurrency"
+    assert reserved[1:] == [{"Ref": parameter}, {"Ref": "AWS::NoValue"}]
 
 
 def test_no_two_functions_share_a_role_or_a_log_group() -> None:
@@ -140,15 +145,17 @@ def test_only_the_functions_that_mount_the_file_system_are_in_the_network(name: 
         mount = function["FileSystemConfigs"][0]["LocalMountPath"]["Fn::Sub"]
         assert mount in variables["FANOUT_MOUNTS"]["Fn::Sub"]
     if name in MOUNTED:
-        # A function can not be made before there is something to mount.
-        assert {"MountTargetA", "MountTargetB"} <= set(resources()[name]["DependsOn"])
+        # A function can not be made before there is something to mount: the reference makes it wait.
+        tag = function["Tags"]["MountedThrough"]["Fn::If"]
+        assert tag == ["MakesFileSystem", {"Fn::Sub": "${MountTargetA} ${MountTargetB}"}, {"Ref": "AccessPointArn"}]
 
 
 @pytest.mark.parametrize("name", sorted(MOUNTED))
 def test_a_function_on_the_second_file_system_differs_in_what_it_mounts_alone(name: str) -> None:
     first, second = functions()[name], functions()[f"Second{name}"]
     differ = {key for key in first | second if first.get(key) != second.get(key)}
-    assert differ == {"Description", "Role", "LoggingConfig", "Environment", "VpcConfig", "FileSystemConfigs"}
+    mounting = {"Environment", "VpcConfig", "FileSystemConfigs", "Tags"}
+    assert differ == {"Description", "Role", "LoggingConfig"} | mounting
     assert second["FileSystemConfigs"][0]["Arn"] == {"Ref": "SecondAccessPointArn"}
     assert second["VpcConfig"]["SubnetIds"] == {"Ref": "SecondSubnetIds"}
 
@@ -230,7 +237,11 @@ def test_every_resource_is_meant_only_where_no_other_can_be_named() -> None:
         action for _, s in policies() if s["Effect"] == "Allow" and s.get("Resource") == "*" for action in actions(s)
     }
     services = {action.split(":")[0] for action in free}
-    assert services == {"xray", "ec2", "logs", "s3"}
+    # Those with KMS are the key's own policy, in which the key is the only resource.
+    assert services == {"xray", "ec2", "logs", "s3", "kms"}
+    assert {name for name, s in policies() if s.get("Resource") == "*" and actions(s)[0].startswith("kms:")} == {
+        "NotificationKey"
+    }
     # The one with S3 is the endpoint's, which has a condition.
     assert {name for name, s in policies() if s.get("Resource") == "*" and actions(s)[0].startswith("s3:")} == {
         "S3Endpoint"
@@ -315,7 +326,7 @@ def test_the_work_bucket_is_private_encrypted_and_cleaned_up() -> None:
     assert rules["AbortUploads"]["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == 1
 
 
-@pytest.mark.parametrize("name", ["WorkBucketPolicy", "FileSystem"])
+@pytest.mark.parametrize("name", ["WorkBucketPolicy", "FileSystem", "NotificationTopicPolicy"])
 def test_nothing_goes_without_tls(name: str) -> None:
     denials = [s for owner, s in policies() if owner == name and s["Effect"] == "Deny"]
     assert [s["Condition"] for s in denials] == [{"Bool": {"aws:SecureTransport": "false"}}]
