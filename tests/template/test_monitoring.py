@@ -58,11 +58,15 @@ def test_every_alarm_tells_the_topic_and_what_to_do() -> None:
 
 
 def test_a_run_that_does_not_succeed_alarms_however_it_ends() -> None:
-    metrics = resources()["RunFailedAlarm"]["Properties"]["Metrics"]
-    names = {one["MetricStat"]["Metric"]["MetricName"] for one in metrics if "MetricStat" in one}
-    assert names == {"ExecutionsFailed", "ExecutionsAborted", "ExecutionsTimedOut"}
-    (sum_of,) = [one for one in metrics if "Expression" in one]
-    assert all(f"FILL({one['Id']}, 0)" in sum_of["Expression"] for one in metrics if "MetricStat" in one)
+    alarms = [one["Properties"] for one in of_type("AWS::CloudWatch::Alarm").values()]
+    above_none = {
+        one["MetricName"]
+        for one in alarms
+        if one["ComparisonOperator"] == "GreaterThanThreshold" and one["Threshold"] == 0
+    }
+    assert above_none == {"ExecutionsFailed", "ExecutionsAborted", "ExecutionsTimedOut"}
+    runs = [one for one in alarms if one["Namespace"] == "AWS/States"]
+    assert all(one["Dimensions"][0]["Value"] == {"Ref": "TransferStateMachine"} for one in runs) and len(runs) == 4
 
 
 def test_a_missing_run_alarms_because_missing_data_does() -> None:
