@@ -10,12 +10,12 @@ from tests.template.test_template import template
 
 BUCKET = {"ReadBucketArns": "arn:aws:s3:::a"}
 EXISTING = {
-    "AccessPointArn": "arn:aws:elasticfilesystem:eu-west-1:111122223333:access-point/fsap-00000001",
-    "FileSystemId": "fs-00000001",
-    "SubnetIds": "subnet-00000001,subnet-00000002",
-    "SecurityGroupIds": "sg-00000001",
+    "ExistingAccessPointArn": "arn:aws:elasticfilesystem:eu-west-1:111122223333:access-point/fsap-00000001",
+    "ExistingFileSystemId": "fs-00000001",
+    "ExistingSubnetIds": "subnet-00000001,subnet-00000002",
+    "ExistingSecurityGroupIds": "sg-00000001",
 }
-SECOND = {f"Second{name}": value.replace("0001", "0009") for name, value in EXISTING.items()}
+SECOND = {name.replace("Existing", "Second"): value.replace("0001", "0009") for name, value in EXISTING.items()}
 SCHEDULE = {"ScheduleExpression": "rate(1 day)", "ScheduleRequest": '{"source": "s3://a/", "destination": "efs:///a"}'}
 
 
@@ -74,7 +74,7 @@ def without(given: dict[str, str], name: str) -> dict[str, str]:
         ({"ReadBucketArns": ""}, "at least one bucket"),
         *((without(EXISTING, name), name) for name in EXISTING),
         *((without(SECOND, name), name) for name in SECOND if name != "SecondAccessPointArn"),
-        ({**EXISTING, **SECOND, "SecondAccessPointArn": EXISTING["AccessPointArn"]}, "are to differ"),
+        ({**EXISTING, **SECOND, "SecondAccessPointArn": EXISTING["ExistingAccessPointArn"]}, "are to differ"),
         ({**SECOND, "SecondMountName": "data"}, "are to differ"),
         (without(SCHEDULE, "ScheduleRequest"), "ScheduleRequest"),
         (without(SCHEDULE, "ScheduleExpression"), "ScheduleExpression"),
@@ -86,3 +86,9 @@ def test_what_is_impossible_is_refused_in_a_sentence(given: dict[str, str], word
     found = refused({**BUCKET, **given})
     assert found and any(words in sentence for sentence in found)
     assert all(len(sentence.split()) > 4 and sentence.endswith(".") for sentence in found)
+
+
+def test_no_output_has_the_name_of_a_list_parameter() -> None:
+    """``sam build`` takes an output of that name for the parameter, and ends with a TypeError."""
+    lists = {name for name, one in template()["Parameters"].items() if one["Type"] == "CommaDelimitedList"}
+    assert lists and not lists & set(template()["Outputs"])

@@ -147,7 +147,11 @@ def test_only_the_functions_that_mount_the_file_system_are_in_the_network(name: 
     if name in MOUNTED:
         # A function can not be made before there is something to mount: the reference makes it wait.
         tag = function["Tags"]["MountedThrough"]["Fn::If"]
-        assert tag == ["MakesFileSystem", {"Fn::Sub": "${MountTargetA} ${MountTargetB}"}, {"Ref": "AccessPointArn"}]
+        assert tag == [
+            "MakesFileSystem",
+            {"Fn::Sub": "${MountTargetA} ${MountTargetB}"},
+            {"Ref": "ExistingAccessPointArn"},
+        ]
 
 
 @pytest.mark.parametrize("name", sorted(MOUNTED))
