@@ -60,7 +60,15 @@ def test_the_handlers_in_the_order_of_the_state_machine(
     events = lines(output)
     assert {line["run_id"] for line in events if line.get("message") == "task_began"} == {"run-1"}
     metrics = [line for line in events if "_aws" in line]
-    assert {line["state"] for line in metrics} >= {"PlanTransfer", "ListSegment", "CopyShard", "SummariseTransfer"}
+    states = {line["state"] for line in metrics if "state" in line}
+    assert states >= {"PlanTransfer", "ListSegment", "CopyShard", "SummariseTransfer"}
+    [run_ended] = [line for line in metrics if "RunsSucceeded" in line]
+    assert (run_ended["run_id"], run_ended["service"]) == ("run-1", "fanout")
+    assert [run_ended[name] for name in ("EntriesCopied", "BytesCopied", "Failures")] == [[5.0], [10.0], [0.0]]
+    [described] = run_ended["_aws"]["CloudWatchMetrics"]
+    assert described["Dimensions"] == [["service"]]
+    assert {"Name": "BytesCopied", "Unit": "Bytes"} in described["Metrics"]
+    assert {"Name": "CopySeconds", "Unit": "Seconds"} in described["Metrics"]
     assert all(line["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "FanOutTransfer" for line in metrics)
 
 
