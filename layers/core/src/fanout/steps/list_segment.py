@@ -61,13 +61,13 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         return {"segment": segment.id}
     place_of = naming_rule(request.source, request.destination, request.on_conflict, source_tree.find)
     above = FilesAbove(segment.files_above)
-    filters = request.filters
+    filters, may_be_above = request.filters, may_be_both(request)
 
     def find_taken(path: str) -> Entry | None:
         entry = source_tree.find(path)
         return entry if entry is None or filters.reason(entry) is None else None
 
-    elsewhere = FilesElsewhere(segment.unlisted if may_be_both(request) else "", find_taken, place_of)
+    elsewhere = FilesElsewhere(segment.unlisted if may_be_above else "", find_taken, place_of)
     budget = _Budget(segment, context)
     left: list[Segment] = []
     pairs = merge(source_tree.list(segment, filters.prunes), destination_tree.list(segment, filters.prunes))
@@ -78,9 +78,9 @@ def _list_segment(segment: Segment, context: Context) -> Json:
             if destination is not None:
                 writer.seen_there(destination)
             if source is not None:
-                parents = elsewhere.parents(source.path, above.parents(source.path))
+                parents = elsewhere.parents(source.path, above.parents(source.path)) if may_be_above else ()
                 place = intake.add(source, destination, partial(place_of, source, parents))
-                if place.reason is None and source.kind is Kind.FILE:
+                if may_be_above and place.reason is None and source.kind is Kind.FILE:
                     above.add(source.path)
             elif destination is not None and _reports_extras(request) and not filters.protects(destination):
                 writer.extra(destination)

@@ -17,14 +17,15 @@ def attributes_of(found: os.stat_result) -> Attributes:
     return Attributes(found.st_mode, found.st_uid, found.st_gid, found.st_mtime_ns, found.st_atime_ns)
 
 
-def entry_of(path: str, found: os.stat_result) -> Entry:
-    """What stands at a path, given without ``/`` at its end."""
+def entry_of(path: str, found: os.stat_result, device: int = -1) -> Entry:
+    """What stands at a path, given without ``/`` at its end; with its inode if it is one of ``device``."""
     mode = found.st_mode
+    if stat.S_ISREG(mode):
+        inode = inode_of(found, device) if found.st_nlink > 1 else ""
+        return Entry(path, Kind.FILE, found.st_size, found.st_mtime_ns, found.st_ctime_ns, "", inode)
     if stat.S_ISDIR(mode):
         return Entry(f"{path}/", Kind.DIRECTORY, 0, found.st_mtime_ns, found.st_ctime_ns)
-    if stat.S_ISREG(mode):
-        kind = Kind.FILE
-    elif stat.S_ISLNK(mode):
+    if stat.S_ISLNK(mode):
         kind = Kind.SYMLINK
     else:
         kind = Kind.SPECIAL
