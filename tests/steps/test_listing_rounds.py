@@ -14,7 +14,7 @@ from fanout.adapters.memory import MemoryTree
 from fanout.domain import limits
 from fanout.domain.entries import Attributes, Kind
 from fanout.domain.outcomes import Reason
-from fanout.domain.rows import Json, segment_from_row, shard_from_row
+from fanout.domain.rows import Json, listed_outcomes, segment_from_row, shard_from_row
 from fanout.domain.segments import Segment
 from fanout.steps.list_segment import list_segment
 from tests.support.flow import REQUEST, World

@@ -30,13 +30,15 @@ from fanout.steps.intake import Intake
 from fanout.steps.list_destination import cut_of
 from fanout.steps.list_manifest import Lookups, list_manifest
 from fanout.steps.lookups import LookupQueue
+from fanout.steps.rare_collections import rare_collections
 from fanout.steps.segment_writer import SegmentWriter
 
 
 def list_segment(segment: Segment, context: Context) -> Json:
     """List a segment; an error is noted in the ledger, because the Map that runs this hides it."""
     try:
-        return carry_over(segment, context) if segment.carried else _list_segment(segment, context)
+        with rare_collections():
+            return carry_over(segment, context) if segment.carried else _list_segment(segment, context)
     except FanoutError as error:
         row = {"segment": segment.id, "error": type(error).__name__, "message": str(error)}
         context.ledger.write_json(keys.segment_failed_key(segment.id), row)

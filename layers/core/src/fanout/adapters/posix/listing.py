@@ -7,10 +7,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.follow import NO_WAY, Follower, Way
-from fanout.adapters.posix.sorted_names import Bounds, Names, bounds_below
+from fanout.adapters.posix.read_ahead import ReadAhead
+from fanout.adapters.posix.sorted_names import BATCH, Bounds, Names, bounds_below
 from fanout.adapters.posix.stats import Stats, entry_of
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError, ListingIncomplete, Transient
@@ -56,15 +58,19 @@ class _Listing:
         self._device = -1
         self._after = self._until = b""
         self._stats = Stats()
+        self._ahead = ReadAhead(self._read)
+        self._prunes: Prunes = no_pruning
 
     def entries(self, segment: Segment, prunes: Prunes) -> Iterator[Entry]:
         """See ``list_segment``."""
         try:
             yield from self._walk(segment, prunes)
         finally:
+            self._ahead.close()
             self._stats.close()
 
     def _walk(self, segment: Segment, prunes: Prunes) -> Iterator[Entry]:
+        self._prunes = prunes
         self._after, self._until = after, until = os.fsencode(segment.after), os.fsencode(segment.until)
         try:
             with self._directories.hold(self._root) as root:
@@ -87,11 +93,14 @@ class _Listing:
             if until and key > until:
                 return
             pruned = entry.kind is Kind.DIRECTORY and prunes(entry.path)
-            if key > after and entry.kind is Kind.DIRECTORY and not pruned:
-                entry = self._checked(entry)
             if not pruned and entry.kind is Kind.DIRECTORY and (key > after or after.startswith(key)):
-                down = self._follower.down(way, entry.path) if self._follower else NO_WAY
-                stack.append((self._children(entry.path, down), down))
+                read = self._ahead.take(entry.path)
+                if read is None and key > after:
+                    entry = self._checked(entry)
+                if entry.kind is Kind.DIRECTORY:
+                    down = self._follower.down(way, entry.path) if self._follower else NO_WAY
+                    held = self._children(entry.path, down) if read is None else self._with_next(read)
+                    stack.append((held, down))
             if key > after:
                 yield entry
 
@@ -127,7 +136,7 @@ class _Listing:
         more = True
         while more:
             try:
-                with self._directories.hold(self._root + path) as descriptor:
+                with self._directories.hold(self._root + path) as descriptor, self._ahead.in_turn():
                     names = self._names(descriptor, path, way, bounds)
             except (FileNotFoundError, NotADirectoryError):
                 return
@@ -145,8 +154,32 @@ class _Listing:
                     if entries[0].sort_key <= last:
                         raise Transient(f"{entries[0].path} became something else while its directory was listed")
                     last = entries[-1].sort_key
-                yield from entries
+                yield from self._with_next(entries)
             bounds = bounds.after(names.last)
+
+    def _with_next(self, entries: list[Entry]) -> Iterator[Entry]:
+        """The entries; their directories are read ahead, but not behind symlinks, where each needs its way."""
+        if self._follower is None:
+            found = [entry.path for entry in entries if entry.kind is Kind.DIRECTORY]
+            self._ahead.found([path for path in found if not self._prunes(path)])
+        return iter(entries)
+
+    def _read(self, path: str) -> list[Entry] | None:
+        """See ``ReadAhead``: what a directory holds of the segment."""
+        names = Names(bounds_below(path, self._after, self._until))
+        try:
+            with self._directories.hold(self._root + path) as descriptor:
+                os.stat(".", dir_fd=descriptor)
+                with os.scandir(descriptor) as found:
+                    names.add_all(islice(found, BATCH))
+                    if next(found, None) is not None:
+                        return None
+                names.close()
+                one = partial(self._known_or_entry, names.known, descriptor, path, NO_WAY)
+                entries = [one(name) for batch in names.batches() for name in batch]
+        except (OSError, ItemError):
+            return None
+        return sorted((entry for entry in entries if entry is not None), key=lambda entry: entry.sort_key)
 
     def _names(self, descriptor: int, path: str, way: Way, bounds: Bounds) -> Names:
         """The first names; what a followed symlink leads to decides where it stands, so those are looked up here."""

@@ -25,10 +25,7 @@ def entry_of(path: str, found: os.stat_result, device: int = -1) -> Entry:
         return Entry(path, Kind.FILE, found.st_size, found.st_mtime_ns, found.st_ctime_ns, "", inode)
     if stat.S_ISDIR(mode):
         return Entry(f"{path}/", Kind.DIRECTORY, 0, found.st_mtime_ns, found.st_ctime_ns)
-    if stat.S_ISLNK(mode):
-        kind = Kind.SYMLINK
-    else:
-        kind = Kind.SPECIAL
+    kind = Kind.SYMLINK if stat.S_ISLNK(mode) else Kind.SPECIAL
     size = 0 if kind is Kind.SPECIAL else found.st_size
     return Entry(path, kind, size, found.st_mtime_ns, found.st_ctime_ns)
 
