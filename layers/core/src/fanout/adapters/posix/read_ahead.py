@@ -46,24 +46,21 @@ class ReadAhead:
 
     def found(self, directories: Sequence[str]) -> None:
         """Take directories that the one in turn holds: the listing comes to all of them, in this order, next."""
-        if self._threads is not None:
-            self._to_read.extend(reversed(directories))
-            self._begin(self._threads)
+        self._to_read.extend(reversed(directories))
+        self._begin()
 
     def take(self, directory: str) -> list[Entry] | None:
         """What a directory holds whose turn it is, or ``None`` if it was not read."""
-        if self._threads is None:
-            return None
         reading = self._under_way.pop(directory, None)
         if reading is None and self._to_read and self._to_read[-1] == directory:
             self._to_read.pop()
-        self._begin(self._threads)
+        self._begin()
         return reading.result() if reading is not None else None
 
-    def _begin(self, threads: ThreadPoolExecutor) -> None:
-        while self._to_read and len(self._under_way) < limits.DIRECTORIES_AHEAD:
+    def _begin(self) -> None:
+        while self._threads is not None and self._to_read and len(self._under_way) < limits.DIRECTORIES_AHEAD:
             directory = self._to_read.pop()
-            self._under_way[directory] = threads.submit(self._read, directory)
+            self._under_way[directory] = self._threads.submit(self._read, directory)
 
     def close(self) -> None:
         """End the threads; what was not taken is dropped."""
