@@ -43,6 +43,7 @@ class _Carrier:
 
     def __init__(self, plan: Plan, segment: Segment, context: Context, earlier: Ledger) -> None:
         self._segment, self._context, self._earlier = segment, context, earlier
+        self._apart = plan.request.between_mounts
         self._destination: Tree = context.destination(plan)
         self._writer = SegmentWriter(plan, segment, context, context.source(plan), self._destination)
         self._left: list[Segment] = []
@@ -125,7 +126,8 @@ class _Carrier:
         if part["counted"] and outcome is not None and carried(outcome) is not None:
             self._settle(big.entry, outcome)
             return
-        self._destination.open_blocks(big.entry.placed, big.token).discard()
+        if not self._apart:  # else this function does not see it, and FinishTree removes what the earlier run staged
+            self._destination.open_blocks(big.entry.placed, big.token).discard()
         if part["counted"]:
             self._count(big.entry)
             self._writer.copy(big.entry, is_new=False)
