@@ -6,11 +6,11 @@ it holds. Threads read the next ones meanwhile. On a disk that answers at once t
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
+from fanout.adapters.posix.stats import Waited
 from fanout.domain import limits
 from fanout.domain.entries import Entry
 
@@ -37,10 +37,9 @@ class ReadAhead:
     @contextmanager
     def in_turn(self) -> Iterator[None]:
         """Around reading a directory in its turn: tells whether that waits."""
-        began, worked = time.perf_counter(), time.thread_time()
+        waited = Waited()
         yield
-        waited = time.perf_counter() - began - (time.thread_time() - worked)
-        self._waited = self._waited + 1 if waited > limits.DIRECTORY_SLOW_SECONDS else 0
+        self._waited = self._waited + 1 if waited.seconds > limits.DIRECTORY_SLOW_SECONDS else 0
         if self._waited >= _IN_A_ROW and self._threads is None:
             self._threads = ThreadPoolExecutor(limits.DIRECTORIES_AHEAD, thread_name_prefix="read-ahead")
 
