@@ -15,15 +15,15 @@ from fanout.steps.same_entries import SameEntries
 ENTRIES = st.builds(Entry, st.text(min_size=1), st.sampled_from(Kind), st.integers(0, 2**50))
 
 
-@given(st.lists(ENTRIES, max_size=20), st.integers(1, 5))
-def test_what_goes_in_comes_out(entries: list[Entry], times: int) -> None:
+@given(st.lists(ENTRIES, max_size=8))
+def test_what_goes_in_comes_out(entries: list[Entry]) -> None:
     same = SameEntries()
-    for entry in entries * 100 * times:  # more than a row
+    for entry in entries * 200:  # up to two rows
         same.add(entry)
     rows = json.loads(json.dumps(list(same.rows())))
     found = [outcome for row in rows for outcome in listed_outcomes(row)]
     one = [Outcome(entry.path, entry.kind.value, entry.size, Result.UNCHANGED, Reason.SAME) for entry in entries]
-    assert found == one * 100 * times
+    assert found == one * 200
     assert len(rows) == -(-len(found) // 1_000)
 
 
