@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import time
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
