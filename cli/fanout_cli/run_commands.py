@@ -173,6 +173,7 @@ def _begin(stack: Stack, begin: Callable[[], str], watching: bool, json_output: 
 
 def _follow(stack: Stack, run_id: str, json_output: bool, console: Console) -> None:
     try:
+        _say(console, f"watching {run_id}; Ctrl-C leaves it going")
         described = watch_run(stack, run_id, console)
     except KeyboardInterrupt:
         _say(console, f"{run_id} goes on; come back: {stack.command('watch', run_id)}")

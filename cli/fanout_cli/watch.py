@@ -22,7 +22,7 @@ from fanout_cli.stacks import Stack
 LOOK_SECONDS = 1.0
 # On AWS every look costs requests.
 LOOK_SECONDS_REMOTE = 5.0
-PHASES = {"ListTree": "listing", "CopyShards": "copying", "VerifyShards": "verifying"}
+PHASES = {"ListTree": "listing", "CopyShards": "copying", "DeleteShards": "deleting", "VerifyShards": "verifying"}
 
 
 def watch_run(stack: Stack, run_id: str, console: Console) -> dict[str, Any]:

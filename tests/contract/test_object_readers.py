@@ -7,22 +7,22 @@ from collections.abc import Callable
 import pytest
 
 from fanout.adapters.memory import MemoryObjects
-from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.domain.errors import NotFound, PreconditionFailed
 from fanout.ports import ObjectReader
+from tests.contract.conftest import SERVERS, client_of, new_bucket
 
 Put = Callable[[bytes], None]
 
 
-@pytest.fixture(params=["memory", "s3"])
+@pytest.fixture(params=["memory", *SERVERS])
 def stored(request: pytest.FixtureRequest) -> tuple[ObjectReader, str, Put]:
     """A reader, a bucket, and what writes the key ``k`` in it."""
     if request.param == "memory":
         objects = MemoryObjects()
         return objects, "lists", lambda data: objects.put("lists", "k", data)
-    client: S3Client = request.getfixturevalue("client")
-    bucket: str = request.getfixturevalue("bucket")
+    client = client_of(request.getfixturevalue(request.param))
+    bucket = new_bucket(client)
 
     def put(data: bytes) -> None:
         client.put_object(bucket, "k", data)

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -51,7 +50,8 @@ def test_a_run_is_started_watched_stopped_and_retried(state: Path, up: Any, tmp_
     started = fanout("start", request, "--name", "first", *local)
     assert started.returncode == 0, started.stderr
     watcher = subprocess.Popen([FANOUT, "watch", "first", *map(str, local)], stderr=subprocess.PIPE, text=True)
-    time.sleep(1.5)
+    assert watcher.stderr is not None
+    assert watcher.stderr.readline().startswith("watching first")
     os.kill(watcher.pid, signal.SIGINT)
     _, said = watcher.communicate(timeout=60)
     assert (watcher.returncode, "goes on; come back: fanout watch first --local" in said) in ((130, True), (0, False))

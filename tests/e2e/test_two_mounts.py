@@ -56,15 +56,15 @@ def test_a_tree_goes_from_one_to_the_other_and_is_equal(stack: Any) -> None:
         "destination": "efs://archive/out",
         "limits": {"split_bytes": BLOCK_BYTES, "shard_seconds": 0.1},
     }
-    summary = run(up, "there", {**request, "verify": "all"})
+    summary = run(up, "mounts-there", {**request, "verify": "all"})
     assert described(mounts["archive"] / "out") == described(source)
     assert summary["totals"]["copied"] == summary["totals"]["listed"]
     assert summary["verification"]["differences"] == 0
     assert not up.clients.s3.list_objects_v2(Bucket=up.work_bucket, Prefix="staged/").get("Contents")
-    back = run(up, "back", {**request, "source": "efs://archive/out", "destination": "efs://data/back"})
+    back = run(up, "mounts-back", {**request, "source": "efs://archive/out", "destination": "efs://data/back"})
     assert back["totals"]["copied"]["entries"] == summary["totals"]["copied"]["entries"]
     assert described(mounts["data"] / "back") == described(source)
-    same = run(up, "compared", {"source": "efs://data/in", "destination": "efs://archive/out", "mode": "verify"})
+    same = run(up, "mounts-compared", {"source": "efs://data/in", "destination": "efs://archive/out", "mode": "verify"})
     assert same["totals"]["unchanged"] == same["totals"]["listed"]
 
 
@@ -72,8 +72,8 @@ def test_objects_go_to_and_from_the_second_one(stack: Any) -> None:
     up, mounts = stack
     filled(mounts["archive"] / "tree")
     up.clients.s3.create_bucket(Bucket="second-mount")
-    run(up, "out", {"source": "efs://archive/tree", "destination": "s3://second-mount/tree/"})
-    run(up, "in", {"source": "s3://second-mount/tree/", "destination": "efs://archive/again"})
+    run(up, "mounts-out", {"source": "efs://archive/tree", "destination": "s3://second-mount/tree/"})
+    run(up, "mounts-in", {"source": "s3://second-mount/tree/", "destination": "efs://archive/again"})
     first, again = (described(mounts["archive"] / name) for name in ("tree", "again"))
     assert {path: one[:5] for path, one in first.items()} == {path: one[:5] for path, one in again.items()}
 

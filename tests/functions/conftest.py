@@ -63,6 +63,9 @@ def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
     client: Any = boto3.client("s3", endpoint_url=s3_url, region_name="us-east-1")
     for bucket in ("work-bucket", "data-bucket"):
         client.create_bucket(Bucket=bucket)
+        for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket):
+            for found in page.get("Contents", []):  # of the test before, on the same server
+                client.delete_object(Bucket=bucket, Key=found["Key"])
     yield client
     for cached in caches:
         cached.cache_clear()

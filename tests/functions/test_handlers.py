@@ -19,7 +19,7 @@ from tests.functions.conftest import FUNCTIONS, Invoke
 
 SECRET_NAME = "customer-path"
 REQUEST = {"source": "s3://data-bucket/in/", "destination": "efs:///out"}
-MOUNTED = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard")
+MOUNTED = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard", "DeleteShard", "RemoveDirectories")
 OFFERED = [{name: f"{prefix}{name}" for name in MOUNTED} for prefix in ("", "Second")]
 
 
@@ -60,7 +60,15 @@ def test_the_handlers_in_the_order_of_the_state_machine(
     events = lines(output)
     assert {line["run_id"] for line in events if line.get("message") == "task_began"} == {"run-1"}
     metrics = [line for line in events if "_aws" in line]
-    assert {line["state"] for line in metrics} >= {"PlanTransfer", "ListSegment", "CopyShard", "SummariseTransfer"}
+    states = {line["state"] for line in metrics if "state" in line}
+    assert states >= {"PlanTransfer", "ListSegment", "CopyShard", "SummariseTransfer"}
+    [run_ended] = [line for line in metrics if "RunsSucceeded" in line]
+    assert (run_ended["run_id"], run_ended["service"]) == ("run-1", "fanout")
+    assert [run_ended[name] for name in ("EntriesCopied", "BytesCopied", "Failures")] == [[5.0], [10.0], [0.0]]
+    [described] = run_ended["_aws"]["CloudWatchMetrics"]
+    assert described["Dimensions"] == [["service"]]
+    assert {"Name": "BytesCopied", "Unit": "Bytes"} in described["Metrics"]
+    assert {"Name": "CopySeconds", "Unit": "Seconds"} in described["Metrics"]
     assert all(line["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "FanOutTransfer" for line in metrics)
 
 
@@ -74,7 +82,7 @@ def test_the_handlers_of_a_sync_delete_what_the_source_lacks(s3: Any, invoke: In
         "mode": "sync",
         "delete_guard": {"max_percent": 80.0},
     }
-    state = invoke("plan_transfer", {"request": request, "run_id": "run-sync"})
+    state = invoke("plan_transfer", {"request": request, "run_id": "run-sync", "functions": OFFERED})
     run = {"run": state["run"]}
     invoke("check_mount", run)
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
@@ -103,7 +111,7 @@ def test_a_sync_to_a_bucket_deletes_its_extra_objects(s3: Any, invoke: Invoke, t
         s3.put_object(Bucket="data-bucket", Key=key, Body=b"y")
     request: dict[str, Any] = {"source": "efs:///in", "destination": "s3://data-bucket/to/", "mode": "sync"}
     request["delete_guard"] = {"max_count": 3, "max_percent": 20.0}
-    state = invoke("plan_transfer", {"request": request, "run_id": "run-sync-s3"})
+    state = invoke("plan_transfer", {"request": request, "run_id": "run-sync-s3", "functions": OFFERED})
     run = {"run": state["run"]}
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
     invoke("list_segment", {**run, "segment": segment})

@@ -15,7 +15,7 @@ BUCKET = "work-bucket"
 # The states whose function is chosen by the plan: it sees the mount of its side.
 CHOSEN = (
     *("CheckMount", "CheckOtherMount", "ListSegment", "ListDestination", "CopyShard", "PackShard", "UnpackShard"),
-    *("FinishTree", "VerifyShard", "DigestShard"),
+    *("FinishTree", "VerifyShard", "DigestShard", "DeleteShard", "RemoveDirectories"),
 )
 FUNCTIONS = {name: f"arn:aws:lambda:eu-west-1:123456789012:function:{name}" for name in CHOSEN}
 REQUEST = {"source": "s3://bucket/prefix/", "destination": "efs:///projects/alpha"}

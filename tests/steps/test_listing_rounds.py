@@ -14,7 +14,7 @@ from fanout.adapters.memory import MemoryTree
 from fanout.domain import limits
 from fanout.domain.entries import Attributes, Kind
 from fanout.domain.outcomes import Reason
-from fanout.domain.rows import Json, segment_from_row, shard_from_row
+from fanout.domain.rows import Json, listed_outcomes, segment_from_row, shard_from_row
 from fanout.domain.segments import Segment
 from fanout.steps.list_segment import list_segment
 from tests.support.flow import REQUEST, World
@@ -31,8 +31,9 @@ def listed(world: World, request: Json | None = None) -> dict[str, Any]:
             continue
         done = world.ledger.read_json(key)
         rows = [row for file in done["outcome_files"] for row in world.ledger.read_rows(file)]
+        outcomes = [outcome for row in rows for outcome in listed_outcomes(row)]
         shards = [shard_from_row(row) for row in done["shards"] + done["loose"]]
-        pairs: list[tuple[str, Any]] = [(row["path"], (row["outcome"], row.get("reason"))) for row in rows]
+        pairs: list[tuple[str, Any]] = [(one.path, (one.result, one.reason)) for one in outcomes]
         pairs += [(entry.path, "copy") for shard in shards for entry in world.ledger.read_shard(shard.key)]
         for path, became in pairs:
             assert path not in found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -94,11 +95,13 @@ def test_a_manifest_that_can_not_be_read_is_refused_before_the_run_begins(data: 
 def test_a_manifest_that_breaks_off_or_is_written_meanwhile_ends_the_run() -> None:
     world = world_of({"a": b""})
     packed = gzip.compress(json_lines(["a"] * 1000))
-    for data in (packed[:-9], b"no gzip", b""):
+    for number, data in enumerate((packed[:-9], b"no gzip", b"")):
+        world = replace(world, run_id=f"run-{number}")
         world.objects.put("lists", PLACE["jsonl.gz"], data)
         state = world.plan({**REQUEST, "manifest": f"s3://lists/{PLACE['jsonl.gz']}"})
         with pytest.raises(InvalidRequest, match="gzip"):
             world.list_all(state)
+    world = replace(world, run_id="run-9")
     state = world.plan(put(world, json_lines(["a"])))
     put(world, json_lines(["b"]))
     with pytest.raises(InvalidRequest, match="was written or removed after the run began"):

@@ -69,6 +69,7 @@ def seaweedfs() -> Iterator[S3Server]:
         config.write_text(json.dumps({"identities": [{"name": KEY, "credentials": credentials, "actions": actions}]}))
         command = [str(WEED), "server", f"-dir={directory}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3"]
         command += [f"-s3.config={config}", "-volume.max=5000", "-master.volumeSizeLimitMB=256"]
+        command += ["-s3.port.lance=0", "-s3.port.iceberg=0"]  # their ports are fixed ones
         command += [f"-master.port={master}", f"-volume.port={volume}", f"-filer.port={filer}", f"-s3.port={s3}"]
         with Path(directory, "log").open("wb") as log:
             # One volume for each new bucket; the default is seven.

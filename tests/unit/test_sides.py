@@ -10,7 +10,7 @@ from fanout.domain.errors import InvalidRequest
 from fanout.domain.sides import ON_DESTINATION, ON_SOURCE, functions_of
 from fanout.requests import parse_request
 
-NAMES = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard")
+NAMES = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard", "DeleteShard", "RemoveDirectories")
 OFFERED: list[dict[str, str]] = [{name: f"{mount}.{name}" for name in NAMES} for mount in ("first", "second")]
 MOUNTS = ("data", "archive")
 

@@ -50,6 +50,8 @@ class Deployment:
             "ReadBucketArns": "arn:aws:s3:::*",
             "WriteBucketArns": "arn:aws:s3:::*",
             **SECOND_MOUNT,
+            # The emulator does not know AWS::Logs::QueryDefinition; everything else is deployed as it is.
+            "SavedQueries": "false",
             **parameters,
         }
 

@@ -13,10 +13,11 @@ from functools import cache
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics, Tracer
-from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from fanout.domain.errors import FanoutError
 from fanout.domain.rows import Json
+from fanout.domain.run_metrics import run_metrics
 
 
 @cache
@@ -65,3 +66,19 @@ def observed(state: str, run_id: str, lambda_context: Any, **keys: str) -> Itera
             metrics.add_metric(name, MetricUnit.Count, value)
         logger.info("task_ended", extra={"seconds": round(seconds, 3), **counts})
         metrics.flush_metrics()
+
+
+def run_ended(summary: Json) -> None:
+    """Emit the metrics of a run from its summary.json, for the whole stack; the run id is a field and no dimension."""
+    metrics = EphemeralMetrics()
+    for name, value in run_metrics(summary).items():
+        metrics.add_metric(name, _unit(name), value)
+    metrics.add_metadata("run_id", summary["run_id"])
+    metrics.flush_metrics()
+    _logger().info("run_ended", extra={"status": summary["status"], "failures": summary["failures"]})
+
+
+def _unit(name: str) -> MetricUnit:
+    if name.endswith("Seconds"):
+        return MetricUnit.Seconds
+    return MetricUnit.Bytes if name.startswith("Bytes") else MetricUnit.Count

@@ -22,6 +22,24 @@ class Count:
         return Count(self.entries - other.entries, self.bytes - other.bytes)
 
 
+@dataclass(slots=True)
+class Tally:
+    """A count that grows; ``Count`` makes a new value for each entry, which takes a microsecond more."""
+
+    entries: int = 0
+    bytes: int = 0
+
+    def add(self, size: int) -> None:
+        """Count one entry of so many bytes."""
+        self.entries += 1
+        self.bytes += size
+
+    @property
+    def count(self) -> Count:
+        """What was counted so far."""
+        return Count(self.entries, self.bytes)
+
+
 def no_counts() -> dict[Result, Count]:
     """A zero for every outcome."""
     return {result: Count() for result in Result}

@@ -21,9 +21,10 @@ class Kind(StrEnum):
     UNLISTABLE = "unlistable"
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though nothing changes one: a listing makes two for each file, and a frozen one takes 2.0 µs, not 0.45.
+@dataclass(slots=True, unsafe_hash=True)
 class Entry:
-    """One thing in a tree, as a listing shows it.
+    """One thing in a tree, as a listing shows it. It is a value: whoever needs another one makes it by ``replace``.
 
     ``path`` is relative to the tree's root, with ``/`` between components and at
     the end of a directory; bytes that are not UTF-8 stand as surrogate escapes.

@@ -53,6 +53,11 @@ class Filters:
             problem = "is not before modified_before"
             raise InvalidRequest("modified_after", problem, "no file would be taken; swap them or leave one out")
 
+    @property
+    def take_all(self) -> bool:
+        """Whether there is no filter at all."""
+        return not (self.include or self.exclude) and all(getattr(self, name) is None for name in _BOUNDS)
+
     def reason(self, entry: Entry) -> Reason | None:
         """Why an entry is not taken, or ``None``; of a directory that is not included see ``HeldDirectories``."""
         if self.prunes(entry.path):

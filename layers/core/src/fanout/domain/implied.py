@@ -14,6 +14,11 @@ class ImpliedDirectories:
     def __init__(self) -> None:
         self._open: list[Entry] = []
 
+    @property
+    def empty(self) -> bool:
+        """Whether none is noted."""
+        return not self._open
+
     def add(self, directory: Entry) -> list[Entry]:
         """Note a directory that only the destination holds; returns those that proved to be extra."""
         extra = self._left_by(directory.path)

@@ -29,6 +29,7 @@ DIGESTS = "digests/"
 DELETIONS = "deletions.json"
 DELETED_DIRECTORIES = "deleted-directories.json"
 SEGMENTS_FAILED = "segments/failed/"
+CARRIED = "segments/carried-"
 
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
@@ -108,7 +109,7 @@ def carried_directories_key(segment_id: str, nonce: str, number: int) -> str:
 
 def carried_key(number: int) -> str:
     """Parts of an earlier run that one segment takes over."""
-    return f"segments/carried-{number:06d}.json"
+    return f"{CARRIED}{number:06d}.json"
 
 
 def extras_key(segment_id: str, nonce: str) -> str:

@@ -109,6 +109,9 @@ NAMES_HELD = 200_000
 # longer than STAT_SLOW_SECONDS; below that threads cost more than they save.
 STAT_THREADS = 32
 STAT_SLOW_SECONDS = 0.0001
+# Chosen: directories that a listing reads before their turn, where reading three in a row made it wait this long.
+DIRECTORIES_AHEAD = 16
+DIRECTORY_SLOW_SECONDS = 0.0005
 # Chosen: bytes of a segment that a state may carry; a larger one is read from the round's list.
 SEGMENT_STATE_BYTES = 16 * KIB
 # Chosen: seconds after which CopyShard writes the outcomes that it has, so that a lost worker costs little.

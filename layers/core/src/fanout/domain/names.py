@@ -15,6 +15,10 @@ def reason_against_file_path(path: str) -> Reason | None:
 
     A single ``/`` at the end marks a directory and is not an empty component.
     """
+    # What nearly every path is, in 0.3 µs instead of 1.5: too short for a limit, and no dot where one could matter.
+    short = len(path) <= (limits.NAME_BYTES if path.isascii() else limits.NAME_BYTES // 4)
+    if short and path and path[0] not in "/." and "/." not in path and "//" not in path and "\0" not in path:
+        return None
     if path.startswith("/"):
         return Reason.NAME_ABSOLUTE
     if "\0" in path:
@@ -72,6 +76,8 @@ class FilesAbove:
         """The files seen before that are parent directories of ``path``. Call in key order."""
         while self._stack and not path.startswith(self._stack[-1]):
             self._stack.pop()
+        if not self._stack:
+            return ()
         return tuple(name for name in self._stack if path.startswith("/", len(name)))
 
     def add(self, path: str) -> None:

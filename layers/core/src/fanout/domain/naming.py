@@ -34,7 +34,8 @@ class OnConflict(StrEnum):
     UNESCAPE = "unescape"
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though nothing changes one: each entry gets its own, see ``Entry``.
+@dataclass(slots=True, unsafe_hash=True)
 class Place:
     """A path at the destination; with a reason it can not be had, and ``result`` says what becomes of the entry."""
 

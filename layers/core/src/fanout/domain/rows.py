@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fanout.domain import limits
@@ -76,6 +77,25 @@ def outcome_from_row(row: Json) -> Outcome:
         message=row.get("message", ""),
         crc64nvme=row.get("crc64nvme"),
     )
+
+
+def same_row(paths: Sequence[str], kinds: Sequence[Kind], sizes: Sequence[int]) -> Json:
+    """The outcomes of entries that are unchanged because they are the same, in columns.
+
+    A run that finds nothing to do has no others.
+    """
+    same = {"outcome": Result.UNCHANGED.value, "reason": Reason.SAME.value}
+    return {**same, "paths": paths, "kinds": kinds, "sizes": sizes}
+
+
+def listed_outcomes(row: Json) -> Iterator[Outcome]:
+    """The outcomes of a row that a listing wrote: of one entry, or of the many of ``same_row``."""
+    if "paths" not in row:
+        yield outcome_from_row(row)
+        return
+    result, reason = Result(row["outcome"]), Reason(row["reason"])
+    for path, kind, size in zip(row["paths"], row["kinds"], row["sizes"], strict=True):
+        yield Outcome(path, kind, size, result, reason)
 
 
 def failure_row(outcome: Outcome, phase: str) -> Json:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import chain
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.big_files import big_file_from_row
-from fanout.domain.books import Count
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.hard_links import Name
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.plan import Plan
 from fanout.domain.resuming import Part, better, carried, segment_of_one
-from fanout.domain.rows import Json, entry_from_row, name_from_row, outcome_from_row, shard_from_row
+from fanout.domain.rows import Json, entry_from_row, listed_outcomes, name_from_row, outcome_from_row, shard_from_row
 from fanout.domain.segments import Segment
 from fanout.ledger import Ledger
 from fanout.ports import Tree
@@ -43,6 +43,7 @@ class _Carrier:
 
     def __init__(self, plan: Plan, segment: Segment, context: Context, earlier: Ledger) -> None:
         self._segment, self._context, self._earlier = segment, context, earlier
+        self._apart = plan.request.between_mounts
         self._destination: Tree = context.destination(plan)
         self._writer = SegmentWriter(plan, segment, context, context.source(plan), self._destination)
         self._left: list[Segment] = []
@@ -65,7 +66,8 @@ class _Carrier:
         self._writer.close(self._left)
 
     def _outcomes(self, part: Part) -> None:
-        for outcome in map(outcome_from_row, self._earlier.read_rows(part["key"])):
+        rows = self._earlier.read_rows(part["key"])
+        for outcome in chain.from_iterable(map(listed_outcomes, rows)):
             if outcome.reason is Reason.UNLISTABLE:
                 self._left.append(Segment("", outcome.path))
             elif carried(outcome) is None:
@@ -124,7 +126,8 @@ class _Carrier:
         if part["counted"] and outcome is not None and carried(outcome) is not None:
             self._settle(big.entry, outcome)
             return
-        self._destination.open_blocks(big.entry.placed, big.token).discard()
+        if not self._apart:  # else this function does not see it, and FinishTree removes what the earlier run staged
+            self._destination.open_blocks(big.entry.placed, big.token).discard()
         if part["counted"]:
             self._count(big.entry)
             self._writer.copy(big.entry, is_new=False)
@@ -151,7 +154,7 @@ class _Carrier:
         self._writer.name(name)
 
     def _count(self, entry: Entry) -> None:
-        self._writer.listed += Count(1, entry.size)
+        self._writer.listed.add(entry.size)
 
 
 def _entry_of(outcome: Outcome) -> Entry:

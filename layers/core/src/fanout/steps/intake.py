@@ -20,10 +20,15 @@ class Intake:
 
     def __init__(self, filters: Filters, add: Add) -> None:
         self._filters, self._add = filters, add
+        self._take_all = filters.take_all
         self._held = HeldDirectories()
 
     def add(self, source: Entry, destination: Entry | None, place_of: Callable[[], Place]) -> Place:
         """Take an entry of the source; returns its place, which has a reason if it can not be had."""
+        if self._take_all:
+            place = place_of()
+            self._add(source, destination, place)
+            return place
         self._held.leave(source.path)
         reason = self._filters.reason(source)
         if reason is Reason.NOT_INCLUDED and source.kind is Kind.DIRECTORY:

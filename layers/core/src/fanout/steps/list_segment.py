@@ -30,13 +30,15 @@ from fanout.steps.intake import Intake
 from fanout.steps.list_destination import cut_of
 from fanout.steps.list_manifest import Lookups, list_manifest
 from fanout.steps.lookups import LookupQueue
+from fanout.steps.rare_collections import rare_collections
 from fanout.steps.segment_writer import SegmentWriter
 
 
 def list_segment(segment: Segment, context: Context) -> Json:
     """List a segment; an error is noted in the ledger, because the Map that runs this hides it."""
     try:
-        return carry_over(segment, context) if segment.carried else _list_segment(segment, context)
+        with rare_collections():
+            return carry_over(segment, context) if segment.carried else _list_segment(segment, context)
     except FanoutError as error:
         row = {"segment": segment.id, "error": type(error).__name__, "message": str(error)}
         context.ledger.write_json(keys.segment_failed_key(segment.id), row)
@@ -61,13 +63,13 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         return {"segment": segment.id}
     place_of = naming_rule(request.source, request.destination, request.on_conflict, source_tree.find)
     above = FilesAbove(segment.files_above)
-    filters = request.filters
+    filters, may_be_above = request.filters, may_be_both(request)
 
     def find_taken(path: str) -> Entry | None:
         entry = source_tree.find(path)
         return entry if entry is None or filters.reason(entry) is None else None
 
-    elsewhere = FilesElsewhere(segment.unlisted if may_be_both(request) else "", find_taken, place_of)
+    elsewhere = FilesElsewhere(segment.unlisted if may_be_above else "", find_taken, place_of)
     budget = _Budget(segment, context)
     left: list[Segment] = []
     pairs = merge(source_tree.list(segment, filters.prunes), destination_tree.list(segment, filters.prunes))
@@ -78,9 +80,9 @@ def _list_segment(segment: Segment, context: Context) -> Json:
             if destination is not None:
                 writer.seen_there(destination)
             if source is not None:
-                parents = elsewhere.parents(source.path, above.parents(source.path))
+                parents = elsewhere.parents(source.path, above.parents(source.path)) if may_be_above else ()
                 place = intake.add(source, destination, partial(place_of, source, parents))
-                if place.reason is None and source.kind is Kind.FILE:
+                if may_be_above and place.reason is None and source.kind is Kind.FILE:
                     above.add(source.path)
             elif destination is not None and _reports_extras(request) and not filters.protects(destination):
                 writer.extra(destination)

@@ -8,6 +8,7 @@ from typing import Any
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
+from fanout.domain.errors import InvalidRequest
 from fanout.domain.listing_model import LIST_CONCURRENCY
 from fanout.domain.locations import MountLocation
 from fanout.domain.plan import Plan
@@ -53,6 +54,7 @@ def plan_transfer(
     check_ends(plan, context, on_mount=False)
     pieces = [] if earlier else first_round(request, context.objects)
     ledger = context.ledger
+    check_new(ledger)
     ledger.write_json(keys.phase_key("plan"), {"began": began})
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)
@@ -63,6 +65,20 @@ def plan_transfer(
         "run": {**run_reference(plan, ledger, bucket), "functions": called},
         "list": begin_round(context, 1, pieces),
     }
+
+
+def check_new(ledger: Ledger) -> None:
+    """Raise ``InvalidRequest`` where another run has a ledger under this id: what it did would count as done.
+
+    What an earlier attempt of this task wrote is written over.
+    """
+    notes = (keys.note_key("plan"), keys.note_key("measure"))
+    documents = (keys.REQUEST, keys.PLAN, keys.FILE_SYSTEMS, keys.phase_key("plan"), keys.round_key(1))
+    mine = (*documents, *notes, keys.CARRIED)
+    other = next((key for key in ledger.keys("") if not key.startswith(mine)), None)
+    if other is not None:
+        problem = f"{ledger.prefix} holds the ledger of an earlier run ({other})"
+        raise InvalidRequest("run_id", problem, "start it under another name, or remove that ledger")
 
 
 def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:

@@ -95,9 +95,8 @@ def listing_books(ledger: Ledger, add: Callable[[Outcome, str], None]) -> tuple[
 def _listed_failures(files: list[str], ledger: Ledger) -> Iterator[Outcome]:
     for key in files:
         for row in ledger.read_rows(key):
-            outcome = outcome_from_row(row)
-            if outcome.result in _TROUBLE:
-                yield outcome
+            if Result(row["outcome"]) in _TROUBLE:
+                yield outcome_from_row(row)
 
 
 def _shards(ledger: Ledger, error: RunError | None, to_copy: int) -> tuple[list[Shard], list[Shard]]:

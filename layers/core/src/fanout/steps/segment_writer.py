@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.big_files import BigFile, big_file_row, block_bytes_of
-from fanout.domain.books import Count, no_counts
+from fanout.domain.books import Tally
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError
 from fanout.domain.hard_links import Name
@@ -32,6 +34,7 @@ from fanout.domain.touched import OpenDirectories
 from fanout.ports import Tree
 from fanout.steps.context import Context
 from fanout.steps.extra_writer import ExtraWriter, lists_extras
+from fanout.steps.same_entries import SameEntries
 
 OUTCOMES_PER_FILE = 50_000
 
@@ -51,22 +54,24 @@ class SegmentWriter:
         self._outcome_files: list[str] = []
         self._names: list[Name] = []
         self._names_files: list[Shard] = []
-        self._results = no_counts()
+        self._same = SameEntries()
+        self._results = {result: Tally() for result in Result}
         self._extras: list[Outcome] = []
         self._implied = ImpliedDirectories()
         self._sizes = Sizes()
         deletes = lists_extras(plan.request)
         self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
-        self.destination = Count()
-        self.listed = Count()
-        self.to_copy = Count()
+        self.destination = Tally()
+        self.listed = Tally()
+        self.to_copy = Tally()
         self.complete = True
 
     def begin(self, entry: Entry) -> None:
         """Count an entry of the source, and settle the directories that end before it."""
-        self.listed += Count(1, entry.size)
+        self.listed.add(entry.size)
         self._sizes.add(entry)
-        self._add_extras(self._implied.source_entry(entry.path))
+        if not self._implied.empty:
+            self._add_extras(self._implied.source_entry(entry.path))
         if self._deletions:
             self._deletions.source_entry(entry.path)
         self._leave_before(entry)
@@ -77,7 +82,7 @@ class SegmentWriter:
 
     def seen_there(self, entry: Entry) -> None:
         """Count an entry of the destination; a sync needs to know that none is missing."""
-        self.destination += Count(1, entry.size)
+        self.destination.add(entry.size)
         if entry.kind is Kind.UNLISTABLE and self._deletions:
             self.complete = False
 
@@ -110,7 +115,7 @@ class SegmentWriter:
             self._pack(directory)
 
     def _pack(self, entry: Entry) -> None:
-        self.to_copy += Count(1, entry.size)
+        self.to_copy.add(entry.size)
         full = self._packer.add(entry)
         if full is not None:
             self._shards.append(self._write_shard(full))
@@ -126,7 +131,7 @@ class SegmentWriter:
         big = BigFile(big_file_id, entry, block_bytes_of(entry.size), token)
         self._context.ledger.write_json(keys.big_file_key(big_file_id), big_file_row(big))
         self._big_files.append({"id": big_file_id, "bytes": entry.size})
-        self.to_copy += Count(1, entry.size)
+        self.to_copy.add(entry.size)
 
     def _begin_blocks(self, entry: Entry) -> str:
         source = self._source.open(entry)
@@ -137,7 +142,7 @@ class SegmentWriter:
 
     def name(self, name: Name) -> None:
         """Keep a name of a file with several until all of them are known."""
-        self.to_copy += Count(1, name.entry.size)
+        self.to_copy.add(name.entry.size)
         if not (name.unchanged and name.inode_there):
             self._touch(name.entry)
         self._names.append(name)
@@ -146,15 +151,18 @@ class SegmentWriter:
 
     def settle(self, entry: Entry, result: Result, reason: Reason, message: str = "") -> None:
         """Write an outcome for an entry that is not copied."""
-        self._results[result] += Count(1, entry.size)
-        self._outcomes.append(Outcome(entry.path, entry.kind.value, entry.size, result, reason, message))
-        if len(self._outcomes) >= OUTCOMES_PER_FILE:
+        self._results[result].add(entry.size)
+        if result is Result.UNCHANGED and reason is Reason.SAME:
+            self._same.add(entry)
+        else:
+            self._outcomes.append(Outcome(entry.path, entry.kind.value, entry.size, result, reason, message))
+        if len(self._outcomes) + len(self._same) >= OUTCOMES_PER_FILE:
             self._write_outcomes()
 
     def refuse(self, row: Row) -> None:
         """Write the outcome of a manifest's row that is about no entry of the source; it counts as listed."""
         kind = Kind.DIRECTORY if row.path.endswith("/") else Kind.FILE
-        self.listed += Count(1, 0)
+        self.listed.add(0)
         self.settle(Entry(row.path, kind), row.result, row.reason or Reason.MANIFEST_ROW, row.message)
 
     def extra(self, entry: Entry) -> None:
@@ -185,7 +193,7 @@ class SegmentWriter:
                 self.settle(directory, Result.UNCHANGED, Reason.SAME)
         rest = self._packer.rest()
         loose = self._write_shard(rest) if rest else None
-        if self._outcomes:
+        if self._outcomes or self._same:
             self._write_outcomes()
         if not left:  # of a directory that the next segment goes on in nothing can be said here
             closed = self._implied.close()
@@ -199,16 +207,16 @@ class SegmentWriter:
             "schema_version": SCHEMA_VERSION,
             "segment": segment_row(self._segment),
             "complete": self.complete,
-            "listed": count_row(self.listed),
+            "listed": count_row(self.listed.count),
             "sizes": self._sizes.row(),
-            "to_copy": count_row(self.to_copy),
-            "outcomes": counts_row(self._results),
+            "to_copy": count_row(self.to_copy.count),
+            "outcomes": counts_row({result: tally.count for result, tally in self._results.items()}),
             "outcome_files": self._outcome_files,
             "shards": [shard_row(shard) for shard in self._shards],
             "loose": shard_row(loose) if loose else None,
             "big_files": self._big_files,
             "extras": keys.extras_key(self._segment.id, self._context.nonce) if self._extras else None,
-            "destination": count_row(self.destination),
+            "destination": count_row(self.destination.count),
             "deletions": self._deletions.close(cut=bool(left)) if self._deletions else [],
             "names": [shard_row(file) for file in self._names_files],
             "left": [segment_row(segment) for segment in left],
@@ -224,9 +232,9 @@ class SegmentWriter:
     def _write_outcomes(self) -> None:
         number = len(self._outcome_files)
         key = keys.listed_outcomes_key(self._segment.id, self._context.nonce, number)
-        self._context.ledger.write_rows(key, (outcome_row(outcome) for outcome in self._outcomes))
+        self._context.ledger.write_rows(key, chain(map(outcome_row, self._outcomes), self._same.rows()))
         self._outcome_files.append(key)
-        self._outcomes = []
+        self._outcomes, self._same = [], SameEntries()
 
     def _write_names(self) -> None:
         number = len(self._names_files)

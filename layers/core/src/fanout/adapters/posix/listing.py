@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.follow import NO_WAY, Follower, Way
-from fanout.adapters.posix.sorted_names import Bounds, Names, bounds_below
-from fanout.adapters.posix.stats import Stats, entry_of, inode_of
+from fanout.adapters.posix.read_ahead import ReadAhead
+from fanout.adapters.posix.sorted_names import BATCH, Bounds, Names, bounds_below
+from fanout.adapters.posix.stats import Stats, entry_of
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError, ListingIncomplete, Transient
 from fanout.domain.names import STAGING_PREFIX
@@ -57,15 +58,19 @@ class _Listing:
         self._device = -1
         self._after = self._until = b""
         self._stats = Stats()
+        self._ahead = ReadAhead(self._read)
+        self._prunes: Prunes = no_pruning
 
     def entries(self, segment: Segment, prunes: Prunes) -> Iterator[Entry]:
         """See ``list_segment``."""
         try:
             yield from self._walk(segment, prunes)
         finally:
+            self._ahead.close()
             self._stats.close()
 
     def _walk(self, segment: Segment, prunes: Prunes) -> Iterator[Entry]:
+        self._prunes = prunes
         self._after, self._until = after, until = os.fsencode(segment.after), os.fsencode(segment.until)
         try:
             with self._directories.hold(self._root) as root:
@@ -73,6 +78,7 @@ class _Listing:
         except (FileNotFoundError, NotADirectoryError):
             return
         way = self._follower.way_to(segment.prefix) if self._follower else NO_WAY
+        unbounded = not after and not until
         stack = [(self._top(segment.prefix, way), way)]
         while stack:
             children, way = stack[-1]
@@ -80,15 +86,21 @@ class _Listing:
             if entry is None:
                 stack.pop()
                 continue
+            if unbounded and entry.kind is not Kind.DIRECTORY:
+                yield entry
+                continue
             key = entry.sort_key
             if until and key > until:
                 return
             pruned = entry.kind is Kind.DIRECTORY and prunes(entry.path)
-            if key > after and entry.kind is Kind.DIRECTORY and not pruned:
-                entry = self._checked(entry)
             if not pruned and entry.kind is Kind.DIRECTORY and (key > after or after.startswith(key)):
-                down = self._follower.down(way, entry.path) if self._follower else NO_WAY
-                stack.append((self._children(entry.path, down), down))
+                read = self._ahead.take(entry.path)
+                if read is None and key > after:
+                    entry = self._checked(entry)
+                if entry.kind is Kind.DIRECTORY:
+                    down = self._follower.down(way, entry.path) if self._follower else NO_WAY
+                    held = self._children(entry.path, down) if read is None else self._with_next(read)
+                    stack.append((held, down))
             if key > after:
                 yield entry
 
@@ -124,7 +136,7 @@ class _Listing:
         more = True
         while more:
             try:
-                with self._directories.hold(self._root + path) as descriptor:
+                with self._directories.hold(self._root + path) as descriptor, self._ahead.in_turn():
                     names = self._names(descriptor, path, way, bounds)
             except (FileNotFoundError, NotADirectoryError):
                 return
@@ -132,38 +144,74 @@ class _Listing:
             for batch in names.batches():
                 try:
                     with self._directories.hold(self._root + path) as descriptor:
-                        one = partial(self._known_or_entry, names.known, descriptor, path, way=way)
+                        one = partial(self._known_or_entry, names.known, descriptor, path, way)
                         entries = [entry for entry in self._stats.each(one, batch) if entry is not None]
                 except (FileNotFoundError, NotADirectoryError):
                     return
-                entries.sort(key=lambda entry: entry.sort_key)
-                for entry in entries:
-                    if entry.sort_key <= last:
-                        raise Transient(f"{entry.path} became something else while its directory was listed")
-                    last = entry.sort_key
-                    yield entry
+                if [entry.path for entry in entries] != [path + name for name in batch]:
+                    entries.sort(key=lambda entry: entry.sort_key)
+                if entries:
+                    if entries[0].sort_key <= last:
+                        raise Transient(f"{entries[0].path} became something else while its directory was listed")
+                    last = entries[-1].sort_key
+                yield from self._with_next(entries)
             bounds = bounds.after(names.last)
+
+    def _with_next(self, entries: list[Entry]) -> Iterator[Entry]:
+        """The entries; their directories are read ahead, but not behind symlinks, where each needs its way."""
+        if self._follower is None:
+            found = [entry.path for entry in entries if entry.kind is Kind.DIRECTORY]
+            self._ahead.found([path for path in found if not self._prunes(path)])
+        return iter(entries)
+
+    def _read(self, path: str) -> list[Entry] | None:
+        """See ``ReadAhead``: what a directory holds of the segment."""
+        names = Names(bounds_below(path, self._after, self._until))
+        try:
+            with self._directories.hold(self._root + path) as descriptor:
+                os.stat(".", dir_fd=descriptor)
+                with os.scandir(descriptor) as found:
+                    names.add_all(islice(found, BATCH))
+                    if next(found, None) is not None:
+                        return None
+                names.close()
+                one = partial(self._known_or_entry, names.known, descriptor, path, NO_WAY)
+                entries = [one(name) for batch in names.batches() for name in batch]
+        except (OSError, ItemError):
+            return None
+        return sorted((entry for entry in entries if entry is not None), key=lambda entry: entry.sort_key)
 
     def _names(self, descriptor: int, path: str, way: Way, bounds: Bounds) -> Names:
         """The first names; what a followed symlink leads to decides where it stands, so those are looked up here."""
         names = Names(bounds)
         with os.scandir(descriptor) as found:
-            for child in found:
-                if not path and child.name.startswith(STAGING_PREFIX):
-                    continue
-                if self._follower and child.is_symlink():
-                    entry = self._entry(descriptor, path, child.name, way)
-                    if entry is not None:
-                        names.add_known(child.name, entry)
-                else:
-                    names.add(child.name, is_directory=child.is_dir(follow_symlinks=False))
+            taken = found if path else (child for child in found if not child.name.startswith(STAGING_PREFIX))
+            if self._follower is None:
+                names.add_all(taken)
+            else:
+                names.add_all(self._looked_up(taken, names, descriptor, path, way))
         names.close()
         return names
 
+    def _looked_up(
+        self, found: Iterable[os.DirEntry[str]], names: Names, descriptor: int, path: str, way: Way
+    ) -> Iterator[os.DirEntry[str]]:
+        """What is no symlink; symlinks are looked up, and handed to ``names``."""
+        for child in found:
+            if not child.is_symlink():
+                yield child
+                continue
+            entry = self._entry(descriptor, path, child.name, way)
+            if entry is not None:
+                names.add_known(child.name, entry)
+
     def _known_or_entry(
-        self, known: Mapping[str, Entry], descriptor: int, path: str, name: str, *, way: Way
+        self, known: Mapping[str, Entry], descriptor: int, path: str, way: Way, name: str
     ) -> Entry | None:
-        return known.get(name) or self._entry(descriptor, path, name, way)
+        """The entry of a name, which ends in ``/`` if it was a directory's when it was read."""
+        if known and name in known:
+            return known[name]
+        return self._entry(descriptor, path, name[:-1] if name[-1] == "/" else name, way)
 
     def _entry(self, descriptor: int, path: str, name: str, way: Way) -> Entry | None:
         try:
@@ -172,7 +220,7 @@ class _Listing:
             return None
         if self._follower:
             return self._follower.entry(path + name, found, way)
-        return replace(entry_of(path + name, found), inode=inode_of(found, self._device))
+        return entry_of(path + name, found, self._device)
 
 
 def find_entry(directories: Directories, root: str, path: str) -> Entry | None:

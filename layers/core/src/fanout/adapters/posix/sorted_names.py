@@ -7,7 +7,7 @@ are kept while it is read to its end, and it is read again for those after them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fanout.domain import limits
@@ -32,6 +32,11 @@ class Bounds:
         """Whether a name, or what lies below it, can lie in the segment."""
         return (key > self.low and (self.high is None or key <= self.high)) or (key == self.way != b"")
 
+    @property
+    def hold_all(self) -> bool:
+        """Whether every name is within them."""
+        return not self.low and self.high is None
+
     def after(self, key: bytes) -> Bounds:
         """The bounds of the names after one."""
         return Bounds(max(key, self.low), self.high, b"")
@@ -47,39 +52,48 @@ def bounds_below(directory: str, after: bytes, until: bytes) -> Bounds:
 
 
 class Names:
-    """Collects names in any order and hands out the first of them; ``known`` holds entries that were looked up."""
+    """Collects names in any order and hands out the first of them; ``known`` holds entries that were looked up.
+
+    A directory's name stands with a ``/``.
+    """
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
-        self._keys: list[bytes] = []
+        self._names: list[str] = []
         self.known: dict[str, Entry] = {}
         self.more = False
         self.last = b""
 
-    def add(self, name: str, *, is_directory: bool) -> None:
+    def add_all(self, found: Iterable[os.DirEntry[str]]) -> None:
+        """Take those of a directory's names that are within the bounds."""
+        for child in found:
+            self.add(child.name + "/" if child.is_dir(follow_symlinks=False) else child.name)
+
+    def add(self, name: str) -> None:
         """Take a name if it is within the bounds."""
-        key = os.fsencode(name) + (b"/" if is_directory else b"")
-        if self._bounds.hold(key):
-            self._keys.append(key)
-            if len(self._keys) >= 2 * limits.NAMES_HELD:
+        if self._bounds.hold_all or self._bounds.hold(os.fsencode(name)):
+            self._names.append(name)
+            if len(self._names) >= 2 * limits.NAMES_HELD:
                 self._keep_first()
 
     def add_known(self, name: str, entry: Entry) -> None:
         """Take a name and its entry, whose kind decides where it stands."""
+        name += "/" if entry.path.endswith("/") else ""
         self.known[name] = entry
-        self.add(name, is_directory=entry.path.endswith("/"))
+        self.add(name)
 
     def _keep_first(self) -> None:
-        self._keys.sort()
-        self.more = self.more or len(self._keys) > limits.NAMES_HELD
-        del self._keys[limits.NAMES_HELD :]
+        # The order of ASCII is that of its bytes, and most names are nothing else.
+        self._names.sort(key=None if all(map(str.isascii, self._names)) else os.fsencode)
+        self.more = self.more or len(self._names) > limits.NAMES_HELD
+        del self._names[limits.NAMES_HELD :]
 
     def close(self) -> None:
         """All names are in."""
         self._keep_first()
-        self.last = self._keys[-1] if self._keys else self._bounds.low
+        self.last = os.fsencode(self._names[-1]) if self._names else self._bounds.low
 
     def batches(self) -> Iterator[list[str]]:
         """The names in the order of their keys."""
-        for start in range(0, len(self._keys), BATCH):
-            yield [os.fsdecode(key.removesuffix(b"/")) for key in self._keys[start : start + BATCH]]
+        for start in range(0, len(self._names), BATCH):
+            yield self._names[start : start + BATCH]

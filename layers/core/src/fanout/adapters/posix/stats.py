@@ -17,17 +17,15 @@ def attributes_of(found: os.stat_result) -> Attributes:
     return Attributes(found.st_mode, found.st_uid, found.st_gid, found.st_mtime_ns, found.st_atime_ns)
 
 
-def entry_of(path: str, found: os.stat_result) -> Entry:
-    """What stands at a path, given without ``/`` at its end."""
+def entry_of(path: str, found: os.stat_result, device: int = -1) -> Entry:
+    """What stands at a path, given without ``/`` at its end; with its inode if it is one of ``device``."""
     mode = found.st_mode
+    if stat.S_ISREG(mode):
+        inode = inode_of(found, device) if found.st_nlink > 1 else ""
+        return Entry(path, Kind.FILE, found.st_size, found.st_mtime_ns, found.st_ctime_ns, "", inode)
     if stat.S_ISDIR(mode):
         return Entry(f"{path}/", Kind.DIRECTORY, 0, found.st_mtime_ns, found.st_ctime_ns)
-    if stat.S_ISREG(mode):
-        kind = Kind.FILE
-    elif stat.S_ISLNK(mode):
-        kind = Kind.SYMLINK
-    else:
-        kind = Kind.SPECIAL
+    kind = Kind.SYMLINK if stat.S_ISLNK(mode) else Kind.SPECIAL
     size = 0 if kind is Kind.SPECIAL else found.st_size
     return Entry(path, kind, size, found.st_mtime_ns, found.st_ctime_ns)
 
@@ -51,6 +49,18 @@ def is_same_file(first_directory: int, first: str, directory: int, name: str) ->
     return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
 
 
+class Waited:
+    """The seconds in which this thread did not run since this was made: it waited for an answer, or for a processor."""
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter() - time.thread_time()
+
+    @property
+    def seconds(self) -> float:
+        """See the class; about 0 on a file system that answers from memory."""
+        return time.perf_counter() - time.thread_time() - self._began
+
+
 # Names that one thread asks for in a row.
 _IN_A_ROW = 8
 
@@ -63,11 +73,11 @@ class Stats:
 
     def each(self, entry: Callable[[str], Entry | None], names: Sequence[str]) -> list[Entry | None]:
         """The entries of the names, in their order."""
-        began = time.perf_counter()
+        waited = Waited()
         found = [entry(name) for name in names[:_IN_A_ROW]]
         if len(names) <= _IN_A_ROW:
             return found
-        if time.perf_counter() - began < limits.STAT_SLOW_SECONDS * len(found):
+        if waited.seconds < limits.STAT_SLOW_SECONDS * len(found):
             return found + [entry(name) for name in names[_IN_A_ROW:]]
         if self._threads is None:
             self._threads = ThreadPoolExecutor(limits.STAT_THREADS, thread_name_prefix="stat")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree
 
 from fanout.domain.errors import Transient
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
 _NAMESPACE = b' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though nothing changes one: see ``Entry``.
+@dataclass(slots=True)
 class ListedObject:
     """One key of a listing, its time in nanoseconds since 1970."""
 
@@ -147,8 +149,8 @@ def parse_text(body: bytes, element: str) -> str:
 
 def to_nanoseconds(timestamp: str) -> int:
     """Nanoseconds since 1970 of an ISO 8601 time."""
-    moment = datetime.fromisoformat(timestamp)
-    return int(moment.replace(microsecond=0).timestamp()) * 1_000_000_000 + moment.microsecond * 1000
+    since = datetime.fromisoformat(timestamp) - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
 
 
 def to_seconds(http_date: str) -> int:

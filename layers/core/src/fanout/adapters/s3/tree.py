@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from operator import ge
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.blocks import UploadBlocks
@@ -99,10 +99,10 @@ class S3Tree:
 
     def _check_order(self, page: Sequence[ListedObject]) -> None:
         """A merge over keys in another order would take what is there for missing."""
-        for one, other in pairwise(page):
-            if one.key.encode() >= other.key.encode():
-                problem = "does not list its keys in the order of their bytes; a general purpose bucket does"
-                raise ListingIncomplete(f"s3://{self._bucket}/{self._prefix} {problem}")
+        keys = [one.key.encode() for one in page]
+        if any(map(ge, keys, keys[1:])):
+            problem = "does not list its keys in the order of their bytes; a general purpose bucket does"
+            raise ListingIncomplete(f"s3://{self._bucket}/{self._prefix} {problem}")
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
         """By common prefixes and, where there are very many keys or prefixes, by key ranges."""

@@ -1,0 +1,117 @@
+"""Every action that a function's role allows is one that the code calls, or that Lambda calls for it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.template.test_template import REPO, actions, functions, of_type, policies, resources
+
+PACKAGE = REPO / "layers/core/src/fanout"
+# What S3 checks for an operation of the client; a copy asks for the right to write, and to tag what it writes.
+CHECKED = {
+    "GetObject": {"s3:GetObject"},
+    "HeadObject": {"s3:GetObject"},
+    "PutObject": {"s3:PutObject"},
+    "CopyObject": {"s3:GetObject", "s3:PutObject", "s3:PutObjectTagging"},
+    "GetObjectTagging": {"s3:GetObjectTagging"},
+    "DeleteObject": {"s3:DeleteObject"},
+    "DeleteObjects": {"s3:DeleteObject"},
+    "HeadBucket": {"s3:ListBucket"},
+    "ListObjectsV2": {"s3:ListBucket"},
+    "ListMultipartUploads": {"s3:ListBucketMultipartUploads"},
+    "CreateMultipartUpload": {"s3:PutObject"},
+    "UploadPart": {"s3:PutObject"},
+    "UploadPartCopy": {"s3:GetObject", "s3:PutObject"},
+    "ListParts": {"s3:ListMultipartUploadParts"},
+    "CompleteMultipartUpload": {"s3:PutObject"},
+    "AbortMultipartUpload": {"s3:AbortMultipartUpload"},
+}
+# What no code of ours calls, by who does; the permission is checked against the function's role all the same.
+CALLED_BY_SERVICES = {
+    "Lambda writes the logs": {"logs:CreateLogStream", "logs:PutLogEvents"},
+    "Lambda sends the traces": {"xray:PutTraceSegments", "xray:PutTelemetryRecords"},
+    "Lambda connects the function to the network": {
+        "ec2:CreateNetworkInterface",
+        "ec2:DeleteNetworkInterface",
+        "ec2:DescribeNetworkInterfaces",
+        "ec2:DescribeSubnets",
+        "ec2:AssignPrivateIpAddresses",
+        "ec2:UnassignPrivateIpAddresses",
+    },
+    "Lambda mounts the file system": {
+        "elasticfilesystem:ClientMount",
+        "elasticfilesystem:ClientWrite",
+        "elasticfilesystem:ClientRootAccess",
+    },
+    "S3 uses the keys of objects": {"kms:Decrypt", "kms:GenerateDataKey"},
+}
+
+
+@cache
+def operations() -> dict[str, bool]:
+    """Every operation of the S3 client, and whether anything in the package calls it."""
+    sources = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    found = {}
+    for text in sources.values():
+        for operation in re.findall(r'\bcall\(\s*"([A-Z]\w+)"', text):
+            method = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()
+            found[operation] = any(re.search(rf"\.{method}\b", other) for other in sources.values())
+    return found
+
+
+def attached(role: dict[str, Any]) -> set[str]:
+    """The policies of a role, whatever the conditions are."""
+    found = [one["Fn::If"][1] if "Fn::If" in one else one for one in role["Properties"].get("ManagedPolicyArns", [])]
+    return {one["Ref"] for one in found}
+
+
+def allowed() -> set[str]:
+    """The actions that the managed policies allow; they are those of the functions."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for name, statement in policies():
+        if statement["Effect"] == "Allow" and resources()[name]["Type"] == "AWS::IAM::ManagedPolicy":
+            found[name] |= set(actions(statement))
+    return set().union(*found.values())
+
+
+def test_every_operation_of_the_client_is_in_the_table() -> None:
+    assert set(operations()) == set(CHECKED)
+
+
+def test_what_the_functions_may_do_is_what_is_called() -> None:
+    called = set().union(*(CHECKED[operation] for operation, used in operations().items() if used))
+    assert sum(operations().values()) > 10
+    assert allowed() == called.union(*CALLED_BY_SERVICES.values())
+
+
+def test_every_policy_is_a_function_s() -> None:
+    used = set().union(*(attached(role) for role in of_type("AWS::IAM::Role").values()))
+    assert used == set(of_type("AWS::IAM::ManagedPolicy"))
+
+
+def test_a_role_of_a_function_has_no_policy_of_its_own() -> None:
+    roles = {function["Role"]["Fn::GetAtt"][0] for function in functions().values()}
+    for role in roles:
+        assert "Policies" not in resources()[role]["Properties"]
+
+
+@pytest.mark.parametrize("name", sorted(of_type("AWS::IAM::Role")))
+def test_every_role_is_bounded_and_has_its_path(name: str) -> None:
+    role = resources()[name]["Properties"]
+    assert role["Path"] == {"Ref": "RolePath"}
+    bound = {"Fn::If": ["IsBounded", {"Ref": "PermissionsBoundaryArn"}, {"Ref": "AWS::NoValue"}]}
+    assert role["PermissionsBoundary"] == bound
+    assert "RoleName" not in role
+
+
+def test_what_is_made_new_is_made_together() -> None:
+    """With an access point of one's own no part of the new network and file system is left over."""
+    made = {name for name, one in resources().items() if one.get("Condition") == "MakesFileSystem"}
+    kinds = ("AWS::EC2::", "AWS::EFS::")
+    assert made == {name for name, one in resources().items() if one["Type"].startswith(kinds)}
+    assert len(made) == 12

@@ -1,0 +1,120 @@
+"""What watches the runs: every name in it is one that something emits."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from fanout.domain.run_metrics import run_metrics
+from fanout.steps.summarise_transfer import PHASES
+from tests.template.test_template import functions, of_type, policies, resources
+
+TOTALS = ("listed", "copied", "unchanged", "skipped", "failed", "rejected", "deleted")
+SUMMARY: dict[str, Any] = {
+    "status": "SUCCEEDED",
+    "totals": {name: {"entries": 0, "bytes": 0} for name in TOTALS},
+    "tasks": [],
+    "failures": 0,
+    "shards": {"count": 0},
+    "seconds": dict.fromkeys(PHASES, 0.0),
+}
+
+
+def dashboard() -> Any:
+    """The dashboard's body, with a word for what is substituted."""
+    body, _ = resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    return json.loads(re.sub(r"\$\{[\w:]+\}", "x", body))
+
+
+def test_every_metric_that_is_shown_or_alarms_is_emitted() -> None:
+    emitted = set(run_metrics(SUMMARY))
+    shown = {
+        metric[1]
+        for widget in dashboard()["widgets"]
+        for metric in widget["properties"]["metrics"]
+        if metric[0] == "FanOutTransfer"
+    }
+    alarms = [one["Properties"] for one in of_type("AWS::CloudWatch::Alarm").values()]
+    watched = {one["MetricName"] for one in alarms if one.get("Namespace") == "FanOutTransfer"}
+    assert len(shown) > 10 and watched == {"Failures"}
+    assert shown | watched <= emitted
+
+
+def test_the_dimension_of_the_run_s_metrics_is_the_stack() -> None:
+    """Powertools makes its service the dimension ``service``."""
+    for function in functions().values():
+        assert function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"] == {"Ref": "AWS::StackName"}
+    alarm = resources()["EntriesFailedAlarm"]["Properties"]
+    assert alarm["Dimensions"] == [{"Name": "service", "Value": {"Ref": "AWS::StackName"}}]
+
+
+def test_every_alarm_tells_the_topic_and_what_to_do() -> None:
+    for alarm in of_type("AWS::CloudWatch::Alarm").values():
+        assert alarm["Properties"]["AlarmActions"] == [{"Ref": "NotificationTopic"}]
+        assert alarm["Properties"]["AlarmDescription"]
+
+
+def test_a_run_that_does_not_succeed_alarms_however_it_ends() -> None:
+    alarms = [one["Properties"] for one in of_type("AWS::CloudWatch::Alarm").values()]
+    above_none = {
+        one["MetricName"]
+        for one in alarms
+        if one["ComparisonOperator"] == "GreaterThanThreshold" and one["Threshold"] == 0
+    }
+    assert above_none == {"ExecutionsFailed", "ExecutionsAborted", "ExecutionsTimedOut"}
+    runs = [one for one in alarms if one["Namespace"] == "AWS/States"]
+    assert all(one["Dimensions"][0]["Value"] == {"Ref": "TransferStateMachine"} for one in runs) and len(runs) == 4
+
+
+def test_a_missing_run_alarms_because_missing_data_does() -> None:
+    alarm = resources()["NoRunAlarm"]["Properties"]
+    assert (alarm["TreatMissingData"], alarm["Period"]) == ("breaching", 3600)
+    assert alarm["EvaluationPeriods"] == {"Ref": "ExpectRunEveryHours"}
+
+
+def test_the_rule_tells_of_this_machine_s_own_runs_alone() -> None:
+    rule = resources()["RunEndedRule"]["Properties"]
+    pattern = rule["EventPattern"]
+    assert pattern["detail"]["stateMachineArn"] == [{"Ref": "TransferStateMachine"}]
+    every, failures = pattern["detail"]["status"]["Fn::If"][1:]
+    assert every == ["SUCCEEDED", *failures] and failures == ["FAILED", "TIMED_OUT", "ABORTED"]
+    transformer = rule["Targets"][0]["InputTransformer"]
+    template = transformer["InputTemplate"]["Fn::Sub"]
+    assert set(re.findall(r"<(\w+)>", template)) == set(transformer["InputPathsMap"])
+    assert template.startswith('"') and template.endswith('"')
+
+
+@pytest.mark.parametrize("service", ["events.amazonaws.com", "cloudwatch.amazonaws.com"])
+def test_who_publishes_may_also_use_the_key(service: str) -> None:
+    granted = {
+        (name, action)
+        for name, s in policies()
+        if s["Effect"] == "Allow" and s.get("Principal") == {"Service": service}
+        for action in ([s["Action"]] if isinstance(s["Action"], str) else s["Action"])
+    }
+    assert granted == {
+        ("NotificationKey", "kms:GenerateDataKey"),
+        ("NotificationKey", "kms:Decrypt"),
+        ("NotificationTopicPolicy", "sns:Publish"),
+    }
+    assert resources()["NotificationTopic"]["Properties"]["KmsMasterKeyId"] == {"Ref": "NotificationKey"}
+
+
+def test_a_saved_query_asks_every_function() -> None:
+    groups = {function["LoggingConfig"]["LogGroup"]["Ref"] for function in functions().values()}
+    queries = of_type("AWS::Logs::QueryDefinition")
+    assert len(queries) >= 5
+    for query in queries.values():
+        asked = query["Properties"]["LogGroupNames"]
+        assert {(one["Fn::If"][1] if "Fn::If" in one else one)["Ref"] for one in asked} == groups
+
+
+def test_the_schedule_starts_the_request_and_may_do_nothing_else() -> None:
+    schedule = resources()["TransferSchedule"]["Properties"]
+    assert schedule["Target"]["Input"] == {"Ref": "ScheduleRequest"}
+    assert schedule["Target"]["Arn"] == {"Ref": "TransferStateMachine"}
+    allowed = [(s["Action"], s.get("Resource")) for name, s in policies() if name == "ScheduleRole"]
+    assert allowed == [("sts:AssumeRole", None), ("states:StartExecution", {"Ref": "TransferStateMachine"})]

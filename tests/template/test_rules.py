@@ -1,0 +1,94 @@
+"""The rules of the template: which parameters it refuses, and in which words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.template.test_template import template
+
+BUCKET = {"ReadBucketArns": "arn:aws:s3:::a"}
+EXISTING = {
+    "ExistingAccessPointArn": "arn:aws:elasticfilesystem:eu-west-1:111122223333:access-point/fsap-00000001",
+    "ExistingFileSystemId": "fs-00000001",
+    "ExistingSubnetIds": "subnet-00000001,subnet-00000002",
+    "ExistingSecurityGroupIds": "sg-00000001",
+}
+SECOND = {name.replace("Existing", "Second"): value.replace("0001", "0009") for name, value in EXISTING.items()}
+SCHEDULE = {"ScheduleExpression": "rate(1 day)", "ScheduleRequest": '{"source": "s3://a/", "destination": "efs:///a"}'}
+
+
+def value(expression: Any, given: dict[str, str]) -> Any:
+    """An expression of a rule, as CloudFormation evaluates it; parameters are text."""
+    if not isinstance(expression, dict):
+        return str(expression)
+    [(function, argument)] = expression.items()
+    if function == "Ref":
+        parameter = template()["Parameters"][argument]
+        found = given.get(argument, str(parameter["Default"]))
+        return found.split(",") if parameter["Type"] == "CommaDelimitedList" else found
+    arguments = [value(one, given) for one in argument]
+    if function == "Fn::Equals":
+        return arguments[0] == arguments[1]
+    if function == "Fn::Contains":
+        return arguments[1] in arguments[0]
+    return {"Fn::Not": lambda: not arguments[0], "Fn::And": lambda: all(arguments)}[function]()
+
+
+def refused(given: dict[str, str]) -> list[str]:
+    """The sentences of the assertions that do not hold."""
+    assert set(given) <= set(template()["Parameters"])
+    return [
+        assertion["AssertDescription"]
+        for rule in template()["Rules"].values()
+        if "RuleCondition" not in rule or value(rule["RuleCondition"], given)
+        for assertion in rule["Assertions"]
+        if not value(assertion["Assert"], given)
+    ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        EXISTING,
+        SECOND,
+        {**EXISTING, **SECOND},
+        SCHEDULE,
+        {"Monitoring": "false"},
+        {"NotifyEmail": "a@example.com", "ExpectRunEveryHours": "25"},
+    ],
+)
+def test_what_is_possible_is_accepted(given: dict[str, str]) -> None:
+    assert refused({**BUCKET, **given}) == []
+
+
+def without(given: dict[str, str], name: str) -> dict[str, str]:
+    return {key: text for key, text in given.items() if key != name}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"ReadBucketArns": ""}, "at least one bucket"),
+        *((without(EXISTING, name), name) for name in EXISTING),
+        *((without(SECOND, name), name) for name in SECOND if name != "SecondAccessPointArn"),
+        ({**EXISTING, **SECOND, "SecondAccessPointArn": EXISTING["ExistingAccessPointArn"]}, "are to differ"),
+        ({**SECOND, "SecondMountName": "data"}, "are to differ"),
+        (without(SCHEDULE, "ScheduleRequest"), "ScheduleRequest"),
+        (without(SCHEDULE, "ScheduleExpression"), "ScheduleExpression"),
+        ({"Monitoring": "false", "NotifyEmail": "a@example.com"}, "NotifyEmail"),
+        ({"Monitoring": "false", "ExpectRunEveryHours": "25"}, "ExpectRunEveryHours"),
+    ],
+)
+def test_what_is_impossible_is_refused_in_a_sentence(given: dict[str, str], words: str) -> None:
+    found = refused({**BUCKET, **given})
+    assert found and any(words in sentence for sentence in found)
+    assert all(len(sentence.split()) > 4 and sentence.endswith(".") for sentence in found)
+
+
+def test_no_output_has_the_name_of_a_list_parameter() -> None:
+    """``sam build`` takes an output of that name for the parameter, and ends with a TypeError."""
+    lists = {name for name, one in template()["Parameters"].items() if one["Type"] == "CommaDelimitedList"}
+    assert lists and not lists & set(template()["Outputs"])

@@ -1,0 +1,118 @@
+"""Reading directories ahead changes nothing that a listing gives, and stays within its bounds."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanout.adapters.posix import listing
+from fanout.adapters.posix.read_ahead import ReadAhead
+from fanout.adapters.posix.tree import PosixTree
+from fanout.domain import limits
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.segments import Segment
+
+AT_ONCE = -1.0  # every reading waits longer
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directories beside and in each other, empty ones, one that is large, names that are not text."""
+    root = tmp_path_factory.mktemp("tree")
+    for number in range(60):
+        folder = root / f"d{number % 12:02d}" / ("\udcff" if number % 5 else "a") / f"e{number}"
+        folder.mkdir(parents=True)
+        for name in range(number % 4):
+            (folder / f"f{name}").write_bytes(b"x")
+    (root / "d03-").write_bytes(b"")
+    (root / "large").mkdir()
+    for number in range(40):
+        (root / f"large/{number}").mkdir()
+    return root
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The directories that were read ahead, with threads from the first one on."""
+    found: list[str] = []
+
+    class Noted(ReadAhead):
+        def take(self, directory: str) -> list[Entry] | None:
+            read = super().take(directory)
+            if read is not None:
+                found.append(directory)
+            return read
+
+    monkeypatch.setattr(listing, "ReadAhead", Noted)
+    monkeypatch.setattr(listing, "BATCH", 30)
+    monkeypatch.setattr(limits, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
+    return found
+
+
+def prunes(path: str) -> bool:
+    return "/e7/" in path
+
+
+def entries(root: Path, segment: Segment) -> list[Entry]:
+    return list(PosixTree(root, "", "run", "attempt").list(segment, prunes))
+
+
+def test_the_entries_are_those_of_reading_in_turn(
+    root: Path, taken: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead = entries(root, Segment("s"))
+    assert len(taken) > 30
+    assert "large/" not in taken and "large/7/" in taken
+    assert not any(path.endswith("/e7/") for path in taken)
+    monkeypatch.setattr(limits, "DIRECTORY_SLOW_SECONDS", 3600.0)
+    assert ahead == entries(root, Segment("s"))
+
+
+@given(st.data())
+def test_a_part_is_that_of_reading_in_turn(root: Path, data: st.DataObject) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "DIRECTORY_SLOW_SECONDS", 3600.0)
+        paths = [entry.path for entry in entries(root, Segment("s"))]
+        bound = st.sampled_from(["", "d03-/", "d05/a/e99", *paths])
+        segment = Segment("s", after=data.draw(bound), until=data.draw(bound))
+        expected = entries(root, segment)
+        patch.setattr(limits, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
+        assert entries(root, segment) == expected
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every directory")
+def test_a_directory_that_can_not_be_read_is_told_in_its_turn(tmp_path: Path, taken: list[str]) -> None:
+    for number in range(9):
+        (tmp_path / f"d{number}").mkdir()
+    (tmp_path / "d7").chmod(0o400)
+    found = {entry.path: entry.kind for entry in entries(tmp_path, Segment("s"))}
+    assert taken and found["d7/"] is Kind.UNLISTABLE
+
+
+def test_no_more_are_read_than_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
+    read: list[str] = []
+    lock = threading.Lock()
+
+    def note(directory: str) -> list[Entry]:
+        with lock:
+            read.append(directory)
+        return []
+
+    ahead = ReadAhead(note)
+    for _ in range(3):
+        with ahead.in_turn():
+            pass
+    names = [f"{number:03d}/" for number in range(100)]
+    ahead.found(names)
+    for number, name in enumerate(names):
+        assert ahead.take(name) == []
+        with lock:
+            assert len(read) <= number + 1 + limits.DIRECTORIES_AHEAD
+    ahead.close()
+    assert sorted(read) == names
