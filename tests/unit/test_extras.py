@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fanout.domain.entries import Entry, Kind
@@ -71,6 +71,7 @@ def test_between_file_systems(source: set[str], destination: set[str], cuts: lis
 
 
 @given(KEYS, FILES, st.lists(NAMES, max_size=3))
+@example({"a-", "a-/", "a/a"}, {"a", "a-/a"}, [])
 def test_from_a_bucket_to_a_file_system(source: set[str], destination: set[str], cuts: list[str]) -> None:
     here = sorted(map(entry, source), key=lambda one: one.sort_key)
     there = tree(destination)

@@ -34,9 +34,13 @@ class Extras:
         self._on_files = on_files
         self._held: list[Entry] = []
         self._kept_below: str | None = None
+        self._source_directories: list[str] = []
 
     def source_entry(self, path: str) -> list[Entry]:
         """Take an entry of the source; returns what is now certain to be extra."""
+        if path.endswith("/"):
+            above = [directory for directory in self._source_directories if path.startswith(directory)]
+            self._source_directories = [*above, path]
         if not self._held:
             return []
         extra = self._passed(path)
@@ -48,10 +52,8 @@ class Extras:
         extra = self._passed(entry.path)
         if not self._on_files:
             return [*extra, entry]
-        if self._kept_below is None:  # the directories above may have been listed in another segment
-            self._kept_below = next((above for above in _above(entry.path) if self._at_source(above[:-1])), "")
-        elif entry.kind is Kind.DIRECTORY and not self._inside(entry) and self._at_source(entry.path[:-1]):
-            self._kept_below = entry.path
+        if self._kept_below is None or not self._inside(entry):
+            self._kept_below = next((one for one in self._unasked(entry) if self._at_source(one[:-1])), "")
         if not (self._kept_below and entry.path.startswith(self._kept_below)):
             self._held.append(entry)
         return extra
@@ -66,6 +68,17 @@ class Extras:
         if self._kept_below and entry.path.startswith(self._kept_below):
             return True
         return any(one.kind is Kind.DIRECTORY and entry.path.startswith(one.path) for one in self._held)
+
+    def _unasked(self, entry: Entry) -> list[str]:
+        """The directories, topmost first, of which it is not known whether the source has a file of their name.
+
+        A bucket may hold the key ``p`` beside the keys ``p/`` and ``p/q``.
+        """
+        if self._kept_below is None:  # those above may have been listed in another segment
+            return list(_above(entry.path))
+        both, self._source_directories = self._source_directories, []
+        unasked = [one for one in both if entry.path.startswith(one)]
+        return [*unasked, entry.path] if entry.kind is Kind.DIRECTORY else unasked
 
     def _passed(self, path: str) -> list[Entry]:
         """The held entries below which nothing can come any more."""
