@@ -31,7 +31,7 @@ check: setup-tests ## Lint, types, import contracts, template and state machine
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy layers cli functions tests benchmarks scripts
 	$(VENV)/bin/lint-imports --no-cache
-	$(VENV)/bin/cfn-lint template.yaml
+	$(VENV)/bin/cfn-lint template.yaml templates/*.yaml
 	$(PY) -m pytest -q tests/template tests/statemachine/test_definition.py
 
 test: check ## Everything: the checks and all tests

@@ -123,12 +123,12 @@ def test_what_may_not_be_looked_at_is_a_warning_and_stops_no_other_check(
     aws: Aws, whole: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def denied(_: object) -> Any:
-        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "ListStackResources")
+        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "InvokeFunction")
 
     monkeypatch.setattr(inside, "functions", denied)
     found = examined(aws)
     assert found["inside the network"]["level"] == "warn"
-    assert found["inside the network"]["what"].startswith("not checked: ListStackResources is not permitted")
+    assert found["inside the network"]["what"].startswith("not checked: InvokeFunction is not permitted")
     assert found["state machine"]["level"] == "ok"
 
 

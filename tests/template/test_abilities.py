@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import cache
-from typing import Any
 
 import pytest
 
-from tests.template.test_template import REPO, actions, functions, of_type, policies, resources
+from tests.template.templates import REPO, abilities, actions, functions, of_type, policies, resources
 
 PACKAGE = REPO / "layers/core/src/fanout"
 # What S3 checks for an operation of the client; a copy asks for the right to write, and to tag what it writes.
@@ -64,12 +63,6 @@ def operations() -> dict[str, bool]:
     return found
 
 
-def attached(role: dict[str, Any]) -> set[str]:
-    """The policies of a role, whatever the conditions are."""
-    found = [one["Fn::If"][1] if "Fn::If" in one else one for one in role["Properties"].get("ManagedPolicyArns", [])]
-    return {one["Ref"] for one in found}
-
-
 def allowed() -> set[str]:
     """The actions that the managed policies allow; they are those of the functions."""
     found: defaultdict[str, set[str]] = defaultdict(set)
@@ -90,7 +83,7 @@ def test_what_the_functions_may_do_is_what_is_called() -> None:
 
 
 def test_every_policy_is_a_function_s() -> None:
-    used = set().union(*(attached(role) for role in of_type("AWS::IAM::Role").values()))
+    used = set().union(*(set(abilities(role)) for role in of_type("AWS::IAM::Role").values()))
     assert used == set(of_type("AWS::IAM::ManagedPolicy"))
 
 
@@ -107,11 +100,3 @@ def test_every_role_is_bounded_and_has_its_path(name: str) -> None:
     bound = {"Fn::If": ["IsBounded", {"Ref": "PermissionsBoundaryArn"}, {"Ref": "AWS::NoValue"}]}
     assert role["PermissionsBoundary"] == bound
     assert "RoleName" not in role
-
-
-def test_what_is_made_new_is_made_together() -> None:
-    """With an access point of one's own no part of the new network and file system is left over."""
-    made = {name for name, one in resources().items() if one.get("Condition") == "MakesFileSystem"}
-    kinds = ("AWS::EC2::", "AWS::EFS::")
-    assert made == {name for name, one in resources().items() if one["Type"].startswith(kinds)}
-    assert len(made) == 12

@@ -10,7 +10,7 @@ import pytest
 
 from fanout.domain.run_metrics import run_metrics
 from fanout.steps.summarise_transfer import PHASES
-from tests.template.test_template import functions, of_type, policies, resources
+from tests.template.templates import MOUNTED, NESTED, functions, of_type, policies, resources, stacks, template
 
 TOTALS = ("listed", "copied", "unchanged", "skipped", "failed", "rejected", "deleted")
 SUMMARY: dict[str, Any] = {
@@ -25,7 +25,7 @@ SUMMARY: dict[str, Any] = {
 
 def dashboard() -> Any:
     """The dashboard's body, with a word for what is substituted."""
-    body, _ = resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    body = resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
     return json.loads(re.sub(r"\$\{[\w:]+\}", "x", body))
 
 
@@ -45,10 +45,13 @@ def test_every_metric_that_is_shown_or_alarms_is_emitted() -> None:
 
 def test_the_dimension_of_the_run_s_metrics_is_the_stack() -> None:
     """Powertools makes its service the dimension ``service``."""
-    for function in functions().values():
-        assert function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"] == {"Ref": "AWS::StackName"}
+    for name, function in functions().items():
+        assert function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"] == {
+            "Ref": "Name" if name in MOUNTED else "AWS::StackName"
+        }
+    assert stacks()["Monitors"][1]["Name"] == {"Ref": "AWS::StackName"}
     alarm = resources()["EntriesFailedAlarm"]["Properties"]
-    assert alarm["Dimensions"] == [{"Name": "service", "Value": {"Ref": "AWS::StackName"}}]
+    assert alarm["Dimensions"] == [{"Name": "service", "Value": {"Ref": "Name"}}]
 
 
 def test_every_alarm_tells_the_topic_and_what_to_do() -> None:
@@ -66,7 +69,8 @@ def test_a_run_that_does_not_succeed_alarms_however_it_ends() -> None:
     }
     assert above_none == {"ExecutionsFailed", "ExecutionsAborted", "ExecutionsTimedOut"}
     runs = [one for one in alarms if one["Namespace"] == "AWS/States"]
-    assert all(one["Dimensions"][0]["Value"] == {"Ref": "TransferStateMachine"} for one in runs) and len(runs) == 4
+    assert all(one["Dimensions"][0]["Value"] == {"Ref": "StateMachineArn"} for one in runs) and len(runs) == 4
+    assert stacks()["Monitors"][1]["StateMachineArn"] == {"Ref": "TransferStateMachine"}
 
 
 def test_a_missing_run_alarms_because_missing_data_does() -> None:
@@ -78,7 +82,7 @@ def test_a_missing_run_alarms_because_missing_data_does() -> None:
 def test_the_rule_tells_of_this_machine_s_own_runs_alone() -> None:
     rule = resources()["RunEndedRule"]["Properties"]
     pattern = rule["EventPattern"]
-    assert pattern["detail"]["stateMachineArn"] == [{"Ref": "TransferStateMachine"}]
+    assert pattern["detail"]["stateMachineArn"] == [{"Ref": "StateMachineArn"}]
     every, failures = pattern["detail"]["status"]["Fn::If"][1:]
     assert every == ["SUCCEEDED", *failures] and failures == ["FAILED", "TIMED_OUT", "ABORTED"]
     transformer = rule["Targets"][0]["InputTransformer"]
@@ -104,12 +108,18 @@ def test_who_publishes_may_also_use_the_key(service: str) -> None:
 
 
 def test_a_saved_query_asks_every_function() -> None:
-    groups = {function["LoggingConfig"]["LogGroup"]["Ref"] for function in functions().values()}
+    groups = {name: function["LoggingConfig"]["LogGroup"] for name, function in functions().items()}
+    mounted = template(NESTED / "mounted.yaml")["Outputs"]["LogGroupNames"]["Value"]["Fn::Join"][1]
+    assert sorted(map(str, mounted)) == sorted(str(groups[name]) for name in MOUNTED)
+    asked = stacks()["Queries"][1]["LogGroupNames"]["Fn::Join"][1]
+    first, second = ({"Fn::GetAtt": [f"{side}Mount", "Outputs.LogGroupNames"]} for side in ("First", "Second"))
+    own = [group for name, group in groups.items() if name not in MOUNTED]
+    assert sorted(map(str, asked)) == sorted(
+        map(str, [*own, first, {"Fn::If": ["HasSecondMount", second, {"Ref": "AWS::NoValue"}]}])
+    )
     queries = of_type("AWS::Logs::QueryDefinition")
     assert len(queries) >= 5
-    for query in queries.values():
-        asked = query["Properties"]["LogGroupNames"]
-        assert {(one["Fn::If"][1] if "Fn::If" in one else one)["Ref"] for one in asked} == groups
+    assert all(query["Properties"]["LogGroupNames"] == {"Ref": "LogGroupNames"} for query in queries.values())
 
 
 def test_the_schedule_starts_the_request_and_may_do_nothing_else() -> None:

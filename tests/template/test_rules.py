@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.template.test_template import template
+from tests.template.templates import template
 
 BUCKET = {"ReadBucketArns": "arn:aws:s3:::a"}
 EXISTING = {

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from fanout_cli.local import LocalPaths, LocalStack
-from fanout_cli.local.deployment import functions_of_folder
+from fanout_cli.local.deployment import folder_name
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.worker import Side, write_start
 
@@ -32,13 +32,12 @@ def test_a_worker_sees_the_mount_of_its_side(side: Side, mounts: dict[str, Path]
     assert list(side.seen_of(mounts)) == seen
 
 
-def test_a_folder_is_deployed_once_a_mount_where_the_stack_has_a_twin() -> None:
-    resources = {"CopyShardFunction", "SecondCopyShardFunction", "PlanTransferFunction"}
-    assert functions_of_folder("copy_shard", resources) == {
-        Side.FIRST: "CopyShardFunction",
-        Side.SECOND: "SecondCopyShardFunction",
-    }
-    assert functions_of_folder("plan_transfer", resources) == {Side.NONE: "PlanTransferFunction"}
+@pytest.mark.parametrize(
+    ("resource", "folder"),
+    [("CopyShardFunction", "copy_shard"), ("RecordShardFailureFunction", "record_shard_failure")],
+)
+def test_one_word_names_a_function_and_its_folder(resource: str, folder: str) -> None:
+    assert folder_name(resource) == folder
 
 
 @pytest.mark.parametrize(

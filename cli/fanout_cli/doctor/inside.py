@@ -14,13 +14,7 @@ _CHECKS = "CheckMount"
 
 def functions(stack: Stack) -> list[str]:
     """The names of the functions that check mounts: one a mount."""
-    pages = stack.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=stack.stack_name)
-    return [
-        resource["PhysicalResourceId"]
-        for page in pages
-        for resource in page["StackResourceSummaries"]
-        if resource["ResourceType"] == "AWS::Lambda::Function" and resource["LogicalResourceId"].startswith(_CHECKS)
-    ]
+    return [name for name in stack.outputs.get("CheckMountFunctions", "").split(",") if name]
 
 
 def inside_findings(stack: Stack, kms_key_id: str) -> Iterator[Finding]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 import subprocess
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,12 +116,9 @@ class Deployment:
 
         The emulator's own Python workers would call every error Runtime.HandlerError.
         """
-        resources = clients.cloudformation.describe_stack_resources(StackName=STACK_NAME)["StackResources"]
-        names = {r["LogicalResourceId"]: r["PhysicalResourceId"] for r in resources}
-        for app in sorted(self._paths.functions.glob("*/app.py")):
-            for side, resource in functions_of_folder(app.parent.name, names).items():
-                name = names[resource]
-                code = function_zip(app.parent, self._paths.worker, side)
+        for side, stack in _stacks(clients).items():
+            for resource, name in _resources(clients, stack, "AWS::Lambda::Function").items():
+                code = function_zip(self._paths.functions / folder_name(resource), self._paths.worker, side)
                 clients.functions.update_function_configuration(FunctionName=name, Runtime="provided.al2023")
                 clients.functions.update_function_code(FunctionName=name, ZipFile=code)
 
@@ -146,20 +144,26 @@ class Deployment:
             raise LocalRunError(f"sam {command} failed; its log {log} ends:\n{tail(log)}")
 
 
-def resource_name(folder: str) -> str:
-    """The function that a folder holds: one word names both."""
-    return "".join(word.capitalize() for word in folder.split("_")) + "Function"
+def folder_name(resource: str) -> str:
+    """The folder that holds a function: one word names both."""
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", resource.removesuffix("Function")).lower()
 
 
-def functions_of_folder(folder: str, resources: Container[str]) -> dict[Side, str]:
-    """The functions that a folder holds the code of: one that mounts a file system exists once for each."""
-    first, second = resource_name(folder), f"Second{resource_name(folder)}"
-    return {Side.FIRST: first, Side.SECOND: second} if second in resources else {Side.NONE: first}
+def _stacks(clients: Clients) -> dict[Side, str]:
+    """The stack that holds the functions of each side: those that mount a file system are nested, one a mount."""
+    nested = _resources(clients, STACK_NAME, "AWS::CloudFormation::Stack")
+    return {Side.NONE: STACK_NAME, Side.FIRST: nested["FirstMount"], Side.SECOND: nested["SecondMount"]}
+
+
+def _resources(clients: Clients, stack: str, kind: str) -> dict[str, str]:
+    """The physical ids of a stack's resources of a type, by their names in the template."""
+    found = clients.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
+    return {r["LogicalResourceId"]: r["PhysicalResourceId"] for r in found if r["ResourceType"] == kind}
 
 
 def _sources(repo: Path) -> Iterator[Path]:
     yield repo / "template.yaml"
-    for folder in ("functions", "layers", "statemachine"):
+    for folder in ("templates", "functions", "layers", "statemachine"):
         for path in sorted((repo / folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 yield path

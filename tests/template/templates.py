@@ -1,0 +1,142 @@
+"""The main template and the nested ones, read as one stack."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cfnlint.decode import cfn_yaml
+
+Resource = dict[str, Any]
+
+REPO = Path(__file__).parents[2]
+TEMPLATE = REPO / "template.yaml"
+NESTED = REPO / "templates"
+EVERY = (TEMPLATE, *sorted(NESTED.glob("*.yaml")))
+STATE_MACHINE = REPO / "statemachine" / "transfer.asl.json"
+STACK = "AWS::CloudFormation::Stack"
+MOUNTED = {
+    "CheckMountFunction",
+    "ListSegmentFunction",
+    "CopyShardFunction",
+    "FinishTreeFunction",
+    "VerifyShardFunction",
+    "DeleteShardFunction",
+    "RemoveDirectoriesFunction",
+}
+FANNED_OUT = {"ListSegment", "CopyShard", "RecordShardFailure", "DeleteShard", "VerifyShard"}
+KNOWS_MOUNTS = MOUNTED | {"PlanTransferFunction"}
+
+
+@cache
+def template(path: Path = TEMPLATE) -> Resource:
+    """A template with its short forms spelled out."""
+    loaded: Resource = json.loads(json.dumps(cfn_yaml.load(str(path))))
+    return loaded
+
+
+@cache
+def resources() -> dict[str, Resource]:
+    """Every resource of every template by its name; no two templates use the same one."""
+    found: dict[str, Resource] = {}
+    for path in EVERY:
+        own = template(path)["Resources"]
+        assert not found.keys() & own.keys()
+        found |= own
+    return found
+
+
+def stacks() -> dict[str, tuple[Path, Resource]]:
+    """The nested stacks of the main template by their names: the template of each, and what it is given."""
+    return {
+        name: (REPO / r["Properties"]["TemplateURL"], r["Properties"]["Parameters"])
+        for name, r in template()["Resources"].items()
+        if r["Type"] == STACK
+    }
+
+
+def of_type(kind: str) -> dict[str, Resource]:
+    """The resources of one type."""
+    return {name: r for name, r in resources().items() if r["Type"] == kind}
+
+
+@cache
+def functions() -> dict[str, Resource]:
+    """The properties of every function, in the words of SAM, with the globals that SAM adds to each of its own."""
+    shared = template()["Globals"]["Function"]
+    found = {name: {**shared, **r["Properties"]} for name, r in of_type("AWS::Serverless::Function").items()}
+    for function in found.values():
+        variables = function["Environment"]["Variables"]
+        function["Environment"] = {"Variables": {**shared["Environment"]["Variables"], **variables}}
+    for name, r in of_type("AWS::Lambda::Function").items():
+        own = r["Properties"]
+        found[name] = {**own, "CodeUri": own["Code"].removeprefix("../"), "Tracing": own["TracingConfig"]["Mode"]}
+    return found
+
+
+def folder_of(function: str) -> Path:
+    """The folder that holds a function: one word names both."""
+    word = function.removesuffix("Function")
+    return REPO / "functions" / re.sub(r"(?<!^)([A-Z])", r"_\1", word).lower()
+
+
+def arns() -> dict[str, Any]:
+    """What the main template calls the ARN of each function, that of a twin on the second file system with it."""
+    found: dict[str, Any] = {name: {"Fn::GetAtt": [name, "Arn"]} for name in functions() if name not in MOUNTED}
+    for name in MOUNTED:
+        found[name] = {"Fn::GetAtt": ["FirstMount", f"Outputs.{name}Arn"]}
+        found[f"Second{name}"] = {"Fn::GetAtt": ["SecondMount", f"Outputs.{name}Arn"]}
+    return found
+
+
+def abilities(role: Resource) -> dict[str, str]:
+    """The managed policies of a role, each with the condition under which it has it; empty for always."""
+    found = {}
+    for one in role["Properties"].get("ManagedPolicyArns", []):
+        condition, policy = "", one
+        if "Fn::If" in one:
+            condition, policy, otherwise = one["Fn::If"]
+            assert otherwise == {"Ref": "AWS::NoValue"}
+        # In the main template an output of Policies, in a nested one a parameter or a policy of its own.
+        name = policy["Ref"] if "Ref" in policy else policy["Fn::GetAtt"][1].removeprefix("Outputs.")
+        found[name.removesuffix("Arn")] = condition
+    return found
+
+
+def roles_with(policy: str) -> set[str]:
+    """The roles that have a managed policy."""
+    return {name for name, role in of_type("AWS::IAM::Role").items() if policy in abilities(role)}
+
+
+def policies() -> Iterator[tuple[str, Resource]]:
+    """Every statement of every policy of roles, buckets, endpoints and file systems."""
+    for name, resource in resources().items():
+        for document in documents(resource.get("Properties", {})):
+            for statement in document["Statement"]:
+                for choice in statement["Fn::If"][1:] if "Fn::If" in statement else [statement]:
+                    if "Effect" in choice:
+                        yield name, choice
+
+
+def documents(value: Any) -> Iterator[Resource]:
+    """Every policy document inside a value."""
+    if isinstance(value, list):
+        for item in value:
+            yield from documents(item)
+    elif isinstance(value, dict):
+        if "Statement" in value:
+            yield value
+        else:
+            for item in value.values():
+                yield from documents(item)
+
+
+def actions(statement: Resource) -> list[str]:
+    """The actions of a statement; one that stands under a condition is its first alternative."""
+    found = statement["Action"]
+    found = found if isinstance(found, list) else [found]
+    return [action["Fn::If"][1] if isinstance(action, dict) else action for action in found]

@@ -1,0 +1,96 @@
+"""What the policies allow, and whom."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests.template.templates import EVERY, MOUNTED, abilities, actions, policies, resources, roles_with
+
+
+def test_no_permission_has_a_wildcard_in_its_action() -> None:
+    allowed = [(name, actions(s)) for name, s in policies() if s["Effect"] == "Allow"]
+    assert allowed
+    assert [found for found in allowed if any("*" in action for action in found[1])] == []
+
+
+def test_every_resource_is_meant_only_where_no_other_can_be_named() -> None:
+    free = {
+        action for _, s in policies() if s["Effect"] == "Allow" and s.get("Resource") == "*" for action in actions(s)
+    }
+    services = {action.split(":")[0] for action in free}
+    # Those with KMS are the key's own policy, in which the key is the only resource.
+    assert services == {"xray", "ec2", "logs", "s3", "kms"}
+    assert {name for name, s in policies() if s.get("Resource") == "*" and actions(s)[0].startswith("kms:")} == {
+        "NotificationKey"
+    }
+    # The one with S3 is the endpoint's, which has a condition.
+    assert {name for name, s in policies() if s.get("Resource") == "*" and actions(s)[0].startswith("s3:")} == {
+        "S3Endpoint"
+    }
+
+
+@pytest.mark.parametrize("path", EVERY, ids=lambda path: path.stem)
+def test_every_statement_has_its_reason_beside_it(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    bare = [
+        number + 1
+        for number, line in enumerate(lines)
+        if line.strip().startswith("- Effect:") and not _explained(lines, number)
+    ]
+    assert bare == []
+
+
+def _explained(lines: list[str], number: int) -> bool:
+    above = lines[number - 1].strip()
+    return above.startswith("#") or (above.endswith("Buckets") and lines[number - 2].strip() == "- !If")
+
+
+def test_only_functions_that_write_the_file_system_may() -> None:
+    writing = ("CheckMount", "CopyShard", "FinishTree", "DeleteShard", "RemoveDirectories")
+    assert roles_with("MountWritePolicy") == {f"{name}Role" for name in writing}
+    assert roles_with("MountReadPolicy") == {"ListSegmentRole", "VerifyShardRole"}
+    for name, statement in policies():
+        assert ("elasticfilesystem:ClientWrite" in actions(statement)) == (
+            name == "MountWritePolicy" or (name == "FileSystem" and statement["Effect"] == "Deny")
+        )
+
+
+def test_only_one_function_may_delete_objects_of_a_tree_and_it_can_not_write_any() -> None:
+    deleting = {name for name, s in policies() if s["Effect"] == "Allow" and "s3:DeleteObject" in actions(s)}
+    assert deleting == {"DeleteObjectsPolicy", "S3Endpoint", "StagedPolicy"}
+    assert roles_with("DeleteObjectsPolicy") == {"DeleteShardRole"}
+    assert "DeleteShardRole" not in roles_with("WriteObjectsPolicy")
+    (statement,) = [s for name, s in policies() if name == "DeleteObjectsPolicy"]
+    assert set(actions(statement)) == {"s3:DeleteObject", "s3:GetObject"}
+
+
+def test_what_a_copy_inside_s3_calls_is_allowed_and_may_pass_the_endpoint() -> None:
+    read = {"s3:GetObject", "s3:GetObjectTagging"}
+    written = {"s3:PutObject", "s3:PutObjectTagging", "s3:AbortMultipartUpload", "s3:GetObject"}
+    allowed: defaultdict[str, set[str]] = defaultdict(set)
+    for name, statement in policies():
+        if statement["Effect"] == "Allow":
+            allowed[name] |= set(actions(statement))
+    assert (allowed["ReadObjectsPolicy"], allowed["WriteObjectsPolicy"]) == (read, written)
+    assert read | written <= allowed["S3Endpoint"]
+    assert {"ReadObjectsPolicy", "WriteObjectsPolicy"} <= set(abilities(resources()["CopyShardRole"]))
+
+
+def test_kms_keys_are_those_of_the_parameter_and_only_as_s3_uses_them() -> None:
+    (statement,) = [s for name, s in policies() if name == "KmsKeysPolicy"]
+    assert statement["Resource"] == {"Fn::Split": [",", {"Ref": "KmsKeyArns"}]}
+    assert "kms:ViaService" in statement["Condition"]["StringEquals"]
+    # Every HEAD asks for the checksum, and every upload has one: of an encrypted object both need its key.
+    objects = ("ReadObjectsPolicy", "ReadBackPolicy", "WriteObjectsPolicy", "DeleteObjectsPolicy")
+    users = roles_with("KmsKeysPolicy")
+    assert users == set().union(*map(roles_with, objects))
+    assert len(users) == 1 + len(MOUNTED)
+
+
+@pytest.mark.parametrize("name", ["WorkBucketPolicy", "FileSystem", "NotificationTopicPolicy"])
+def test_nothing_goes_without_tls(name: str) -> None:
+    denials = [s for owner, s in policies() if owner == name and s["Effect"] == "Deny"]
+    assert [s["Condition"] for s in denials] == [{"Bool": {"aws:SecureTransport": "false"}}]

@@ -1,0 +1,53 @@
+"""The state machine and the functions that the templates give it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from fanout.domain.sides import ON_DESTINATION, ON_SOURCE
+from tests.template.templates import MOUNTED, STATE_MACHINE, Resource, arns, functions, of_type, policies
+
+
+def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
+    """So the function's own time-out is what is reported, and no attempt runs on unseen while it is retried."""
+    limits = {f"${{{prefix}{name}Arn}}": f["Timeout"] for name, f in functions().items() for prefix in ("", "Second")}
+    called = {**ON_SOURCE, **ON_DESTINATION}
+    tasks = list(tasks_of(json.loads(STATE_MACHINE.read_text(encoding="utf-8"))))
+    # ListOneSegment calls the function of ListSegment.
+    assert len(tasks) == len(functions()) - len(MOUNTED) + len(called) + 1
+    for task in tasks:
+        parameters = task["Parameters"]
+        chosen = parameters.get("FunctionName.$", "").rpartition(".")[2]
+        limit = limits[f"${{{called[chosen]}FunctionArn}}" if chosen else parameters["FunctionName"]]
+        assert limit < task["TimeoutSeconds"] <= limit + 60
+
+
+def tasks_of(machine: Resource) -> Iterator[Resource]:
+    """The Task states of a state machine and of the Maps in it."""
+    for state in machine["States"].values():
+        if state["Type"] == "Task":
+            yield state
+        if "ItemProcessor" in state:
+            yield from tasks_of(state["ItemProcessor"])
+
+
+def test_every_placeholder_of_the_state_machine_is_substituted_and_invocable() -> None:
+    placeholders = set(re.findall(r"\$\{(\w+)\}", STATE_MACHINE.read_text(encoding="utf-8")))
+    (machine,) = of_type("AWS::Serverless::StateMachine").values()
+    substitutions = machine["Properties"]["DefinitionSubstitutions"]
+    assert set(substitutions) == placeholders
+    twins = {f"Second{name}" for name in MOUNTED}
+
+    def given(otherwise: Any) -> dict[str, Any]:
+        return {
+            f"{name}Arn": {"Fn::If": ["HasSecondMount", arn, otherwise]} if name in twins else arn
+            for name, arn in arns().items()
+        }
+
+    assert substitutions == given("")
+    allowed = given({"Ref": "AWS::NoValue"}).values()
+    (invoke,) = [s for name, s in policies() if name == "TransferRole" and s["Action"] == "lambda:InvokeFunction"]
+    assert sorted(map(str, invoke["Resource"])) == sorted(map(str, allowed))
