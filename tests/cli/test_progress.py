@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.memory import MemoryStore
+from fanout.adapters.memory_store import MemoryStore
 from fanout.domain.books import Count
 from fanout.domain.outcomes import Outcome, Result
 from fanout.domain.weights import Rates

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fanout.adapters.memory import MemoryObjects
+from fanout.adapters.memory_store import MemoryObjects
 from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.domain.errors import NotFound, PreconditionFailed
 from fanout.ports import ObjectReader

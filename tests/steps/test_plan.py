@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.memory import MemoryStore, MemoryTree
+from fanout.adapters.memory import MemoryTree
+from fanout.adapters.memory_store import MemoryStore
 from fanout.domain import limits
 from fanout.domain.entries import Kind
 from fanout.steps import planned

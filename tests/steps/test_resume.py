@@ -2,85 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.memory import MemoryTarget, MemoryTree
-from fanout.domain import limits
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import InvalidRequest, ItemError, ListingIncomplete
-from fanout.domain.outcomes import Reason
-from fanout.domain.partitioning import Shard
-from fanout.domain.pruning import Prunes, no_pruning
-from fanout.domain.rows import Json, segment_from_row, shard_from_row
-from fanout.domain.segments import Segment
+from fanout.domain.errors import ListingIncomplete
+from fanout.domain.rows import segment_from_row
 from fanout.steps.copy_shard import copy_shard
 from fanout.steps.finish_tree import finish_tree
 from fanout.steps.gather_segments import gather_segments
 from fanout.steps.list_segment import list_segment
 from fanout.steps.partition_shards import partition_shards
 from fanout.steps.summarise_transfer import summarise_transfer
-from tests.support.flow import REQUEST, ManualClock, World
-
-SMALL_SHARDS = {**REQUEST, "limits": {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES}}
-
-
-class CountingTree(MemoryTree):
-    """A tree that counts how often it is listed, and of which ``broken`` paths can not be written."""
-
-    def __init__(self, changes: Iterator[int]) -> None:
-        super().__init__(changes)
-        self.listed: list[Segment] = []
-        self.broken: set[str] = set()
-        self.created: list[str] = []
-
-    def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
-        self.listed.append(segment)
-        return super().list(segment, prunes)
-
-    def create(self, entry: Entry, attributes: Attributes) -> MemoryTarget:
-        if entry.path in self.broken:
-            raise ItemError(Reason.NO_SPACE, "full")
-        self.created.append(entry.path)
-        return super().create(entry, attributes)
-
-
-def filled(count: int = 30, big: int = 0) -> World:
-    world = World()
-    world.source, world.destination = CountingTree(world.changes), CountingTree(world.changes)
-    for number in range(count):
-        world.source.put(f"d{number % 3}/f{number:03d}", Kind.FILE, b"x" * number)
-    for number in range(big):
-        world.source.put(f"big{number}", Kind.FILE, bytes([number]) * (2 * limits.BLOCK_BYTES + 1))
-    return world
-
-
-def trees(world: World) -> tuple[CountingTree, CountingTree]:
-    assert isinstance(world.source, CountingTree)
-    assert isinstance(world.destination, CountingTree)
-    return world.source, world.destination
-
-
-def contents(tree: MemoryTree) -> dict[str, bytes]:
-    return {path: stored.data for path, stored in tree.contents().items()}
-
-
-def resumed(world: World, run_id: str, request: Json | None = None) -> tuple[World, Json]:
-    """The next run, resuming this one, with nothing listed; and its summary."""
-    source, destination = trees(world)
-    source.listed.clear()
-    destination.listed.clear()
-    destination.created.clear()
-    following = world.next_run(run_id)
-    return following, following.run({"resume_from": world.run_id, **(request or {})})
-
-
-def shards_of(world: World) -> list[Shard]:
-    return [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
+from tests.support.flow import ManualClock, World
+from tests.support.resumed import SMALL_SHARDS, CountingTree, contents, filled, resumed, shards_of, trees
 
 
 def test_after_failures_only_those_are_copied_and_nothing_is_listed() -> None:
@@ -213,56 +149,6 @@ def test_a_run_that_ended_before_it_partitioned_is_taken_over(until: str) -> Non
     assert summary["totals"]["copied"]["entries"] == 41
 
 
-def test_an_entry_that_changed_since_the_listing_fails_with_the_way_out() -> None:
-    world = filled()
-    source, destination = trees(world)
-    destination.broken = {"d0/f003", "d1/f004"}
-    world.run()
-    destination.broken = set()
-    source.put("d0/f003", Kind.FILE, b"another")
-    following, summary = resumed(world, "run-2")
-    assert summary["status"] == "FAILED_WITH_ITEMS"
-    [row] = following.ledger.read_rows("failures.jsonl")
-    assert (row["path"], row["reason"]) == ("d0/f003", "source changed")
-    assert row["remedy"].startswith("start anew")
-
-
-def test_what_the_listing_skipped_or_rejected_stays_so() -> None:
-    world = filled(3)
-    source, _ = trees(world)
-    source.put("a//b", Kind.FILE, b"1")
-    source.put("pipe", Kind.SPECIAL)
-    first = world.run()
-    assert first["totals"]["rejected"]["entries"] == first["totals"]["skipped"]["entries"] == 1
-    following, summary = resumed(world, "run-2")
-    assert summary["status"] == "FAILED_WITH_ITEMS"
-    assert summary["totals"]["listed"] == first["totals"]["listed"]
-    assert summary["totals"]["rejected"] == first["totals"]["rejected"]
-    assert summary["totals"]["skipped"] == first["totals"]["skipped"]
-    [row] = following.ledger.read_rows("failures.jsonl")
-    assert (row["path"], row["reason"]) == ("a//b", "empty name component")
-
-
-def test_what_failed_in_the_listing_is_listed_again_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = filled(10, big=2)
-
-    def denied(tree: CountingTree, entry: Entry, attributes: Attributes) -> str:
-        if entry.path == "big0":
-            raise ItemError(Reason.DESTINATION_DENIED, "no")
-        return MemoryTree.begin_blocks(tree, entry, attributes)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(CountingTree, "begin_blocks", denied)
-        assert world.run(SMALL_SHARDS)["totals"]["failed"]["entries"] == 1
-    source, destination = trees(world)
-    _, summary = resumed(world, "run-2")
-    assert summary["status"] == "SUCCEEDED"
-    assert (summary["totals"]["listed"]["entries"], summary["totals"]["copied"]["entries"]) == (12, 1)
-    assert len(source.listed) == 1
-    assert [entry.path for entry in source.list(source.listed[0])] == ["big0"]
-    assert contents(destination) == contents(source)
-
-
 @settings(deadline=None, max_examples=40)
 @given(st.data())
 def test_whatever_was_done_the_resumed_run_completes_it(data: st.DataObject) -> None:
@@ -290,62 +176,3 @@ def test_whatever_was_done_the_resumed_run_completes_it(data: st.DataObject) -> 
     assert contents(destination) == contents(source)
     assert not done & set(destination.created)
     assert not source.listed
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"resume_from": "run-0"}, "resume_from: run-0 has no ledger here.*start the request again"),
-        ({"resume_from": "run-2"}, "resume_from: 'run-2' is not allowed"),
-        ({"resume_from": "../x"}, "resume_from: '../x' is no run"),
-        ({"resume_from": 7}, "resume_from: 7 is not allowed"),
-        ({"resume_from": "run-1", "source": "s3://another/"}, "source: s3://another/ is not the s3://a-bucket/tree/"),
-        ({"resume_from": "run-1", "compare": "always"}, "compare: always is not the size-mtime of run-1"),
-        ({"resume_from": "run-1", "symlinks": "skip"}, "symlinks: skip is not the keep"),
-        ({"resume_from": "run-1", "mode": "verify"}, "mode: verify is not the copy"),
-        ({"resume_from": "run-1", "colour": 1}, "colour: unknown field"),
-    ],
-)
-def test_a_request_that_can_not_be_resumed_is_refused_by_name(given: Json, message: str) -> None:
-    world = filled(2)
-    world.run()
-    with pytest.raises(InvalidRequest, match=message):
-        world.next_run("run-2").plan(given)
-    assert not list(world.next_run("run-2").ledger.keys(""))
-
-
-def test_limits_and_verification_may_differ_and_the_rest_is_taken_over() -> None:
-    world = filled(2)
-    world.run({**SMALL_SHARDS, "on_conflict": "skip"})
-    following = world.next_run("run-2")
-    following.plan({"resume_from": "run-1", "verify": "all", "limits": {"max_concurrency": 3}})
-    plan = following.ledger.read_plan()
-    assert (plan.request.on_conflict.value, plan.request.verify.value) == ("skip", "all")
-    assert (plan.request.limits.max_concurrency, plan.request.limits.shard_seconds) == (3, 0.1)
-
-
-@pytest.mark.parametrize("file", ["request.json", "plan.json"])
-def test_a_ledger_of_another_version_is_refused(file: str) -> None:
-    world = filled(2)
-    world.run()
-    world.ledger.write_json(file, {**world.ledger.read_json(file), "schema_version": 99})
-    with pytest.raises(InvalidRequest, match="another version"):
-        world.next_run("run-2").plan({"resume_from": "run-1"})
-
-
-def test_a_verification_is_not_resumed() -> None:
-    world = filled(2)
-    world.run({**REQUEST, "mode": "verify"})
-    with pytest.raises(InvalidRequest, match="run-1 is a run of mode verify"):
-        world.next_run("run-2").plan({"resume_from": "run-1"})
-
-
-def test_a_run_that_resumes_verifies_both_whole_trees_if_asked() -> None:
-    world = filled()
-    _, destination = trees(world)
-    destination.broken = {"d0/f003"}
-    world.run()
-    destination.broken = set()
-    _, summary = resumed(world, "run-2", {"verify": "all"})
-    assert summary["status"] == "SUCCEEDED"
-    assert summary["verification"]["compared"]["entries"] == 30

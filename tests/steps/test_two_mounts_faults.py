@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from benchmarks.directory_store import DirectoryStore
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.memory import MemoryStore
+from fanout.adapters.memory_store import MemoryStore
 from fanout.domain import limits
 from fanout.domain.errors import Transient
 from fanout.domain.partitioning import Shard

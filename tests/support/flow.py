@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.memory import MemoryObjects, MemoryStore, MemoryTree
+from fanout.adapters.memory import MemoryTree
+from fanout.adapters.memory_store import MemoryObjects, MemoryStore
 from fanout.domain.plan import Plan
 from fanout.domain.rows import Json, segment_from_row, shard_from_row
 from fanout.ledger import Ledger

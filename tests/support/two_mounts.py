@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.memory import MemoryStore
+from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json, segment_from_row, shard_from_row

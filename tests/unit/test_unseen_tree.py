@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.memory import MemoryStore
+from fanout.adapters.memory_store import MemoryStore
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import InvalidRequest, LedgerBroken
 from fanout.domain.segments import Segment

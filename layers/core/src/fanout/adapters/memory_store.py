@@ -1,0 +1,79 @@
+"""A work store and single objects in memory: real adapters for rehearsals and tests."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
+
+from fanout.domain.errors import NotFound, PreconditionFailed
+from fanout.ports import ObjectFound
+
+
+class MemoryStore:
+    """A ``WorkStore`` of one process."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, bytes] = {}
+        self._version = object()
+        self._sorted: tuple[object, list[str]] = (None, [])
+
+    def put(self, key: str, data: bytes) -> None:
+        """See ``fanout.ports.WorkStore``."""
+        is_new = key not in self._objects
+        self._objects[key] = data
+        if is_new:
+            self._version = object()
+
+    def get(self, key: str) -> bytes:
+        """See ``fanout.ports.WorkStore``."""
+        try:
+            return self._objects[key]
+        except KeyError:
+            raise NotFound(key) from None
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """See ``fanout.ports.WorkStore``."""
+        version, keys = self._sorted
+        if version is not self._version:
+            version = self._version
+            keys = sorted(self._objects)
+            self._sorted = (version, keys)
+        below = takewhile(lambda key: key.startswith(prefix), islice(keys, bisect_left(keys, prefix), None))
+        return iter([key for key in below if key in self._objects])
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """See ``fanout.ports.WorkStore``."""
+        for key in keys:
+            self._objects.pop(key, None)
+
+
+class MemoryObjects:
+    """An ``ObjectReader`` of one process; an object's ETag is the number of the write that made it."""
+
+    def __init__(self) -> None:
+        self._objects: dict[tuple[str, str], tuple[bytes, str]] = {}
+        self._writes = itertools.count(1)
+
+    def put(self, bucket: str, key: str, data: bytes) -> None:
+        """Store an object."""
+        self._objects[bucket, key] = (data, f'"{next(self._writes)}"')
+
+    def find(self, bucket: str, key: str) -> ObjectFound:
+        """See ``fanout.ports.ObjectReader``."""
+        data, etag = self._object(bucket, key)
+        return ObjectFound(len(data), etag)
+
+    def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
+        """See ``fanout.ports.ObjectReader``."""
+        data, stored = self._object(bucket, key)
+        if stored != etag:
+            raise PreconditionFailed(f"s3://{bucket}/{key} has the ETag {stored}")
+        return data[offset : offset + length]
+
+    def _object(self, bucket: str, key: str) -> tuple[bytes, str]:
+        try:
+            return self._objects[bucket, key]
+        except KeyError:
+            raise NotFound(f"s3://{bucket}/{key}") from None

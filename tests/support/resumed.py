@@ -1,0 +1,72 @@
+"""What the tests of a resumed run share: trees that count how often they are listed, and the next run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fanout.adapters.memory import MemoryTarget, MemoryTree
+from fanout.domain import limits
+from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.errors import ItemError
+from fanout.domain.outcomes import Reason
+from fanout.domain.partitioning import Shard
+from fanout.domain.pruning import Prunes, no_pruning
+from fanout.domain.rows import Json, shard_from_row
+from fanout.domain.segments import Segment
+from tests.support.flow import REQUEST, World
+
+SMALL_SHARDS = {**REQUEST, "limits": {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES}}
+
+
+class CountingTree(MemoryTree):
+    """A tree that counts how often it is listed, and of which ``broken`` paths can not be written."""
+
+    def __init__(self, changes: Iterator[int]) -> None:
+        super().__init__(changes)
+        self.listed: list[Segment] = []
+        self.broken: set[str] = set()
+        self.created: list[str] = []
+
+    def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
+        self.listed.append(segment)
+        return super().list(segment, prunes)
+
+    def create(self, entry: Entry, attributes: Attributes) -> MemoryTarget:
+        if entry.path in self.broken:
+            raise ItemError(Reason.NO_SPACE, "full")
+        self.created.append(entry.path)
+        return super().create(entry, attributes)
+
+
+def filled(count: int = 30, big: int = 0) -> World:
+    world = World()
+    world.source, world.destination = CountingTree(world.changes), CountingTree(world.changes)
+    for number in range(count):
+        world.source.put(f"d{number % 3}/f{number:03d}", Kind.FILE, b"x" * number)
+    for number in range(big):
+        world.source.put(f"big{number}", Kind.FILE, bytes([number]) * (2 * limits.BLOCK_BYTES + 1))
+    return world
+
+
+def trees(world: World) -> tuple[CountingTree, CountingTree]:
+    assert isinstance(world.source, CountingTree)
+    assert isinstance(world.destination, CountingTree)
+    return world.source, world.destination
+
+
+def contents(tree: MemoryTree) -> dict[str, bytes]:
+    return {path: stored.data for path, stored in tree.contents().items()}
+
+
+def resumed(world: World, run_id: str, request: Json | None = None) -> tuple[World, Json]:
+    """The next run, resuming this one, with nothing listed; and its summary."""
+    source, destination = trees(world)
+    source.listed.clear()
+    destination.listed.clear()
+    destination.created.clear()
+    following = world.next_run(run_id)
+    return following, following.run({"resume_from": world.run_id, **(request or {})})
+
+
+def shards_of(world: World) -> list[Shard]:
+    return [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
