@@ -9,6 +9,7 @@ from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
+from fanout.adapters.memory_meter import MemoryMeter
 from fanout.adapters.memory_store import MemoryObjects, MemoryStore
 from fanout.domain.plan import Plan
 from fanout.domain.rows import Json, segment_from_row, shard_from_row
@@ -63,6 +64,9 @@ class World:
     remaining_seconds: float = 900.0
     copier: EntryCopier | None = None
     objects: MemoryObjects = field(default_factory=MemoryObjects)
+    meter: MemoryMeter = field(default_factory=MemoryMeter)
+    file_system_ids: Json = field(default_factory=dict)
+    prices: Json = field(default_factory=dict)
     nonces: Any = field(default_factory=lambda: (f"n{number}" for number in itertools.count()))
 
     def __post_init__(self) -> None:
@@ -97,6 +101,9 @@ class World:
             destination,
             entry_copier,
             objects=self.objects,
+            meter=self.meter,
+            file_system_ids=self.file_system_ids,
+            prices=self.prices,
         )
 
     def plan(self, request: Json | None = None) -> Json:

@@ -47,6 +47,9 @@ CALLED_BY_SERVICES = {
         "elasticfilesystem:ClientWrite",
         "elasticfilesystem:ClientRootAccess",
     },
+    "the meter asks for": set(
+        re.findall(r'operation = "(\w+:\w+)"', (PACKAGE / "adapters/aws_meter.py").read_text(encoding="utf-8"))
+    ),
     "S3 uses the keys of objects": {"kms:Decrypt", "kms:GenerateDataKey"},
 }
 

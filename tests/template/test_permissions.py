@@ -22,7 +22,7 @@ def test_every_resource_is_meant_only_where_no_other_can_be_named() -> None:
     }
     services = {action.split(":")[0] for action in free}
     # Those with KMS are the key's own policy, in which the key is the only resource.
-    assert services == {"xray", "ec2", "logs", "s3", "kms"}
+    assert services == {"xray", "ec2", "logs", "s3", "kms", "cloudwatch"}
     assert {name for name, s in policies() if s.get("Resource") == "*" and actions(s)[0].startswith("kms:")} == {
         "NotificationKey"
     }
@@ -56,6 +56,15 @@ def test_only_functions_that_write_the_file_system_may() -> None:
         assert ("elasticfilesystem:ClientWrite" in actions(statement)) == (
             name == "MountWritePolicy" or (name == "FileSystem" and statement["Effect"] == "Deny")
         )
+
+
+def test_one_function_alone_measures_and_only_the_file_systems_of_the_stack() -> None:
+    assert roles_with("MeasurePolicy") == {"PlanTransferRole"}
+    scopes = {actions(s)[0]: s["Resource"] for name, s in policies() if name == "MeasurePolicy"}
+    assert scopes == {
+        "elasticfilesystem:DescribeFileSystems": {"Fn::Split": [",", {"Ref": "FileSystemArns"}]},
+        "cloudwatch:GetMetricData": "*",
+    }
 
 
 def test_only_one_function_may_delete_objects_of_a_tree_and_it_can_not_write_any() -> None:

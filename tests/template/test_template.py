@@ -116,6 +116,18 @@ def test_only_the_functions_that_mount_the_file_system_are_in_the_network(name: 
         assert mount in variables["FANOUT_MOUNTS"]["Fn::Sub"]
 
 
+def test_the_plan_knows_the_file_system_of_each_mount() -> None:
+    variables = functions()["PlanTransferFunction"]["Environment"]["Variables"]
+    text, parts = variables["FANOUT_FILE_SYSTEMS"]["Fn::Sub"]
+    assert parts["Id"] == {"Fn::If": ["MakesFileSystem", {"Ref": "FileSystem"}, {"Ref": "ExistingFileSystemId"}]}
+    condition, second, none = parts["Second"]["Fn::If"]
+    assert (condition, none) == ("HasSecondMount", "")
+    for more, known in ((second["Fn::Sub"], {"data": "fs-1", "archive": "fs-2"}), (none, {"data": "fs-1"})):
+        filled = text.replace("${Second}", more).replace("${MountName}", "data").replace("${Id}", "fs-1")
+        filled = filled.replace("${SecondMountName}", "archive").replace("${SecondFileSystemId}", "fs-2")
+        assert json.loads(filled) == known
+
+
 def test_a_function_is_not_made_before_there_is_something_to_mount() -> None:
     """The reference to the network's outputs makes it wait for all of that stack, the mount targets too."""
     _, given = stacks()["FirstMount"]

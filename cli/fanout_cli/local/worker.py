@@ -69,6 +69,8 @@ def write_start(paths: LocalPaths, python: Path, mounts: Mapping[str, Path], dat
     exports = {
         "PYTHONPATH": str(paths.layer),
         "TMPDIR": str(paths.temporary),
+        # A directory stands for the file system: there is nothing to measure, and the forecast says what it assumes.
+        "FANOUT_FILE_SYSTEMS": "{}",
         # There is no X-Ray daemon here, and its client is the slowest import of all.
         "POWERTOOLS_TRACE_DISABLED": "true",
     }

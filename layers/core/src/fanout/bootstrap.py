@@ -100,6 +100,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
         objects=S3ObjectReader(_client_of),
         meter=AwsMeter(Services(settings().region, settings().efs_url, settings().metrics_url), clock.now),
         file_system_ids=settings().file_systems,
+        prices=settings().prices,
     )
 
 

@@ -15,7 +15,7 @@ from fanout.domain.locations import Location, MountLocation, S3Location, parse_l
 from fanout.domain.manifest import parse_manifest_location
 from fanout.domain.naming import OnConflict
 from fanout.domain.object_options import ContentType, ObjectOptions
-from fanout.domain.prices import PRICES
+from fanout.domain.prices import PRICES, check_prices
 from fanout.domain.request import CREDIT_RESERVE_PERCENT, Limits, Mode, Request, Symlinks, Verify, check_request
 from fanout.domain.scalars import Size, size_of, time_of
 
@@ -155,6 +155,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         model = RequestModel.model_validate(document)
     except ValidationError as error:
         raise _first_problem(error) from error
+    check_prices("prices", model.prices)
     source = parse_location("source", model.source, mounts)
     destination = parse_location("destination", model.destination, mounts)
     request = Request(
@@ -170,7 +171,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         filters=_filters(model),
         manifest=None if model.manifest is None else parse_manifest_location(model.manifest, source),
         delete_guard=DeleteGuard(model.delete_guard.max_count, model.delete_guard.max_percent),
-        prices=_prices(model.prices),
+        prices=model.prices,
     )
     check_request(request)
     return request
@@ -197,13 +198,6 @@ def _filters(model: RequestModel) -> Filters:
         modified_after_ns=time_of("modified_after", model.modified_after),
         modified_before_ns=time_of("modified_before", model.modified_before),
     )
-
-
-def _prices(given: dict[str, float]) -> dict[str, float]:
-    for name in given:
-        if name not in PRICES:
-            raise InvalidRequest(f"prices.{name}", "unknown price", f"known are {', '.join(PRICES)}")
-    return given
 
 
 def _limits(model: LimitsModel, max_concurrency: int) -> Limits:

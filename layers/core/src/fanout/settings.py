@@ -23,6 +23,7 @@ class DataEndpoint:
 class Settings:
     """``mounts`` maps a mount's name to the path under which the function sees it, ``file_systems`` to its id.
 
+    ``prices`` are the stack's own dollars of a forecast, by the names of ``fanout.domain.prices``.
     ``efs_url`` and ``metrics_url`` are where EFS and CloudWatch are asked, empty for those of the region.
     """
 
@@ -35,6 +36,7 @@ class Settings:
     file_systems: Mapping[str, str] = field(default_factory=dict)
     efs_url: str = ""
     metrics_url: str = ""
+    prices: Mapping[str, float] = field(default_factory=dict)
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -61,5 +63,6 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         data_endpoint=data_endpoint,
         file_systems=json.loads(environment.get("FANOUT_FILE_SYSTEMS", "{}")),
         efs_url=environment.get("AWS_ENDPOINT_URL_EFS") or environment.get("AWS_ENDPOINT_URL", ""),
+        prices=json.loads(environment.get("FANOUT_PRICES", "{}")),
         metrics_url=environment.get("AWS_ENDPOINT_URL_CLOUDWATCH") or environment.get("AWS_ENDPOINT_URL", ""),
     )

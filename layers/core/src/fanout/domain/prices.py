@@ -1,4 +1,4 @@
-"""Prices of AWS in dollars: the one table, read on DATE for REGION; a request can name others in ``prices``.
+"""Prices of AWS in dollars: the one table, read on DATE for REGION; a stack and a request can name others.
 
 Second-hand, from pages that quote the price lists; each names the list that counts. GB are 10^9 bytes.
 """
@@ -6,7 +6,10 @@ Second-hand, from pages that quote the price lists; each names the list that cou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from math import inf
+from typing import Any, NamedTuple
+
+from fanout.domain.errors import InvalidRequest
 
 DATE = "2026-11"
 REGION = "us-east-1"
@@ -36,6 +39,15 @@ PRICES: Mapping[str, Price] = {
     "datasync_gb": Price(0.015, "GB moved by DataSync in Enhanced mode", _DATASYNC),
     "datasync_task": Price(0.55, "execution of a DataSync task in Enhanced mode", _DATASYNC),
 }
+
+
+def check_prices(field: str, given: Mapping[str, Any]) -> None:
+    """Raise ``InvalidRequest`` for a price that is not in the table, or is no dollars."""
+    for name, dollars in given.items():
+        if name not in PRICES:
+            raise InvalidRequest(f"{field}.{name}", "unknown price", f"known are {', '.join(PRICES)}")
+        if isinstance(dollars, bool) or not isinstance(dollars, int | float) or not 0 <= dollars < inf:
+            raise InvalidRequest(f"{field}.{name}", f"{dollars!r} is not allowed", "dollars, 0 or more")
 
 
 def prices_with(overrides: Mapping[str, float]) -> dict[str, float]:

@@ -57,6 +57,7 @@ class Context:
     copies where one store holds both trees. ``release`` closes what the trees hold open, when the task ends:
     the function may go on to the next one in the same process. ``objects`` reads a manifest.
     ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
+    ``prices`` are dollars that the stack's forecasts reckon with, unless a request names others.
     """
 
     ledger: Ledger
@@ -70,6 +71,7 @@ class Context:
     objects: ObjectReader = field(default_factory=NoObjects)
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)
+    prices: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def stop_at(self) -> float:

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeVar
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.efs_model import FileSystemState, assumed_state
-from fanout.domain.errors import FanoutError
+from fanout.domain.errors import FanoutError, Throttled, Transient
 from fanout.domain.forecast_row import state_from_row, state_row
 from fanout.domain.locations import MountLocation
 from fanout.domain.measurement import state_of
 from fanout.domain.request import Request
 from fanout.ledger import Ledger
-from fanout.ports import Meter
 from fanout.steps.context import Context
+
+T = TypeVar("T")
+# Chosen: how long a plan waits before it asks again, and so how often.
+PAUSES_SECONDS = (0.5, 2.0)
 
 
 def measure_file_systems(request: Request, context: Context) -> None:
     """Write file-systems.json, what is known of each mount of the request whose file system has an id.
 
-    One that can not be asked is taken to be the smallest that there is, and a note says why; the run goes on.
+    One that can not be described is taken to be the smallest that there is; metrics that can not be read are missing
+    ones. Notes say what is assumed, and why; the run goes on.
     """
     ids = context.file_system_ids
     mounts = {end.mount for end in (request.source, request.destination) if isinstance(end, MountLocation)}
     measured: dict[str, FileSystemState] = {}
     notes: list[str] = []
     for mount in sorted(mounts & ids.keys()):
-        measured[mount] = _measured(ids[mount], context.meter, context.clock.now(), notes)
+        measured[mount] = _measured(ids[mount], context, notes)
     context.ledger.write_json(keys.FILE_SYSTEMS, {mount: state_row(state) for mount, state in measured.items()})
     if notes:
         context.ledger.write_json(keys.note_key("measure"), notes)
@@ -39,10 +45,29 @@ def measured_file_systems(ledger: Ledger) -> Mapping[str, FileSystemState]:
     return {mount: state_from_row(row) for mount, row in ledger.read_json(keys.FILE_SYSTEMS).items()}
 
 
-def _measured(file_system_id: str, meter: Meter, now: float, notes: list[str]) -> FileSystemState:
+def _measured(file_system_id: str, context: Context, notes: list[str]) -> FileSystemState:
     try:
-        return state_of(meter.describe(file_system_id), meter.readings(file_system_id, now), now)
+        described = _asked(partial(context.meter.describe, file_system_id), context)
     except FanoutError as error:
-        state = assumed_state(f"{file_system_id} could not be measured ({type(error).__name__}: {error})")
+        state = assumed_state(f"{file_system_id} could not be described ({type(error).__name__}: {error})")
         notes += state.assumptions
         return state
+    now = context.clock.now()
+    try:
+        readings = _asked(partial(context.meter.readings, file_system_id, now), context)
+    except FanoutError as error:
+        notes.append(f"the metrics of {file_system_id} could not be read ({type(error).__name__}: {error})")
+        readings = {}
+    state = state_of(described, readings, now)
+    notes += [f"{file_system_id}: {sentence}" for sentence in state.assumptions]
+    return state
+
+
+def _asked(question: Callable[[], T], context: Context) -> T:
+    """The answer; a question that is throttled or lost is asked again, a plan does not wait longer than that."""
+    for pause in PAUSES_SECONDS:
+        try:
+            return question()
+        except (Throttled, Transient):
+            context.clock.sleep(pause)
+    return question()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fanout.domain import ledger_keys as keys
@@ -12,6 +13,7 @@ from fanout.domain.errors import InvalidRequest
 from fanout.domain.listing_model import LIST_CONCURRENCY
 from fanout.domain.locations import MountLocation
 from fanout.domain.plan import Plan
+from fanout.domain.prices import check_prices
 from fanout.domain.request import Mode, Request
 from fanout.domain.resuming import check_resumed
 from fanout.domain.rows import SCHEMA_VERSION, Json, segment_row
@@ -45,7 +47,7 @@ def plan_transfer(
 
     earlier = find_earlier_run(document, context.ledger)
     document = earlier.document if earlier else document
-    request = parse_request(document, mounts, max_concurrency)
+    request = with_prices_of(context, parse_request(document, mounts, max_concurrency))
     called = functions_of(request, mounts, functions) if functions else {}
     if earlier:
         check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
@@ -65,6 +67,12 @@ def plan_transfer(
         "run": {**run_reference(plan, ledger, bucket), "functions": called},
         "list": begin_round(context, 1, pieces),
     }
+
+
+def with_prices_of(context: Context, request: Request) -> Request:
+    """The request with the stack's prices where it names none. Raises ``InvalidRequest`` for a wrong one of them."""
+    check_prices("Prices", context.prices)
+    return replace(request, prices={**context.prices, **request.prices})
 
 
 def check_new(ledger: Ledger) -> None:

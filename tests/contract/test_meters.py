@@ -1,0 +1,163 @@
+"""Every meter: that of a test in memory, and AWS's as moto's EFS and CloudWatch answer; and what AWS answers wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+
+import boto3
+import pytest
+
+from fanout.adapters.aws_meter import AwsMeter, Services
+from fanout.adapters.memory_meter import MemoryMeter
+from fanout.adapters.s3.credentials import Credentials
+from fanout.domain.efs_model import ThroughputMode
+from fanout.domain.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient, Unreachable
+from fanout.domain.limits import MIB
+from fanout.domain.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERMITTED, Described, Reading
+from fanout.ports import Meter
+from tests.contract.conftest import REGION
+from tests.contract.scripted_server import RESET, TRUNCATED, ScriptedServer, answer
+from tests.support.s3_servers import KEY, S3Server
+
+# A whole minute, as CloudWatch keeps them.
+NOW = time.time() // 60 * 60
+PROVISIONED = Described(ThroughputMode.PROVISIONED, "generalPurpose", False, 0, 0, 0, 64.0 * MIB)
+Series = dict[str, Sequence[tuple[float, float]]]
+MakeMeter = Callable[[Series], tuple[Meter, str]]
+
+
+def in_memory(series: Series) -> tuple[Meter, str]:
+    readings = {name: [Reading(NOW - age, value) for age, value in rows] for name, rows in series.items()}
+    return MemoryMeter({"fs-1": PROVISIONED}, {"fs-1": readings}), "fs-1"
+
+
+def aws_meter(url: str) -> AwsMeter:
+    return AwsMeter(Services(REGION, url, url), time.time, lambda: Credentials(KEY, KEY))
+
+
+@pytest.fixture(params=["memory", "aws"])
+def make(request: pytest.FixtureRequest) -> MakeMeter:
+    """Makes a file system with provisioned throughput and these metrics, each a list of ages and values."""
+    if request.param == "memory":
+        return in_memory
+    server: S3Server = request.getfixturevalue("moto_server")
+
+    def in_moto(series: Series) -> tuple[Meter, str]:
+        session = boto3.Session(KEY, KEY, region_name=REGION)
+        efs = session.client("efs", endpoint_url=server.url)
+        token = f"{time.monotonic_ns()}"
+        made = efs.create_file_system(
+            CreationToken=token, ThroughputMode="provisioned", ProvisionedThroughputInMibps=64
+        )
+        file_system_id: str = made["FileSystemId"]
+        metrics = session.client("cloudwatch", endpoint_url=server.url)
+        for name, rows in series.items():
+            for age, value in rows:
+                datum = {
+                    "MetricName": name,
+                    "Dimensions": [{"Name": "FileSystemId", "Value": file_system_id}],
+                    "Timestamp": datetime.fromtimestamp(NOW - age, UTC),
+                    "Value": value,
+                }
+                metrics.put_metric_data(Namespace="AWS/EFS", MetricData=[datum])
+        return aws_meter(server.url), file_system_id
+
+    return in_moto
+
+
+def test_it_describes_the_file_system(make: MakeMeter) -> None:
+    meter, file_system_id = make({})
+    assert meter.describe(file_system_id) == PROVISIONED
+
+
+def test_a_file_system_that_is_not_there_is_not_found(make: MakeMeter) -> None:
+    meter, _ = make({})
+    with pytest.raises(NotFound):
+        meter.describe("fs-00000000")
+
+
+def test_metrics_without_a_value_are_left_out(make: MakeMeter) -> None:
+    meter, file_system_id = make({})
+    assert meter.readings(file_system_id, NOW) == {}
+
+
+def test_metrics_come_with_their_times_and_not_from_before_the_look_back(make: MakeMeter) -> None:
+    meter, file_system_id = make(
+        {
+            CREDITS: [(120, 5e11), (60, 4e11), (LOOK_BACK_SECONDS + 600, 9e11)],
+            PERMITTED: [(60, 1e8)],
+            METERED: [(180, 6e9)],
+            IO_LIMIT: [(240, 12.5)],
+        }
+    )
+    found = meter.readings(file_system_id, NOW)
+    assert {name: sorted((NOW - row.at, row.value) for row in rows) for name, rows in found.items()} == {
+        CREDITS: [(60, 4e11), (120, 5e11)],
+        PERMITTED: [(60, 1e8)],
+        METERED: [(180, 6e9)],
+        IO_LIMIT: [(240, 12.5)],
+    }
+
+
+def test_metrics_of_another_file_system_are_not_its_own(make: MakeMeter) -> None:
+    make({CREDITS: [(60, 4e11)]})
+    meter, file_system_id = make({})
+    assert meter.readings(file_system_id, NOW) == {}
+
+
+@pytest.fixture
+def scripted() -> Iterator[ScriptedServer]:
+    server = ScriptedServer()
+    yield server
+    server.close()
+
+
+DENIED = b'{"__type": "AccessDeniedException", "message": "not authorized"}'
+THROTTLED = b"<ErrorResponse><Error><Code>Throttling</Code><Message>Rate exceeded</Message></Error></ErrorResponse>"
+FAULTS = [
+    (answer(403, DENIED), AccessDenied),
+    (answer(400, DENIED), AccessDenied),
+    (answer(429, b""), Throttled),
+    (answer(400, THROTTLED), Throttled),
+    (answer(503, b"busy"), Transient),
+    (answer(200, b"neither JSON nor XML"), Transient),
+    (answer(200, b"{}"), Transient),
+    (RESET, Unreachable),
+    (TRUNCATED, Unreachable),
+]
+
+
+@pytest.mark.parametrize(("step", "error"), FAULTS)
+def test_a_fault_of_efs_has_the_name_that_says_what_to_do(
+    scripted: ScriptedServer, step: bytes, error: type[FanoutError]
+) -> None:
+    scripted.script = [step]
+    with pytest.raises(error, match="elasticfilesystem:DescribeFileSystems on fs-1"):
+        aws_meter(scripted.url).describe("fs-1")
+
+
+@pytest.mark.parametrize(("step", "error"), FAULTS)
+def test_a_fault_of_cloudwatch_has_it_too(scripted: ScriptedServer, step: bytes, error: type[FanoutError]) -> None:
+    scripted.script = [step]
+    with pytest.raises(error, match="cloudwatch:GetMetricData on fs-1"):
+        aws_meter(scripted.url).readings("fs-1", NOW)
+
+
+def test_what_is_signed_is_for_the_service_that_is_asked(scripted: ScriptedServer) -> None:
+    scripted.script = [answer(503), answer(503)]
+    for question in (
+        lambda: aws_meter(scripted.url).describe("fs-1"),
+        lambda: aws_meter(scripted.url).readings("fs-1", NOW),
+    ):
+        with pytest.raises(Transient):
+            question()
+    described, read = scripted.requests
+    assert b"/elasticfilesystem/aws4_request" in described
+    assert b"/monitoring/aws4_request" in read
+
+
+def test_without_urls_it_asks_the_services_of_the_region() -> None:
+    assert Services("eu-west-1").url("elasticfilesystem") == "https://elasticfilesystem.eu-west-1.amazonaws.com"
+    assert Services("cn-north-1").url("monitoring") == "https://monitoring.cn-north-1.amazonaws.com.cn"
