@@ -13,15 +13,20 @@ from fanout.domain.errors import InvalidRequest
 from fanout.domain.outcomes import Result
 from fanout.domain.rows import count_row
 from fanout.domain.run_error import cause_message
+from fanout.domain.summary import Status
 
 EXIT_SUCCEEDED = 0
 EXIT_FAILED = 1
 EXIT_INVALID_REQUEST = 2
+EXIT_SKIPPED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of a run; ``engine_seconds`` is what was spent on anything but listing and copying."""
+    """The result of a run; ``engine_seconds`` is what was spent on anything but listing and copying.
+
+    ``skipped`` says of a run that did nothing why, and which run does its work.
+    """
 
     run_id: str | None
     status: str
@@ -30,12 +35,13 @@ class RunResult:
     seconds: Mapping[str, float] = field(default_factory=dict)
     engine_seconds: float | None = None
     paths: Mapping[str, str | None] = field(default_factory=dict)
+    skipped: Mapping[str, str] | None = None
 
     @property
     def exit_status(self) -> int:
-        """0 for SUCCEEDED, 2 for an invalid request, else 1."""
-        if self.status == "SUCCEEDED":
-            return EXIT_SUCCEEDED
+        """0 for SUCCEEDED, 2 for an invalid request, 3 for SKIPPED, else 1."""
+        if self.status in (Status.SUCCEEDED, Status.SKIPPED):
+            return EXIT_SKIPPED if self.status == Status.SKIPPED else EXIT_SUCCEEDED
         if self.error is not None and self.error["name"] == InvalidRequest.__name__:
             return EXIT_INVALID_REQUEST
         return EXIT_FAILED
@@ -46,6 +52,7 @@ class RunResult:
             "run_id": self.run_id,
             "status": self.status,
             "error": self.error,
+            "skipped": self.skipped,
             "totals": self.totals,
             "seconds": self.seconds,
             "engine_seconds": self.engine_seconds,
@@ -85,4 +92,8 @@ def result_of_summary(run: Mapping[str, Any], run_id: str, summary: Mapping[str,
     if run["status"] != "SUCCEEDED" and error is None:
         error = {"name": run.get("error") or run["status"], "message": cause_message(run.get("cause") or "")}
     totals, phases = (summary["totals"], summary["seconds"]) if summary else (no_totals(), {})
-    return RunResult(run_id, run["status"], error, totals, phases)
+    status = run["status"]
+    if status == Status.SUCCEEDED and summary and summary["status"] == Status.SKIPPED:
+        status = Status.SKIPPED.value
+    skipped = summary.get("skipped") if summary else None
+    return RunResult(run_id, status, error, totals, phases, skipped=skipped)

@@ -90,7 +90,7 @@ def watch(
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
-    """Follow a run until it ends; Ctrl-C leaves it going. Status: 0 succeeded, 1 failed, 2 invalid request."""
+    """Follow a run until it ends; Ctrl-C leaves it going. Status: 0 succeeded, 1 failed, 2 invalid, 3 skipped."""
     console = Console(stderr=True)
     with command(console):
         _follow(find_stack(stack, local, state), run, json_output, console)
@@ -181,18 +181,21 @@ def _follow(stack: Stack, run_id: str, json_output: bool, console: Console) -> N
         raise typer.Exit(EXIT_INTERRUPTED) from None
     result = result_of_run(stack, run_id, described)
     _show(result, json_output, console)
-    if result.exit_status not in (EXIT_SUCCEEDED, EXIT_INVALID_REQUEST):
+    if result.skipped is not None:
+        _say(console, f"follow that one: {stack.command('watch', result.skipped['holder'])}")
+    elif result.exit_status not in (EXIT_SUCCEEDED, EXIT_INVALID_REQUEST):
         _say(console, f"go on with what is left: {stack.command('retry', run_id)}")
     raise typer.Exit(result.exit_status)
 
 
 def _status_of(paths: dict[str, str]) -> str:
     status = json.loads(Path(paths["summary"]).read_bytes())["status"]
-    return "SUCCEEDED" if status == "SUCCEEDED" else "FAILED"
+    return "SUCCEEDED" if status in ("SUCCEEDED", "SKIPPED") else "FAILED"
 
 
 def _show(result: RunResult, json_output: bool, console: Console) -> None:
-    _say(console, f"{result.status}: {describe_totals(result.totals) or 'nothing listed'}")
+    did = result.skipped["reason"] if result.skipped else describe_totals(result.totals) or "nothing listed"
+    _say(console, f"{result.status}: {did}")
     if result.error is not None:
         message = f"{result.error['name']}: {result.error['message']}"
         console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)

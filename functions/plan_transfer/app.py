@@ -8,17 +8,20 @@ from fanout.bootstrap import settings
 from fanout.domain.rows import Json
 from fanout.events import plan_event
 from fanout.handlers import handle
+from fanout.steps.context import Context
 from fanout.steps.plan_transfer import plan_transfer
+from fanout.telemetry import run_planned
 
 
 def handler(event: Json, context: Any) -> Json:
     """Make the plan of a request."""
     task, here = plan_event(event), settings()
     mounts = tuple(here.mounts)
-    return handle(
-        "PlanTransfer",
-        event,
-        context,
-        lambda step: plan_transfer(task.request, step, mounts, here.max_concurrency, here.work_bucket, task.functions),
-        run_id=task.run_id,
-    )
+
+    def plan(step: Context) -> Json:
+        offered, bucket = task.functions, here.work_bucket
+        answer = plan_transfer(task.request, step, mounts, here.max_concurrency, bucket, offered, task.execution)
+        run_planned(answer)
+        return answer
+
+    return handle("PlanTransfer", event, context, plan, run_id=task.run_id)

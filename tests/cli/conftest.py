@@ -58,6 +58,14 @@ class Aws:
         self.put(f"runs/{run_id}/failures.jsonl", b'{"path": "p"}\n')
         self.put(f"runs/{run_id}/report.html", b"<html>")
 
+    def skipped(self, run_id: str, holder: str) -> None:
+        """The files of a run that was skipped."""
+        self.summary(run_id, "SUCCEEDED")
+        key = f"runs/{run_id}/summary.json"
+        document = json.loads(self.client("s3").get_object(Bucket=BUCKET, Key=key)["Body"].read())
+        reason = f"the run {holder} carries out the same transfer"
+        self.put(key, {**document, "status": "SKIPPED", "skipped": {"reason": reason, "holder": holder}})
+
     def fanout(self, *arguments: str) -> Result:
         return CliRunner().invoke(app, [*arguments, "--state", str(self.state)])
 

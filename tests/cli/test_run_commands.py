@@ -58,6 +58,23 @@ def test_watch_waits_for_the_end_and_gives_the_verdict(aws: Aws, end: str, statu
     assert said in watched.stderr
 
 
+@pytest.mark.parametrize("command", ["watch", "report"])
+def test_a_run_that_was_skipped_says_why_and_which_run_to_follow(aws: Aws, command: str) -> None:
+    aws.start("run-2", "SUCCEEDED")
+    aws.skipped("run-2", "run-1")
+    answer = aws.fanout(command, "run-2", *MINE, "--json")
+    assert answer.exit_code == 3
+    assert "SKIPPED: the run run-1 carries out the same transfer" in answer.stderr
+    document = json.loads(answer.stdout)
+    assert (document["status"], document["error"], document["skipped"]["holder"]) == ("SKIPPED", None, "run-1")
+    if command == "watch":
+        assert "follow that one: fanout watch run-1 --stack mine" in answer.stderr
+        assert "retry" not in answer.stderr
+    ended(aws, "run-2")
+    [row] = json.loads(aws.fanout("list", *MINE, "--json").stdout)
+    assert (row["status"], row["copied"], row["failed"]) == ("SKIPPED", 0, 0)
+
+
 def test_an_invalid_request_ends_with_status_2_and_its_message(aws: Aws) -> None:
     aws.start("run-1", "InvalidRequest")
     watched = aws.fanout("watch", "run-1", *MINE, "--json")

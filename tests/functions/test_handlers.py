@@ -23,6 +23,12 @@ MOUNTED = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard"
 OFFERED = [{name: f"{prefix}{name}" for name in MOUNTED} for prefix in ("", "Second")]
 
 
+def started(run_id: str) -> dict[str, Any]:
+    """What the state machine adds to the request of a run."""
+    execution = f"arn:aws:states:us-east-1:123456789012:execution:transfer:{run_id}"
+    return {"run_id": run_id, "execution": execution, "functions": OFFERED}
+
+
 def open_files() -> list[str]:
     targets = []
     for descriptor in Path("/proc/self/fd").iterdir():
@@ -40,7 +46,7 @@ def test_the_handlers_in_the_order_of_the_state_machine(
 ) -> None:
     for number in range(5):
         s3.put_object(Bucket="data-bucket", Key=f"in/{SECRET_NAME}/{number}", Body=b"x" * number)
-    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-1", "functions": OFFERED})
+    state = invoke("plan_transfer", {"request": REQUEST, **started("run-1")})
     run = {"id": "run-1", "bucket": "work-bucket", "prefix": "runs/run-1/", "apart": ""}
     assert state["run"] == run | {"functions": {**ON_SOURCE, **ON_DESTINATION}}
     invoke("check_mount", {"run": state["run"]})
@@ -82,7 +88,7 @@ def test_the_handlers_of_a_sync_delete_what_the_source_lacks(s3: Any, invoke: In
         "mode": "sync",
         "delete_guard": {"max_percent": 80.0},
     }
-    state = invoke("plan_transfer", {"request": request, "run_id": "run-sync", "functions": OFFERED})
+    state = invoke("plan_transfer", {"request": request, **started("run-sync")})
     run = {"run": state["run"]}
     invoke("check_mount", run)
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
@@ -111,7 +117,7 @@ def test_a_sync_to_a_bucket_deletes_its_extra_objects(s3: Any, invoke: Invoke, t
         s3.put_object(Bucket="data-bucket", Key=key, Body=b"y")
     request: dict[str, Any] = {"source": "efs:///in", "destination": "s3://data-bucket/to/", "mode": "sync"}
     request["delete_guard"] = {"max_count": 3, "max_percent": 20.0}
-    state = invoke("plan_transfer", {"request": request, "run_id": "run-sync-s3", "functions": OFFERED})
+    state = invoke("plan_transfer", {"request": request, **started("run-sync-s3")})
     run = {"run": state["run"]}
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
     invoke("list_segment", {**run, "segment": segment})
@@ -131,7 +137,7 @@ def test_a_sync_to_a_bucket_deletes_its_extra_objects(s3: Any, invoke: Invoke, t
 
 def run_through(invoke: Invoke, s3: Any, request: dict[str, str], run_id: str) -> Any:
     """Every handler once; returns what the last one says."""
-    state = invoke("plan_transfer", {"request": request, "run_id": run_id, "functions": OFFERED})
+    state = invoke("plan_transfer", {"request": request, **started(run_id)})
     invoke("check_mount", {"run": state["run"]})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
     invoke("list_segment", {"run": state["run"], "segment": segment})
@@ -185,7 +191,7 @@ def test_a_file_gets_the_content_type_of_its_name(
 def test_a_warm_function_holds_nothing_open_after_a_task(s3: Any, invoke: Invoke, tmp_path: Path) -> None:
     for number in range(20):
         s3.put_object(Bucket="data-bucket", Key=f"in/d{number}/f", Body=b"x")
-    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-3", "functions": OFFERED})
+    state = invoke("plan_transfer", {"request": REQUEST, **started("run-3")})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
     invoke("list_segment", {"run": state["run"], "segment": segment})
     invoke("gather_segments", state)
@@ -199,7 +205,7 @@ def test_a_warm_function_holds_nothing_open_after_a_task(s3: Any, invoke: Invoke
 
 def test_a_failed_shard_is_recorded(s3: Any, invoke: Invoke) -> None:
     s3.put_object(Bucket="data-bucket", Key="in/a", Body=b"a")
-    state = invoke("plan_transfer", {"request": REQUEST, "run_id": "run-2", "functions": OFFERED})
+    state = invoke("plan_transfer", {"request": REQUEST, **started("run-2")})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
     invoke("list_segment", {"run": state["run"], "segment": segment})
     invoke("gather_segments", state)

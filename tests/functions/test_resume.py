@@ -12,7 +12,7 @@ from fanout.adapters.s3.tree import S3Tree
 from fanout.domain import limits
 from fanout.domain.errors import InvalidRequest
 from tests.functions.conftest import Invoke
-from tests.functions.test_handlers import OFFERED
+from tests.functions.test_handlers import started
 
 SPLIT = {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES}
 
@@ -23,7 +23,7 @@ def read(s3: Any, key: str) -> Any:
 
 def prepared(s3: Any, invoke: Invoke, request: dict[str, Any], run_id: str) -> tuple[Any, list[Any]]:
     """The run up to its shards."""
-    state = invoke("plan_transfer", {"request": request, "run_id": run_id, "functions": OFFERED})
+    state = invoke("plan_transfer", {"request": request, **started(run_id)})
     invoke("check_mount", {"run": state["run"]})
     for segment in read(s3, state["list"]["key"]):
         invoke("list_segment", {"run": state["run"], "segment": segment})
@@ -87,4 +87,4 @@ def test_a_run_that_was_stopped_is_completed_without_a_listing(
 
 def test_a_run_that_is_not_known_is_refused(s3: Any, invoke: Invoke) -> None:
     with pytest.raises(InvalidRequest, match="run-0 has no ledger here"):
-        invoke("plan_transfer", {"request": {"resume_from": "run-0"}, "run_id": "run-9", "functions": OFFERED})
+        invoke("plan_transfer", {"request": {"resume_from": "run-0"}, **started("run-9")})

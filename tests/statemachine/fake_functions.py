@@ -44,6 +44,7 @@ class FakeTransfer:
     _passed: int = 0
     _deleted: set[str] = field(default_factory=set)
     two_mounts: bool = False
+    holder: str = ""
     _staged: Counter[str] = field(default_factory=Counter)
     _unpacked: Counter[str] = field(default_factory=Counter)
     _digested: set[str] = field(default_factory=set)
@@ -85,6 +86,9 @@ class FakeTransfer:
         return reference
 
     def plan_transfer(self, event: Event) -> Event:
+        if self.holder:
+            reason = f"the run {self.holder} carries out the same transfer"
+            return {"status": "SKIPPED", "reason": reason, "holder": self.holder}
         prefix = f"runs/{event['run_id']}/"
         apart = self.mode if self.two_mounts else ""
         run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix, "apart": apart, "functions": FUNCTIONS}

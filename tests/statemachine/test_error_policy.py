@@ -38,6 +38,8 @@ RETRY_TABLE: tuple[tuple[tuple[str, ...], int, int, int], ...] = (
     (("Lambda.Unknown", "Runtime.ExitError"), 1, 6, 10),
     (("States.Timeout", "Sandbox.Timedout"), 1, 1, 10),
 )
+# Only the plan waits for another run that writes to the same tree: 500 times 150 s on average, about 21 hours.
+WAIT_TABLE = ((("DestinationBusy",), 30, 500, 300),)
 # A Map is run again where its list or its results could not be read or written; what is done stays done.
 MAP_RETRY_TABLE = ((("States.ItemReaderFailed", "States.ResultWriterFailed"), 2, 3, 30),)
 
@@ -70,8 +72,9 @@ REFUSED = {
     "ResultPath": "$.error",
     "Next": "FailedInvalidRequest",
 }
+BUSY = {**REFUSED, "ErrorEquals": [*REFUSED["ErrorEquals"], "DestinationBusy"]}
 CAUGHT_BY: dict[str, list[Any]] = {
-    "PlanTransfer": [REFUSED, "FailedInfrastructure"],
+    "PlanTransfer": [BUSY, "FailedInfrastructure"],
     "CheckMount": [REFUSED, "FailedInfrastructure"],
     "ListOneSegment": ["FinishTree"],
     "CheckOtherMount": [REFUSED, "FailedInfrastructure"],
@@ -101,7 +104,8 @@ def by_name(state: State) -> str:
 
 @pytest.mark.parametrize("task", TASKS, ids=by_name)
 def test_every_task_retries_by_the_one_table(task: State) -> None:
-    assert task.body["Retry"] == retry_of(RETRY_TABLE)
+    waits = WAIT_TABLE if task.name == "PlanTransfer" else ()
+    assert task.body["Retry"] == retry_of((*waits, *RETRY_TABLE))
 
 
 @pytest.mark.parametrize("state", MAPS, ids=by_name)
@@ -115,7 +119,7 @@ def test_the_table_names_no_catch_all_and_no_error_twice() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(("_names", "interval_seconds", "attempts", "longest_seconds"), RETRY_TABLE)
+@pytest.mark.parametrize(("_names", "interval_seconds", "attempts", "longest_seconds"), (*WAIT_TABLE, *RETRY_TABLE))
 def test_a_longest_interval_leaves_room_for_the_backoff(
     _names: tuple[str, ...], interval_seconds: int, attempts: int, longest_seconds: int
 ) -> None:
@@ -131,7 +135,7 @@ def test_every_task_has_a_timeout_that_a_function_can_reach(task: State) -> None
 def test_every_name_without_a_dot_is_an_error_of_the_domain() -> None:
     handlers = [handler for state in STATES for key in ("Retry", "Catch") for handler in state.body.get(key, [])]
     names = {name for handler in handlers for name in handler["ErrorEquals"] if "." not in name}
-    assert names == {"Throttled", "Transient", "InvalidRequest", "AccessDenied"}
+    assert names == {"Throttled", "Transient", "InvalidRequest", "AccessDenied", "DestinationBusy"}
     assert names <= {error.__name__ for error in TASK_ERRORS}
 
 

@@ -17,7 +17,7 @@ def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engi
         {"summary": {"status": "SUCCEEDED", "error": "", "cause": ""}},
     )
     assert engine.entered() == [
-        *("PlanTransfer", "CheckMount", "OtherMount?"),
+        *("PlanTransfer", "AlreadyRunning?", "CheckMount", "OtherMount?"),
         *("OneSegment?", "ListOneSegment", "GatherSegments", "MoreToList?", "OpenRound"),
         *("OneSegment?", "ListTree", "GatherSegments", "MoreToList?"),
         *("PartitionShards", "WhatToDo?", "CopyShards"),
@@ -31,6 +31,7 @@ def test_the_plan_gets_the_whole_request_and_the_name_of_the_execution_as_run_id
     engine.run(run_id="nightly-7")
     (planned,) = engine.service.calls("PlanTransfer")
     assert (planned["request"], planned["run_id"]) == (REQUEST, "nightly-7")
+    assert planned["execution"] == "arn:aws:states:eu-west-1:123456789012:execution:transfer:nightly-7"
     for prefix, offered in zip(("", "Second"), planned["functions"], strict=True):
         names = (
             "CheckMount",

@@ -29,6 +29,7 @@ from fanout.steps.plan_transfer import plan_transfer
 from fanout.steps.remove_directories import remove_directories
 from fanout.steps.summarise_transfer import summarise_transfer
 from fanout.steps.verify_shard import verify_shard
+from fanout.steps.write_turn import WriteTurns
 
 REQUEST: Json = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
 
@@ -67,6 +68,7 @@ class World:
     meter: MemoryMeter = field(default_factory=MemoryMeter)
     file_system_ids: Json = field(default_factory=dict)
     prices: Json = field(default_factory=dict)
+    turns: WriteTurns | None = None
     nonces: Any = field(default_factory=lambda: (f"n{number}" for number in itertools.count()))
 
     def __post_init__(self) -> None:
@@ -104,11 +106,14 @@ class World:
             meter=self.meter,
             file_system_ids=self.file_system_ids,
             prices=self.prices,
+            turns=self.turns,
         )
 
     def plan(self, request: Json | None = None) -> Json:
         """PlanTransfer and CheckMount."""
-        state = plan_transfer(request or REQUEST, self.context(), ("data",), 10, "work")
+        state = plan_transfer(request or REQUEST, self.context(), ("data",), 10, "work", execution=self.run_id)
+        if "holder" in state:
+            return state
         check_mount(self.context())
         return state
 

@@ -30,6 +30,8 @@ CHECKED = {
     "CompleteMultipartUpload": {"s3:PutObject"},
     "AbortMultipartUpload": {"s3:AbortMultipartUpload"},
 }
+# What is called of other services than S3, by the words in the package that call it.
+CALLED_ELSEWHERE = {"states:DescribeExecution": "AWSStepFunctions.DescribeExecution"}
 # What no code of ours calls, by who does; the permission is checked against the function's role all the same.
 CALLED_BY_SERVICES = {
     "Lambda writes the logs": {"logs:CreateLogStream", "logs:PutLogEvents"},
@@ -82,7 +84,21 @@ def test_every_operation_of_the_client_is_in_the_table() -> None:
 def test_what_the_functions_may_do_is_what_is_called() -> None:
     called = set().union(*(CHECKED[operation] for operation, used in operations().items() if used))
     assert sum(operations().values()) > 10
-    assert allowed() == called.union(*CALLED_BY_SERVICES.values())
+    texts = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")]
+    elsewhere = {action for action, words in CALLED_ELSEWHERE.items() if any(words in text for text in texts)}
+    assert allowed() == called.union(elsewhere, *CALLED_BY_SERVICES.values())
+
+
+def test_only_who_plans_may_ask_about_runs_and_only_who_closes_the_books_may_take_one_out() -> None:
+    """Both change the list of who writes; nothing else sees it."""
+    roles = {name: abilities(role) for name, role in of_type("AWS::IAM::Role").items()}
+    assert {name for name, found in roles.items() if "AskRunsPolicy" in found} == {"PlanTransferRole"}
+    turns = {name for name, found in roles.items() if "TurnsPolicy" in found}
+    assert turns == {"PlanTransferRole", "SummariseTransferRole"}
+    (asks,) = [s for name, s in policies() if name == "AskRunsPolicy"]
+    assert asks["Resource"]["Fn::Sub"].endswith(":execution:${Name}-transfer:*")
+    (writes,) = [s for name, s in policies() if name == "TurnsPolicy"]
+    assert writes["Resource"] == {"Fn::Sub": "arn:${AWS::Partition}:s3:::${WorkBucketName}/locks/*"}
 
 
 def test_every_policy_is_a_function_s() -> None:

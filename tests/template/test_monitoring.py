@@ -82,9 +82,13 @@ def test_a_missing_run_alarms_because_missing_data_does() -> None:
 def test_the_rule_tells_of_this_machine_s_own_runs_alone() -> None:
     rule = resources()["RunEndedRule"]["Properties"]
     pattern = rule["EventPattern"]
-    assert pattern["detail"]["stateMachineArn"] == [{"Ref": "StateMachineArn"}]
-    every, failures = pattern["detail"]["status"]["Fn::If"][1:]
-    assert every == ["SUCCEEDED", *failures] and failures == ["FAILED", "TIMED_OUT", "ABORTED"]
+    condition, every, failures = pattern["detail"]["Fn::If"]
+    assert condition == "NotifiesOfSuccess"
+    assert every["stateMachineArn"] == failures["stateMachineArn"] == [{"Ref": "StateMachineArn"}]
+    failed, succeeded = every["$or"]
+    assert failed == {"status": failures["status"]} == {"status": ["FAILED", "TIMED_OUT", "ABORTED"]}
+    # A run that was skipped has succeeded, too, and has nothing to tell.
+    assert succeeded == {"status": ["SUCCEEDED"], "output": [{"anything-but": {"wildcard": '*"SKIPPED"*'}}]}
     transformer = rule["Targets"][0]["InputTransformer"]
     template = transformer["InputTemplate"]["Fn::Sub"]
     assert set(re.findall(r"<(\w+)>", template)) == set(transformer["InputPathsMap"])

@@ -17,6 +17,7 @@ from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
+from fanout.adapters.step_functions import StepFunctionsExecutions
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.locations import Location, S3Location
 from fanout.domain.object_options import ContentType
@@ -27,6 +28,7 @@ from fanout.ports import EntryCopier, Tree
 from fanout.settings import Settings, settings_from
 from fanout.steps.context import Context
 from fanout.steps.unseen_tree import UnseenTree
+from fanout.steps.write_turn import WriteTurns
 
 
 class SystemClock:
@@ -75,7 +77,10 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
 
     opened: list[Tree] = []
 
-    ledger = Ledger(S3WorkStore(_work_client(), settings().work_bucket), run_id, prefix)
+    here = settings()
+    store = S3WorkStore(_work_client(), here.work_bucket)
+    ledger = Ledger(store, run_id, prefix)
+    executions = StepFunctionsExecutions(here.region, credentials_from_environment, here.states_url)
 
     def tree(field: str, location: Location, plan: Plan) -> Tree:
         is_seen = isinstance(location, S3Location) or location.mount in settings().mounts
@@ -101,6 +106,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
         meter=AwsMeter(Services(settings().region, settings().efs_url, settings().metrics_url), clock.now),
         file_system_ids=settings().file_systems,
         prices=settings().prices,
+        turns=WriteTurns(store, executions, clock),
     )
 
 

@@ -15,10 +15,11 @@ from fanout.domain.segments import Segment
 
 @dataclass(frozen=True, slots=True)
 class PlanEvent:
-    """Input of PlanTransfer: the request as it came, the execution's name, and each mount's functions."""
+    """Input of PlanTransfer: the request as it came, the execution's name and ARN, and each mount's functions."""
 
     request: Any
     run_id: str
+    execution: str
     functions: tuple[dict[str, str], ...]
 
 
@@ -44,7 +45,8 @@ def field(event: Json, *path: str) -> Any:
 
 def plan_event(event: Json) -> PlanEvent:
     """The input of PlanTransfer."""
-    return PlanEvent(field(event, "request"), field(event, "run_id"), tuple(field(event, "functions")))
+    request, run_id, execution = (field(event, name) for name in ("request", "run_id", "execution"))
+    return PlanEvent(request, run_id, execution, tuple(field(event, "functions")))
 
 
 def run_id_of(event: Json) -> str:

@@ -199,6 +199,35 @@ class WorkStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Versioned:
+    """An object's bytes and the version that pins them; both empty where there is no object."""
+
+    data: bytes = b""
+    version: str = ""
+
+
+class VersionedStore(Protocol):
+    """Small objects that several runs change, each only what it has seen."""
+
+    def read_version(self, key: str) -> Versioned:
+        """The object as it is now."""
+
+    def write_version(self, key: str, data: bytes, version: str) -> None:
+        """Write the object whole if it still has the version, or is not there where the version is empty.
+
+        Of two that write over one version at the same time one succeeds. Raises ``PreconditionFailed`` for the
+        other, and for an answer that was lost after the write: read again, and see who has written.
+        """
+
+
+class Executions(Protocol):
+    """The executions of the state machine."""
+
+    def running(self, execution: str) -> bool:
+        """Whether the execution of the ARN goes on; one that does not exist does not."""
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectFound:
     """An object's bytes, and the ETag that pins it."""
 

@@ -24,7 +24,8 @@ class Settings:
     """``mounts`` maps a mount's name to the path under which the function sees it, ``file_systems`` to its id.
 
     ``prices`` are the stack's own dollars of a forecast, by the names of ``fanout.domain.prices``.
-    ``efs_url`` and ``metrics_url`` are where EFS and CloudWatch are asked, empty for those of the region.
+    ``endpoint_url``, ``efs_url``, ``metrics_url`` and ``states_url`` are where S3, EFS, CloudWatch and Step Functions
+    are asked, empty for those of the region.
     """
 
     work_bucket: str
@@ -37,6 +38,7 @@ class Settings:
     efs_url: str = ""
     metrics_url: str = ""
     prices: Mapping[str, float] = field(default_factory=dict)
+    states_url: str = ""
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -65,4 +67,5 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         efs_url=environment.get("AWS_ENDPOINT_URL_EFS") or environment.get("AWS_ENDPOINT_URL", ""),
         prices=json.loads(environment.get("FANOUT_PRICES", "{}")),
         metrics_url=environment.get("AWS_ENDPOINT_URL_CLOUDWATCH") or environment.get("AWS_ENDPOINT_URL", ""),
+        states_url=environment.get("AWS_ENDPOINT_URL_SFN") or environment.get("AWS_ENDPOINT_URL", ""),
     )

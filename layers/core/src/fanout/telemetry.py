@@ -68,6 +68,16 @@ def observed(state: str, run_id: str, lambda_context: Any, **keys: str) -> Itera
         metrics.flush_metrics()
 
 
+def run_planned(answer: Json) -> None:
+    """Emit that a run is skipped because another one does its work, if the answer of PlanTransfer says so."""
+    if "holder" not in answer:
+        return
+    metrics = EphemeralMetrics()
+    metrics.add_metric("RunsSkipped", MetricUnit.Count, 1)
+    metrics.flush_metrics()
+    _logger().info("run_skipped", extra={"holder": answer["holder"]})
+
+
 def run_ended(summary: Json) -> None:
     """Emit the metrics of a run from its summary.json, for the whole stack; the run id is a field and no dimension."""
     metrics = EphemeralMetrics()

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from itertools import islice, takewhile
 
 from fanout.domain.errors import NotFound, PreconditionFailed
-from fanout.ports import ObjectFound
+from fanout.ports import ObjectFound, Versioned
 
 
 class MemoryStore:
-    """A ``WorkStore`` of one process."""
+    """A ``WorkStore`` and a ``VersionedStore`` of one process; a version is a digest of the bytes."""
 
     def __init__(self) -> None:
         self._objects: dict[str, bytes] = {}
+        self._lock = threading.Lock()
         self._version = object()
         self._sorted: tuple[object, list[str]] = (None, [])
 
@@ -47,6 +50,18 @@ class MemoryStore:
         """See ``fanout.ports.WorkStore``."""
         for key in keys:
             self._objects.pop(key, None)
+
+    def read_version(self, key: str) -> Versioned:
+        """See ``fanout.ports.VersionedStore``."""
+        data = self._objects.get(key)
+        return Versioned() if data is None else Versioned(data, sha256(data).hexdigest())
+
+    def write_version(self, key: str, data: bytes, version: str) -> None:
+        """See ``fanout.ports.VersionedStore``."""
+        with self._lock:
+            if self.read_version(key).version != version:
+                raise PreconditionFailed(f"{key} is not what was read")
+            self.put(key, data)
 
 
 class MemoryObjects:

@@ -71,6 +71,14 @@ class DeleteRefused(FanoutError):
     """A sync would delete more than it may; nothing was copied or deleted. Never retried."""
 
 
+class DestinationBusy(FanoutError):
+    """Another run that writes to the same tree has to end first; the state is retried for about a day."""
+
+    def __init__(self, destination: str, run_id: str, mode: str) -> None:
+        problem = f"the run {run_id} (mode {mode}) writes there, and it is another transfer than this one"
+        super().__init__(f"destination: {destination} is in use: {problem}; start again when it has ended, or stop it")
+
+
 class ListingIncomplete(FanoutError):
     """A part of a tree could not be listed; the run must not go on as if it were empty."""
 
@@ -86,6 +94,7 @@ TASK_ERRORS: tuple[type[FanoutError], ...] = (
     LedgerBroken,
     ListingIncomplete,
     DeleteRefused,
+    DestinationBusy,
 )
 
 

@@ -20,6 +20,7 @@ class Status(StrEnum):
     SUCCEEDED = "SUCCEEDED"
     FAILED_WITH_ITEMS = "FAILED_WITH_ITEMS"
     FAILED = "FAILED"
+    SKIPPED = "SKIPPED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,18 @@ def planned_row(planned: Planned) -> Json:
         "delete_refused": planned.refusal or None,
         "predicted_seconds": round(planned.seconds, 3),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Why a run did nothing, and which run does its work."""
+
+    reason: str
+    holder: str
+
+    def row(self) -> Json:
+        """The part of summary.json."""
+        return {"reason": self.reason, "holder": self.holder}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +88,7 @@ class Summary:
     shard_seconds: Sequence[float] = ()
     planned: Planned | None = None
     forecast: Json | None = None
+    skipped: Skipped | None = None
 
     @property
     def imbalance(self) -> float | None:
@@ -95,6 +109,8 @@ class Summary:
     @property
     def status(self) -> Status:
         """SUCCEEDED only if nothing broke off, the books balance, and no entry failed or was rejected."""
+        if self.skipped is not None:
+            return Status.SKIPPED
         if self.error is not None or not self.balanced:
             return Status.FAILED
         if not self.books.clean or not self.complete_listing or self.failures:
@@ -109,7 +125,7 @@ class Summary:
         if not self.balanced:
             missing = f"{self.missing.entries} entries and {self.missing.bytes} bytes"
             return f"the books do not balance: {missing} have no outcome"
-        if self.status is Status.SUCCEEDED:
+        if self.status in (Status.SUCCEEDED, Status.SKIPPED):
             return ""
         failed = self.books.by_result[Result.FAILED].entries
         rejected = self.books.by_result[Result.REJECTED].entries
@@ -130,7 +146,7 @@ def summary_row(summary: Summary) -> Json:
     error = None
     if summary.error is not None:
         error = {"name": summary.error.name, "message": summary.error.message}
-    elif summary.status is not Status.SUCCEEDED:
+    elif summary.status not in (Status.SUCCEEDED, Status.SKIPPED):
         error = {"name": "FailedWithItems" if summary.balanced else "LedgerBroken", "message": summary.cause}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -159,5 +175,6 @@ def summary_row(summary: Summary) -> Json:
         "verification": summary.verification,
         "planned": planned_row(summary.planned) if summary.planned else None,
         "forecast": summary.forecast,
+        "skipped": summary.skipped.row() if summary.skipped else None,
         "notes": summary.notes,
     }

@@ -11,6 +11,7 @@ _HEADS = {
     "SUCCEEDED": ("Succeeded", "✓"),
     "FAILED_WITH_ITEMS": ("Finished with failed entries", "!"),
     "FAILED": ("Failed", "✗"),
+    "SKIPPED": ("Skipped", "»"),
 }
 
 
@@ -30,6 +31,9 @@ def verdict(summary: Json) -> Verdict:
 
 
 def _sentence(summary: Json) -> str:
+    if summary["skipped"]:
+        reason: str = summary["skipped"]["reason"]
+        return f"Nothing was done: {reason}."
     listed, totals = summary["totals"]["listed"]["entries"], summary["totals"]
     if summary["status"] == "SUCCEEDED":
         if not listed:

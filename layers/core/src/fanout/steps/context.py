@@ -12,6 +12,7 @@ from fanout.domain.measurement import Described, Readings
 from fanout.domain.plan import Plan
 from fanout.ledger import Ledger
 from fanout.ports import Clock, EntryCopier, Meter, ObjectFound, ObjectReader, Tree
+from fanout.steps.write_turn import WriteTurns
 
 
 def no_entry_copier(_plan: Plan) -> EntryCopier | None:
@@ -58,6 +59,7 @@ class Context:
     the function may go on to the next one in the same process. ``objects`` reads a manifest.
     ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
     ``prices`` are dollars that the stack's forecasts reckon with, unless a request names others.
+    ``turns`` keeps two runs from writing to one tree at the same time; without it nothing does.
     """
 
     ledger: Ledger
@@ -72,6 +74,7 @@ class Context:
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)
     prices: Mapping[str, float] = field(default_factory=dict)
+    turns: WriteTurns | None = None
 
     @property
     def stop_at(self) -> float:

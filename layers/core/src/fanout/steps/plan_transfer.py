@@ -25,6 +25,7 @@ from fanout.steps.context import Context
 from fanout.steps.earlier_run import find_earlier_run, write_carried
 from fanout.steps.first_round import first_round
 from fanout.steps.measure import measure_file_systems
+from fanout.steps.skip_run import skip_run
 
 
 def plan_transfer(
@@ -34,12 +35,13 @@ def plan_transfer(
     max_concurrency: int,
     bucket: str,
     functions: Sequence[Mapping[str, str]] = (),
+    execution: str = "",
 ) -> Json:
     """Check the request and the S3 end, write request.json, plan.json and round 1.
 
-    ``functions`` are those that see a mount, by their names, for each of ``mounts``.
-    Returns the references that the other states travel with. Raises ``InvalidRequest``
-    or ``AccessDenied`` before anything is written.
+    ``functions`` are those that see a mount, by their names, for each of ``mounts``; ``execution`` is the run's ARN.
+    Returns the references that the other states travel with, or why the run is skipped. Raises ``InvalidRequest``,
+    ``AccessDenied`` or ``DestinationBusy`` before anything is written.
     """
     began = context.clock.now()
     # Here, because the states that only check or list need none of pydantic's import time.
@@ -54,9 +56,12 @@ def plan_transfer(
     rates = INSIDE_S3_RATES if request.inside_s3 else DEFAULT_RATES
     plan = Plan(context.ledger.run_id, request, rates, earlier.resumes if earlier else ())
     check_ends(plan, context, on_mount=False)
-    pieces = [] if earlier else first_round(request, context.objects)
     ledger = context.ledger
     check_new(ledger)
+    other = context.turns.take(plan, execution) if context.turns else None
+    if other is not None:
+        return skip_run(plan, document, other, began, context)
+    pieces = [] if earlier else first_round(request, context.objects)
     ledger.write_json(keys.phase_key("plan"), {"began": began})
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)
@@ -82,7 +87,8 @@ def check_new(ledger: Ledger) -> None:
     """
     notes = (keys.note_key("plan"), keys.note_key("measure"))
     documents = (keys.REQUEST, keys.PLAN, keys.FILE_SYSTEMS, keys.phase_key("plan"), keys.round_key(1))
-    mine = (*documents, *notes, keys.CARRIED)
+    skipped = (keys.SUMMARY, keys.FAILURES, keys.REPORT)
+    mine = (*documents, *notes, *skipped, keys.CARRIED)
     other = next((key for key in ledger.keys("") if not key.startswith(mine)), None)
     if other is not None:
         problem = f"{ledger.prefix} holds the ledger of an earlier run ({other})"

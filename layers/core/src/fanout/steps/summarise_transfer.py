@@ -70,7 +70,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
     failures = FailureWriter(ledger)
     error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
     planned = planned_run(plan, ledger) if plan.request.mode is Mode.PLAN and error is None else None
-    if plan.request.mode is Mode.PLAN:
+    if planned is not None:
         found = planned_books(ledger, failures.add)
     else:
         found = run_books(ledger, error, failures.add, "copy" if plan.request.mode.writes else "verify")
@@ -117,6 +117,8 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
     findings = Findings(document, plan_row(plan), summary.classes, activities)
     ledger.write_text(keys.REPORT, render_report(findings))
     ledger.write_json(keys.SUMMARY, document)
+    if context.turns is not None:
+        context.turns.release(plan)
     return {"status": summary.status.value, "error": _error_name(summary), "cause": summary.cause[:1000]}
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.pages import object_pages
-from fanout.domain.errors import Transient
+from fanout.domain.errors import NotFound, PreconditionFailed, Transient
+from fanout.ports import Versioned
 
 
 class S3WorkStore:
-    """A ``WorkStore`` over the keys of one bucket."""
+    """A ``WorkStore`` and a ``VersionedStore`` over the keys of one bucket; a version is an ETag."""
 
     def __init__(self, client: S3Client, bucket: str) -> None:
         self._client = client
@@ -36,3 +37,21 @@ class S3WorkStore:
         if failed:
             key, reason = next(iter(failed.items()))
             raise Transient(f"removing {len(failed)} of {len(keys)} objects, {self._bucket}/{key} first: {reason}")
+
+    def read_version(self, key: str) -> Versioned:
+        """See ``fanout.ports.VersionedStore``."""
+        try:
+            found = self._client.get_object(self._bucket, key)
+        except NotFound:
+            return Versioned()
+        return Versioned(found.body, found.headers.get("etag", ""))
+
+    def write_version(self, key: str, data: bytes, version: str) -> None:
+        """See ``fanout.ports.VersionedStore``."""
+        try:
+            if version:
+                self._client.put_object(self._bucket, key, data, if_match=version)
+            else:
+                self._client.put_object(self._bucket, key, data, if_none_match="*")
+        except NotFound as error:
+            raise PreconditionFailed(f"s3://{self._bucket}/{key} is not there any more") from error

@@ -1,0 +1,100 @@
+"""Which runs may write at the same time, and who writes now.
+
+A run that writes (mode copy or sync) is entered in the list of its destination's store before it writes
+anything. What becomes of one that meets another whose destination is the same, inside or above its own:
+
+| the other run                                            | this run                                     |
+|----------------------------------------------------------|----------------------------------------------|
+| is this run itself, as an earlier attempt entered it     | goes on                                      |
+| carries out the same transfer                            | is skipped: the other one does the same work |
+| and this one copy, and at least one copies by a manifest | goes on: neither deletes, files appear whole |
+| is any other                                             | waits until the other one has ended          |
+
+Two transfers are the same if their requests are but for ``limits`` and ``prices``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import Enum
+from hashlib import sha256
+
+from fanout.domain.locations import S3Location
+from fanout.domain.plan import Plan, plan_row
+from fanout.domain.request import Mode, Request
+from fanout.domain.rows import SCHEMA_VERSION
+
+# What differs between two runs of the same transfer.
+_OF_THE_RUN = frozenset({"schema_version", "run_id", "rates", "resumes", "limits", "prices"})
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A run that writes below ``place``, a path or prefix of its store that is empty or ends in ``/``.
+
+    ``execution`` is the ARN of the run's execution, ``transfer`` a digest that runs of the same transfer share,
+    ``names`` whether the run copies what a manifest names, ``since`` when it began, in seconds since 1970.
+    """
+
+    run_id: str
+    execution: str
+    place: str
+    transfer: str
+    mode: str
+    names: bool
+    since: float
+
+
+class Meeting(Enum):
+    """What becomes of a run that meets another one."""
+
+    APART = "apart"
+    SAME = "same"
+    WAITS = "waits"
+
+
+def writer_of(plan: Plan, execution: str, now: float) -> Writer:
+    """A run as it is entered in the list."""
+    request = plan.request
+    same = {name: value for name, value in plan_row(plan).items() if name not in _OF_THE_RUN}
+    digest = sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
+    names = request.manifest is not None
+    return Writer(plan.run_id, execution, _place(request), digest, request.mode.value, names, now)
+
+
+def _place(request: Request) -> str:
+    end = request.destination
+    if isinstance(end, S3Location):
+        return end.prefix
+    return f"{end.path}/" if end.path else ""
+
+
+def list_key(request: Request) -> str:
+    """Where the work bucket holds the list of those who write to the destination's store, a bucket or a mount."""
+    end = request.destination
+    return f"locks/s3/{end.bucket}.json" if isinstance(end, S3Location) else f"locks/mounts/{end.mount}.json"
+
+
+def meeting(writer: Writer, other: Writer) -> Meeting:
+    """The table above, for another run that goes on."""
+    overlap = writer.place.startswith(other.place) or other.place.startswith(writer.place)
+    if not overlap or writer.run_id == other.run_id:
+        return Meeting.APART
+    if writer.transfer == other.transfer:
+        return Meeting.SAME
+    both_copy = writer.mode == other.mode == Mode.COPY.value
+    return Meeting.APART if both_copy and (writer.names or other.names) else Meeting.WAITS
+
+
+def writers_bytes(writers: Iterable[Writer]) -> bytes:
+    """The list as it is stored."""
+    rows = [asdict(writer) for writer in writers]
+    return json.dumps({"schema_version": SCHEMA_VERSION, "writers": rows}, indent=1).encode()
+
+
+def writers_from_bytes(data: bytes) -> list[Writer]:
+    """The list as it was stored, the one that began first at first; nothing stored is an empty list."""
+    rows = json.loads(data)["writers"] if data else []
+    return sorted((Writer(**row) for row in rows), key=lambda writer: writer.since)

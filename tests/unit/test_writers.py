@@ -1,0 +1,88 @@
+"""Which runs may write at the same time: the table of ``fanout.domain.writers``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanout.domain.plan import Plan
+from fanout.domain.weights import DEFAULT_RATES
+from fanout.domain.writers import (
+    Meeting,
+    Writer,
+    list_key,
+    meeting,
+    writer_of,
+    writers_bytes,
+    writers_from_bytes,
+)
+from fanout.requests import parse_request
+
+APART, SAME, WAITS = Meeting.APART, Meeting.SAME, Meeting.WAITS
+BASE = {"source": "s3://a-bucket/in/", "destination": "efs:///x/y"}
+NAMED = {"manifest": "s3://a-bucket/list.csv"}
+
+
+def plan(run_id: str, **fields: Any) -> Plan:
+    return Plan(run_id, parse_request({**BASE, **fields}, ("data", "more"), 10), DEFAULT_RATES)
+
+
+def writer(run_id: str, **fields: Any) -> Writer:
+    return writer_of(plan(run_id, **fields), f"arn:{run_id}", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "expected"),
+    [
+        ({}, {}, SAME),
+        ({"destination": "efs://data/x/y/"}, {"destination": "efs:///x/y"}, SAME),
+        ({"limits": {"max_concurrency": 3}}, {"limits": {"max_concurrency": 4}}, SAME),
+        ({"mode": "sync"}, {"mode": "sync"}, SAME),
+        (NAMED, NAMED, SAME),
+        # Another transfer to the same tree, or to one inside or above it.
+        ({"source": "s3://b-bucket/in/"}, {}, WAITS),
+        ({"destination": "efs:///x"}, {}, WAITS),
+        ({"destination": "efs:///"}, {}, WAITS),
+        ({"destination": "efs:///x/y/z"}, {}, WAITS),
+        ({"mode": "sync"}, {}, WAITS),
+        ({"exclude": ["*.tmp"]}, {}, WAITS),
+        ({"verify": "all"}, {}, WAITS),
+        # What a manifest names is copied beside other copies, but never beside a sync.
+        (NAMED, {}, APART),
+        (NAMED, {"manifest": "s3://a-bucket/other.csv"}, APART),
+        (NAMED, {"mode": "sync"}, WAITS),
+        # Trees that share no entry.
+        ({"destination": "efs:///x/yz"}, {}, APART),
+        ({"destination": "efs:///w"}, {"mode": "sync"}, APART),
+    ],
+)
+def test_the_table(mine: dict[str, Any], other: dict[str, Any], expected: Meeting) -> None:
+    assert meeting(writer("mine", **mine), writer("other", **other)) is expected
+    assert meeting(writer("other", **other), writer("mine", **mine)) is expected
+
+
+def test_a_run_does_not_meet_itself() -> None:
+    assert meeting(writer("run-1"), writer("run-1")) is APART
+
+
+def test_in_s3_a_prefix_is_the_place_and_the_bucket_the_store() -> None:
+    outer = writer("a", source="efs:///in", destination="s3://b-bucket/out/")
+    inner = writer("b", source="efs:///in", destination="s3://b-bucket/out/put/")
+    beside = writer("c", source="efs:///in", destination="s3://b-bucket/output/")
+    assert (meeting(outer, inner), meeting(outer, beside)) == (WAITS, APART)
+    whole = plan("d", source="efs:///in", destination="s3://b-bucket/")
+    assert list_key(whole.request) == "locks/s3/b-bucket.json"
+    assert meeting(writer_of(whole, "", 0.0), beside) is WAITS
+    assert list_key(plan("e", destination="efs://more/x").request) == "locks/mounts/more.json"
+
+
+@given(st.lists(st.builds(Writer, *(st.text() for _ in range(5)), st.booleans(), st.floats(0, 1e10)), max_size=5))
+def test_a_list_is_read_as_it_was_written_the_oldest_first(writers: list[Writer]) -> None:
+    assert writers_from_bytes(writers_bytes(writers)) == sorted(writers, key=lambda one: one.since)
+
+
+def test_nothing_stored_is_nobody() -> None:
+    assert writers_from_bytes(b"") == []
