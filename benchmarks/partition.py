@@ -20,6 +20,7 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.plan import Plan
+from fanout.domain.pruning import Prunes
 from fanout.domain.segments import Segment, open_round
 from fanout.domain.weights import DEFAULT_RATES
 from fanout.ledger import Ledger
@@ -42,7 +43,7 @@ class SyntheticTree:
     def __init__(self, count: int, step: int, changed_ns: int) -> None:
         self._count, self._step, self._changed_ns = count, step, changed_ns
 
-    def list(self, segment: Segment) -> Iterator[Entry]:
+    def list_columns(self, segment: Segment, prunes: Prunes) -> Iterator[Entry]:
         """See ``fanout.ports.Tree``; the whole tree is one segment."""
         for number in range(0, self._count, self._step):
             path = f"set-{number // FILES_A_DIRECTORY:06d}/file-{number:09d}.dat"

@@ -13,6 +13,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.domain import limits
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import DeleteRefused, InvalidRequest, ListingIncomplete
+from fanout.domain.file_columns import Listed, one_by_one
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.rows import Json
 from fanout.domain.segments import Segment
@@ -114,8 +115,8 @@ def test_never_all(tmp_path: Path) -> None:
 class BrokenSource(PosixTree):
     """A source whose listing breaks off half-way."""
 
-    def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
-        for number, entry in enumerate(super().list(segment, prunes)):
+    def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
+        for number, entry in enumerate(one_by_one(super().list_columns(segment, prunes))):
             if number == 5:
                 raise ListingIncomplete("EACCES")
             yield entry
@@ -135,8 +136,8 @@ def test_a_listing_that_breaks_off_deletes_nothing(mount: Path) -> None:
 class UnlistableSource(PosixTree):
     """A source with a directory that can not be read, whoever reads it."""
 
-    def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
-        for entry in super().list(segment, prunes):
+    def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
+        for entry in one_by_one(super().list_columns(segment, prunes)):
             if entry.path == "keep/":
                 yield Entry(entry.path, Kind.UNLISTABLE, 0, entry.mtime_ns, entry.changed_ns)
             elif not entry.path.startswith("keep/"):

@@ -15,6 +15,7 @@ from fanout.adapters.posix.read_ahead import ReadAhead
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain import limits
 from fanout.domain.entries import Entry, Kind
+from fanout.domain.file_columns import Listed
 from fanout.domain.segments import Segment
 
 AT_ONCE = -1.0  # every reading waits longer
@@ -42,7 +43,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
 
     class Noted(ReadAhead):
-        def take(self, directory: str) -> list[Entry] | None:
+        def take(self, directory: str) -> list[Listed] | None:
             read = super().take(directory)
             if read is not None:
                 found.append(directory)
@@ -99,7 +100,7 @@ def test_no_more_are_read_than_are_allowed(monkeypatch: pytest.MonkeyPatch) -> N
     read: list[str] = []
     lock = threading.Lock()
 
-    def note(directory: str) -> list[Entry]:
+    def note(directory: str) -> list[Listed]:
         with lock:
             read.append(directory)
         return []

@@ -13,6 +13,7 @@ from typing import Protocol
 from fanout.domain.big_files import Receipt
 from fanout.domain.entries import Attributes, Entry
 from fanout.domain.errors import ItemError
+from fanout.domain.file_columns import Listed
 from fanout.domain.measurement import Described, Readings
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
@@ -96,6 +97,9 @@ class Tree(Protocol):
         Of a directory that ``prunes`` tells of, the directory stands for all that it holds.
         A missing root is an empty tree. Raises ``ListingIncomplete`` where a part can not be read.
         """
+
+    def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
+        """As ``list``, but plain files may come in columns, which costs less than an entry for each."""
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
         """Paths, of entries or of none, that cut the segment into about ``ways`` parts of like size, in order.

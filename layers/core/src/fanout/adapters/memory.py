@@ -14,6 +14,7 @@ from fanout.domain.big_files import Receipt
 from fanout.domain.checksums import to_base64
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError
+from fanout.domain.file_columns import Listed, in_columns
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
 from fanout.domain.segments import Segment, within
@@ -139,6 +140,10 @@ class MemoryTree:
         for entry in sorted((stored.entry for stored in self._entries.values()), key=lambda entry: entry.sort_key):
             if within(segment, entry.path):
                 yield from pruning(entry)
+
+    def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
+        """See ``fanout.ports.Tree``; few at a time, so that columns of two trees end at different places."""
+        return in_columns(self.list(segment, prunes), 5)
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
         """See ``fanout.ports.Tree``; memory knows every path, so even few of them are cut."""

@@ -34,6 +34,11 @@ class Tally:
         self.entries += 1
         self.bytes += size
 
+    def add_all(self, entries: int, size: int) -> None:
+        """Count entries of so many bytes together."""
+        self.entries += entries
+        self.bytes += size
+
     @property
     def count(self) -> Count:
         """What was counted so far."""

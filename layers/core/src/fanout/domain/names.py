@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from fanout.domain import limits
 from fanout.domain.outcomes import Reason
@@ -83,6 +84,11 @@ class FilesAbove:
     def add(self, path: str) -> None:
         """Remember a file; call after ``covers`` for the same path."""
         self._stack.append(path)
+
+    def add_files(self, paths: Sequence[str]) -> None:
+        """Remember files of one directory; of them only those matter that begin the last path: see the class."""
+        last = paths[-1]
+        self._stack += [path for path in paths if last.startswith(path)]
 
     def snapshot(self) -> tuple[str, ...]:
         """The files to hand to the segment that goes on after the current key."""

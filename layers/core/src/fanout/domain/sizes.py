@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fanout.domain.books import Count
@@ -28,6 +29,13 @@ class Sizes:
             bucket = entry.size.bit_length()
             self._entries[bucket] += 1
             self._bytes[bucket] += entry.size
+
+    def add_files(self, sizes: Sequence[int]) -> None:
+        """Count files by their sizes in bytes."""
+        for size, files in Counter(sizes).items():
+            bucket = size.bit_length()
+            self._entries[bucket] += files
+            self._bytes[bucket] += size * files
 
     def merge(self, row: Mapping[str, list[int]]) -> None:
         """Add the row of other sizes."""

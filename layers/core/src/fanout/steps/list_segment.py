@@ -10,8 +10,9 @@ from fanout.domain import limits
 from fanout.domain.decisions import Compare, Decision, decide
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import FanoutError
+from fanout.domain.file_columns import FileColumns, last_path
 from fanout.domain.hard_links import Name
-from fanout.domain.merge import merge
+from fanout.domain.merge import merge_columns
 from fanout.domain.names import FilesAbove
 from fanout.domain.naming import Place, naming_rule
 from fanout.domain.outcomes import Reason, Result, result_of
@@ -32,6 +33,7 @@ from fanout.steps.list_manifest import Lookups, list_manifest
 from fanout.steps.lookups import LookupQueue
 from fanout.steps.rare_collections import rare_collections
 from fanout.steps.segment_writer import SegmentWriter
+from fanout.steps.unchanged_columns import apart
 
 
 def list_segment(segment: Segment, context: Context) -> Json:
@@ -70,25 +72,38 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         return entry if entry is None or filters.reason(entry) is None else None
 
     elsewhere = FilesElsewhere(segment.unlisted if may_be_above else "", find_taken, place_of)
+
+    def parents_of(source: Entry) -> tuple[str, ...]:
+        return elsewhere.parents(source.path, above.parents(source.path)) if may_be_above else ()
+
     budget = _Budget(segment, context)
     left: list[Segment] = []
-    pairs = merge(source_tree.list(segment, filters.prunes), destination_tree.list(segment, filters.prunes))
+    pairs = merge_columns(
+        source_tree.list_columns(segment, filters.prunes), destination_tree.list_columns(segment, filters.prunes)
+    )
     listed_there = cut_of(segment, plan, context.ledger)
     with LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue:
         intake = Intake(filters, queue.add)
-        for number, (source, destination) in enumerate(pairs, start=1):
+        for source, destination in apart(pairs, request, lambda one: place_of(one, parents_of(one)), budget.room):
+            if isinstance(source, FileColumns):
+                writer.unchanged_files(source)
+                if may_be_above:
+                    above.add_files(source.paths)
+                if budget.used(len(source)):
+                    left = _cut(rest_of(segment, last_path(source), above.snapshot()), source_tree, destination_tree)
+                    break
+                continue
             if destination is not None:
                 writer.seen_there(destination)
             if source is not None:
-                parents = elsewhere.parents(source.path, above.parents(source.path)) if may_be_above else ()
-                place = intake.add(source, destination, partial(place_of, source, parents))
+                place = intake.add(source, destination, partial(place_of, source, parents_of(source)))
                 if may_be_above and place.reason is None and source.kind is Kind.FILE:
                     above.add(source.path)
             elif destination is not None and _reports_extras(request) and not filters.protects(destination):
                 writer.extra(destination)
             last = source or destination
             at_cut = destination is not None and destination.path == listed_there
-            if last is not None and (at_cut or budget.used(number)):
+            if last is not None and (budget.used(1) or at_cut):
                 left = _cut(rest_of(segment, last.path, above.snapshot()), source_tree, destination_tree)
                 break
         intake.close(lambda directory: bool(left) or segment.ends_below(directory))
@@ -96,8 +111,12 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     return {"segment": segment.id}
 
 
+# Entries after which the clock is looked at.
+_ENTRIES_A_LOOK = 256
+
+
 def _late(context: Context, stop_at: float, number: int) -> bool:
-    return number >= limits.SEGMENT_ENTRIES or (number % 256 == 0 and context.clock.now() > stop_at)
+    return number >= limits.SEGMENT_ENTRIES or (number % _ENTRIES_A_LOOK == 0 and context.clock.now() > stop_at)
 
 
 class _Budget:
@@ -107,12 +126,21 @@ class _Budget:
         self._entries = min(segment.budget_entries, limits.SEGMENT_ENTRIES)
         self._seconds = segment.budget_seconds
         self._clock, self._stop_at, self._end = context.clock, context.stop_at, 0.0
+        self._listed = self._asked = 0
 
-    def used(self, listed: int) -> bool:
-        """Whether so many entries, or the time that they took, are enough."""
-        if listed == 1:
+    def room(self) -> int:
+        """How many entries more may be listed."""
+        return self._entries - self._listed
+
+    def used(self, entries: int) -> bool:
+        """Whether with so many entries more those listed, or the time that they took, are enough."""
+        if not self._listed:
             self._end = min(self._stop_at, self._clock.now() + self._seconds)
-        return listed >= self._entries or (listed % 256 == 0 and self._clock.now() > self._end)
+        self._listed += entries
+        if self._listed - self._asked < _ENTRIES_A_LOOK:
+            return self._listed >= self._entries
+        self._asked = self._listed
+        return self._listed >= self._entries or self._clock.now() > self._end
 
 
 def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:

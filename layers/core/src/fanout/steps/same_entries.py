@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fanout.domain.entries import Entry, Kind
+from fanout.domain.file_columns import FileColumns
 from fanout.domain.rows import Json, same_row
 
 # Entries of one row: keeps a line of the ledger at some tens of kilobytes.
@@ -27,6 +28,12 @@ class SameEntries:
         self._paths.append(entry.path)
         self._kinds.append(entry.kind)
         self._sizes.append(entry.size)
+
+    def add_files(self, files: FileColumns) -> None:
+        """Take files."""
+        self._paths += files.paths
+        self._kinds += [Kind.FILE] * len(files)
+        self._sizes += files.sizes
 
     def rows(self) -> Iterator[Json]:
         """The ledger's rows of them."""

@@ -10,6 +10,7 @@ from fanout.domain.big_files import BigFile, big_file_row, block_bytes_of
 from fanout.domain.books import Tally
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError
+from fanout.domain.file_columns import FileColumns, first_path, last_path
 from fanout.domain.hard_links import Name
 from fanout.domain.implied import ImpliedDirectories
 from fanout.domain.locations import S3Location
@@ -74,11 +75,27 @@ class SegmentWriter:
             self._add_extras(self._implied.source_entry(entry.path))
         if self._deletions:
             self._deletions.source_entry(entry.path)
-        self._leave_before(entry)
+        self._leave_before(entry.path)
 
-    def _leave_before(self, entry: Entry) -> None:
-        for directory in self._around.left_before(entry.path):
+    def _leave_before(self, path: str) -> None:
+        for directory in self._around.left_before(path):
             self.settle(directory, Result.UNCHANGED, Reason.SAME)
+
+    def unchanged_files(self, files: FileColumns) -> None:
+        """As ``seen_there``, ``begin`` and ``unchanged`` for each of these files, which the destination holds alike."""
+        entries, size = len(files), sum(files.sizes)
+        for tally in (self.destination, self.listed, self._results[Result.UNCHANGED]):
+            tally.add_all(entries, size)
+        self._sizes.add_files(files.sizes)
+        first = first_path(files)
+        if not self._implied.empty:
+            self._add_extras(self._implied.source_entry(first))
+        if self._deletions:  # those between lie in the same directory, and tell nothing else
+            self._deletions.source_entry(first)
+            self._deletions.source_entry(last_path(files))
+        self._leave_before(first)
+        self._same.add_files(files)
+        self._write_many_outcomes()
 
     def seen_there(self, entry: Entry) -> None:
         """Count an entry of the destination; a sync needs to know that none is missing."""
@@ -156,6 +173,9 @@ class SegmentWriter:
             self._same.add(entry)
         else:
             self._outcomes.append(Outcome(entry.path, entry.kind.value, entry.size, result, reason, message))
+        self._write_many_outcomes()
+
+    def _write_many_outcomes(self) -> None:
         if len(self._outcomes) + len(self._same) >= OUTCOMES_PER_FILE:
             self._write_outcomes()
 
@@ -168,7 +188,7 @@ class SegmentWriter:
     def extra(self, entry: Entry) -> None:
         """Note an entry that only the destination holds; it is in no books, which are the source's."""
         if self._deletions:
-            self._leave_before(entry)
+            self._leave_before(entry.path)
             self._touch(entry)  # deleting it changes its directory
             self._deletions.destination_entry(entry)
         elif entry.kind is Kind.DIRECTORY:

@@ -13,6 +13,7 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry
 from fanout.domain.errors import InvalidRequest, ItemError
+from fanout.domain.file_columns import Listed
 from fanout.domain.packs import attributes_from_row, attributes_row
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.rows import entry_from_row
@@ -39,6 +40,10 @@ class UnseenTree:
         """See ``fanout.ports.Tree``: what ListDestination found, as far as it came; it left out what is pruned."""
         for key in self._ledger.read_json(keys.destination_listing_key(segment.id))["files"]:
             yield from map(entry_from_row, self._ledger.read_rows(key))
+
+    def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
+        """See ``fanout.ports.Tree``; here each comes by itself."""
+        return self.list(segment, prunes)
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
         """See ``fanout.ports.Tree``: the other end is asked."""

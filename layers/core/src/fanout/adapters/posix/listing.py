@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 
+from fanout.adapters.posix.columns import listed_of, stats_of
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.follow import NO_WAY, Follower, Way
 from fanout.adapters.posix.read_ahead import ReadAhead
@@ -16,6 +17,7 @@ from fanout.adapters.posix.sorted_names import BATCH, Bounds, Names, bounds_belo
 from fanout.adapters.posix.stats import Stats, entry_of
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError, ListingIncomplete, Transient
+from fanout.domain.file_columns import FileColumns, Listed, first_path, last_path
 from fanout.domain.names import STAGING_PREFIX
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
@@ -23,7 +25,7 @@ from fanout.domain.segments import Segment
 
 def list_segment(
     directories: Directories, root: str, segment: Segment, prunes: Prunes = no_pruning, *, follow: bool = False
-) -> Iterator[Entry]:
+) -> Iterator[Listed]:
     """The segment's entries below ``root`` (a path of ``directories``), depth first, sorted by their bytes.
 
     A directory counts with its ``/``, so that the order is that of keys. Memory is bounded by ``limits.NAMES_HELD``
@@ -61,7 +63,7 @@ class _Listing:
         self._ahead = ReadAhead(self._read)
         self._prunes: Prunes = no_pruning
 
-    def entries(self, segment: Segment, prunes: Prunes) -> Iterator[Entry]:
+    def entries(self, segment: Segment, prunes: Prunes) -> Iterator[Listed]:
         """See ``list_segment``."""
         try:
             yield from self._walk(segment, prunes)
@@ -69,7 +71,7 @@ class _Listing:
             self._ahead.close()
             self._stats.close()
 
-    def _walk(self, segment: Segment, prunes: Prunes) -> Iterator[Entry]:
+    def _walk(self, segment: Segment, prunes: Prunes) -> Iterator[Listed]:
         self._prunes = prunes
         self._after, self._until = after, until = os.fsencode(segment.after), os.fsencode(segment.until)
         try:
@@ -78,7 +80,6 @@ class _Listing:
         except (FileNotFoundError, NotADirectoryError):
             return
         way = self._follower.way_to(segment.prefix) if self._follower else NO_WAY
-        unbounded = not after and not until
         stack = [(self._top(segment.prefix, way), way)]
         while stack:
             children, way = stack[-1]
@@ -86,7 +87,7 @@ class _Listing:
             if entry is None:
                 stack.pop()
                 continue
-            if unbounded and entry.kind is not Kind.DIRECTORY:
+            if isinstance(entry, FileColumns):  # of names within the bounds
                 yield entry
                 continue
             key = entry.sort_key
@@ -104,7 +105,7 @@ class _Listing:
             if key > after:
                 yield entry
 
-    def _top(self, prefix: str, way: Way) -> Iterator[Entry]:
+    def _top(self, prefix: str, way: Way) -> Iterator[Listed]:
         """The directory that is the segment's prefix, or what the root holds."""
         if not prefix:
             yield from self._children("", way)
@@ -129,7 +130,7 @@ class _Listing:
         except (FileNotFoundError, NotADirectoryError):
             return entry
 
-    def _children(self, path: str, way: Way) -> Iterator[Entry]:
+    def _children(self, path: str, way: Way) -> Iterator[Listed]:
         """The direct children in order, those that can lie in the segment; none where the directory is gone."""
         bounds = bounds_below(path, self._after, self._until)
         last = b""
@@ -144,27 +145,37 @@ class _Listing:
             for batch in names.batches():
                 try:
                     with self._directories.hold(self._root + path) as descriptor:
-                        one = partial(self._known_or_entry, names.known, descriptor, path, way)
-                        entries = [entry for entry in self._stats.each(one, batch) if entry is not None]
+                        listed = self._listed(descriptor, path, way, batch, names.known)
                 except (FileNotFoundError, NotADirectoryError):
                     return
-                if [entry.path for entry in entries] != [path + name for name in batch]:
-                    entries.sort(key=lambda entry: entry.sort_key)
-                if entries:
-                    if entries[0].sort_key <= last:
-                        raise Transient(f"{entries[0].path} became something else while its directory was listed")
-                    last = entries[-1].sort_key
-                yield from self._with_next(entries)
+                if listed:
+                    first = first_path(listed[0])
+                    if os.fsencode(first) <= last:
+                        raise Transient(f"{first} became something else while its directory was listed")
+                    last = os.fsencode(last_path(listed[-1]))
+                yield from self._with_next(listed)
             bounds = bounds.after(names.last)
 
-    def _with_next(self, entries: list[Entry]) -> Iterator[Entry]:
-        """The entries; their directories are read ahead, but not behind symlinks, where each needs its way."""
+    def _listed(
+        self, descriptor: int, path: str, way: Way, batch: Sequence[str], known: Mapping[str, Entry]
+    ) -> list[Listed]:
+        """What names of a directory stand for, in order."""
         if self._follower is None:
+            found = self._stats.each(partial(stats_of, descriptor), batch)
+            return listed_of(path, batch, found, self._device)
+        one = partial(self._known_or_entry, known, descriptor, path, way)
+        entries = [entry for entry in self._stats.each(lambda some: list(map(one, some)), batch) if entry is not None]
+        return [*sorted(entries, key=lambda entry: entry.sort_key)]
+
+    def _with_next(self, listed: list[Listed]) -> Iterator[Listed]:
+        """What is listed; the directories are read ahead, but not behind symlinks, where each needs its way."""
+        if self._follower is None:
+            entries = (one for one in listed if isinstance(one, Entry))
             found = [entry.path for entry in entries if entry.kind is Kind.DIRECTORY]
             self._ahead.found([path for path in found if not self._prunes(path)])
-        return iter(entries)
+        return iter(listed)
 
-    def _read(self, path: str) -> list[Entry] | None:
+    def _read(self, path: str) -> list[Listed] | None:
         """See ``ReadAhead``: what a directory holds of the segment."""
         names = Names(bounds_below(path, self._after, self._until))
         try:
@@ -175,11 +186,10 @@ class _Listing:
                     if next(found, None) is not None:
                         return None
                 names.close()
-                one = partial(self._known_or_entry, names.known, descriptor, path, NO_WAY)
-                entries = [one(name) for batch in names.batches() for name in batch]
+                batch = next(names.batches(), [])
+                return listed_of(path, batch, stats_of(descriptor, batch), self._device)
         except (OSError, ItemError):
             return None
-        return sorted((entry for entry in entries if entry is not None), key=lambda entry: entry.sort_key)
 
     def _names(self, descriptor: int, path: str, way: Way, bounds: Bounds) -> Names:
         """The first names; what a followed symlink leads to decides where it stands, so those are looked up here."""

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 
 from fanout.adapters.posix.stats import Waited
 from fanout.domain import limits
-from fanout.domain.entries import Entry
+from fanout.domain.file_columns import Listed
 
-Read = Callable[[str], list[Entry] | None]
+Read = Callable[[str], list[Listed] | None]
 # Readings in a row that waited before others are begun ahead: one may have waited for a processor.
 _IN_A_ROW = 3
 
@@ -32,7 +32,7 @@ class ReadAhead:
         self._waited = 0
         # The next one is the last.
         self._to_read: list[str] = []
-        self._under_way: dict[str, Future[list[Entry] | None]] = {}
+        self._under_way: dict[str, Future[list[Listed] | None]] = {}
 
     @contextmanager
     def in_turn(self) -> Iterator[None]:
@@ -48,7 +48,7 @@ class ReadAhead:
         self._to_read.extend(reversed(directories))
         self._begin()
 
-    def take(self, directory: str) -> list[Entry] | None:
+    def take(self, directory: str) -> list[Listed] | None:
         """What a directory holds whose turn it is, or ``None`` if it was not read."""
         reading = self._under_way.pop(directory, None)
         if reading is None and self._to_read and self._to_read[-1] == directory:

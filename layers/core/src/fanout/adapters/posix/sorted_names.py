@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from fanout.domain import limits
 from fanout.domain.entries import Entry
@@ -66,8 +67,15 @@ class Names:
 
     def add_all(self, found: Iterable[os.DirEntry[str]]) -> None:
         """Take those of a directory's names that are within the bounds."""
-        for child in found:
-            self.add(child.name + "/" if child.is_dir(follow_symlinks=False) else child.name)
+        each = iter(found)
+        while some := [
+            child.name + "/" if child.is_dir(follow_symlinks=False) else child.name for child in islice(each, BATCH)
+        ]:
+            if not self._bounds.hold_all:
+                some = [name for name in some if self._bounds.hold(os.fsencode(name))]
+            self._names += some
+            if len(self._names) >= 2 * limits.NAMES_HELD:
+                self._keep_first()
 
     def add(self, name: str) -> None:
         """Take a name if it is within the bounds."""

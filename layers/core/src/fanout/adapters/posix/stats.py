@@ -7,6 +7,7 @@ import stat
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry, Kind
@@ -65,24 +66,27 @@ class Waited:
 _IN_A_ROW = 8
 
 
+_Found = TypeVar("_Found")
+
+
 class Stats:
-    """Asks for the entries of names: in threads where the file system answers slowly, as one over a network does."""
+    """Asks for what names stand for: in threads where the file system answers slowly, as one over a network does."""
 
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
 
-    def each(self, entry: Callable[[str], Entry | None], names: Sequence[str]) -> list[Entry | None]:
-        """The entries of the names, in their order."""
+    def each(self, ask: Callable[[Sequence[str]], list[_Found]], names: Sequence[str]) -> list[_Found]:
+        """What ``ask`` says of the names, in their order; it is asked for some of them at a time."""
         waited = Waited()
-        found = [entry(name) for name in names[:_IN_A_ROW]]
+        found = ask(names[:_IN_A_ROW])
         if len(names) <= _IN_A_ROW:
             return found
         if waited.seconds < limits.STAT_SLOW_SECONDS * len(found):
-            return found + [entry(name) for name in names[_IN_A_ROW:]]
+            return found + ask(names[_IN_A_ROW:])
         if self._threads is None:
             self._threads = ThreadPoolExecutor(limits.STAT_THREADS, thread_name_prefix="stat")
         rows = [names[start : start + _IN_A_ROW] for start in range(_IN_A_ROW, len(names), _IN_A_ROW)]
-        for row in self._threads.map(lambda some: [entry(name) for name in some], rows):
+        for row in self._threads.map(ask, rows):
             found += row
         return found
 

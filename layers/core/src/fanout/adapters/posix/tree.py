@@ -22,6 +22,7 @@ from fanout.adapters.posix.target import FileTarget
 from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, Transient
+from fanout.domain.file_columns import Listed, one_by_one
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
@@ -48,6 +49,10 @@ class PosixTree:
         self._field = field
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
+        """See ``fanout.ports.Tree``."""
+        return one_by_one(self.list_columns(segment, prunes))
+
+    def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
         """See ``fanout.ports.Tree``."""
         return list_segment(self._directories, self._root, segment, prunes, follow=self._follow)
 

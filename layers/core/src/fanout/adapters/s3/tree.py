@@ -23,6 +23,7 @@ from fanout.domain import limits
 from fanout.domain.big_files import block_bytes_of
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError, ListingIncomplete, NotFound
+from fanout.domain.file_columns import Listed
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
 from fanout.domain.segments import Segment, after_subtree
@@ -103,6 +104,10 @@ class S3Tree:
         if any(map(ge, keys, keys[1:])):
             problem = "does not list its keys in the order of their bytes; a general purpose bucket does"
             raise ListingIncomplete(f"s3://{self._bucket}/{self._prefix} {problem}")
+
+    def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
+        """See ``fanout.ports.Tree``; here each comes by itself."""
+        return self.list(segment, prunes)
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
         """By common prefixes and, where there are very many keys or prefixes, by key ranges."""

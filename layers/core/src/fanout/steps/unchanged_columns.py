@@ -1,0 +1,50 @@
+"""Files that are unchanged, settled many at a time; everything else of a listing by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from fanout.domain.decisions import Compare
+from fanout.domain.entries import Entry
+from fanout.domain.file_columns import FileColumns, unchanged_lengths
+from fanout.domain.merge import Pair
+from fanout.domain.naming import OnConflict, Place
+from fanout.domain.request import Mode, Request
+
+Pairs = Iterable[Pair | tuple[FileColumns, FileColumns]]
+PlaceOf = Callable[[Entry], Place]
+
+
+def settles_together(request: Request) -> bool:
+    """Whether of files that both ends hold nothing but columns decides: no filter, no other name, no checksum."""
+    keeps_names = request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
+    compares = request.compare is Compare.SIZE_MTIME and request.mode is not Mode.VERIFY
+    return keeps_names and compares and request.filters.take_all
+
+
+def apart(
+    pairs: Pairs, request: Request, place_of: PlaceOf, room: Callable[[], int]
+) -> Iterator[tuple[FileColumns, None] | Pair]:
+    """The source's unchanged files in columns, without their counterparts, and all other pairs one by one.
+
+    Files of one directory, under names that the destination holds, have a place if the first of them has.
+    No more come together than there is ``room`` for, which is at least 1.
+    """
+    together = settles_together(request)
+    for source, destination in pairs:
+        if not isinstance(source, FileColumns) or not isinstance(destination, FileColumns):
+            assert not isinstance(source, FileColumns) and not isinstance(destination, FileColumns)
+            yield source, destination
+            continue
+        if not together or place_of(source.first()).reason is not None:
+            yield from zip(source.entries(), destination.entries(), strict=True)
+            continue
+        start, unchanged = 0, True
+        for length in unchanged_lengths(source, destination):
+            end = start + length
+            while unchanged and start < end:
+                some = source.part(start, min(end, start + room()))
+                start += len(some)
+                yield some, None
+            yield from zip(source.part(start, end).entries(), destination.part(start, end).entries(), strict=True)
+            start, unchanged = end, not unchanged
