@@ -15,6 +15,7 @@ from fanout.domain import limits
 from fanout.domain.entries import Kind
 from fanout.domain.errors import DeleteRefused
 from fanout.domain.file_columns import Listed
+from fanout.domain.names import reason_against_file_path
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.rows import Json
 from fanout.domain.segments import Segment
@@ -55,9 +56,15 @@ def ledger_of(made: type[MemoryTree], request: Json, old: list[str], new: list[s
     changes = itertools.count(1)
     store = MemoryStore()
     world = World(changes, made(changes), made(changes), store)
-    for tree, paths in ((world.source, [*old, *new]), (world.destination, [*old, *extra])):
+    for end, tree, paths in (
+        ("source", world.source, [*old, *new]),
+        ("destination", world.destination, [*old, *extra]),
+    ):
         assert isinstance(tree, MemoryTree)
+        on_files = request[end].startswith("efs")
         for path in paths:
+            if on_files and reason_against_file_path(path):
+                continue  # no file system holds it
             is_directory = path.endswith("/")
             tree.put(path, Kind.DIRECTORY if is_directory else Kind.FILE, b"" if is_directory else path[:1].encode())
     world.list_all(world.plan(request))
