@@ -36,6 +36,17 @@ SEGMENT_ROW_BYTES = 400 + 2 * limits.KEY_BYTES
 # Assumed: one request to the ledger, seconds; and reading an entry of a loose end back into a shard.
 LEDGER_SECONDS = 0.02
 REPACK_SECONDS = 0.00005
+# Assumed: files of a directory, shards that write into one, directories that FinishTree sets a second; names in a
+# hundred that are further ones of a file, and how many of them are linked a second; a row of the ledger read, seconds.
+FILES_A_DIRECTORY = 100
+SHARDS_A_DIRECTORY = 2
+FINISHED_PER_SECOND = 1_000
+LINKED_PERCENT = 1
+LINKED_PER_SECOND = 500
+ROW_SECONDS = 0.00001
+# Events and states of one FinishTree: five and one of the Task, two and one of the Choice after it.
+EVENTS_A_FINISH = 7
+STATES_A_FINISH = 2
 # Python objects of one shard's or segment's row when a function holds it, bytes; assumed: 1.2 KB.
 HELD_ROW_BYTES = 1_500
 
@@ -65,6 +76,9 @@ class Walk:
     gather_seconds: float
     partition_seconds: float
     summarise_seconds: float
+    finish_tasks: int
+    finish_seconds: float
+    finish_last_seconds: float
 
     @property
     def dollars(self) -> float:
@@ -88,6 +102,7 @@ def walk(entries: int) -> Walk:
     # Each child of a Map: its start, the Task, the Choice and the end; each round: seven states.
     transitions = 10 + 7 * rounds + 2 * segments + 4 * shards
     shard_files = shards + segments
+    finish = _finish(entries, shards)
     return Walk(
         entries=entries,
         rounds=rounds,
@@ -96,13 +111,13 @@ def walk(entries: int) -> Walk:
         shards=shards,
         list_seconds=listing.seconds,
         copy_seconds=copy_function_seconds / min(COPYING_FUNCTIONS, shards),
-        events=EVENTS_AROUND + EVENTS_A_ROUND * rounds,
-        transitions=transitions,
-        invocations=segments + shards + 2 * rounds,
-        function_seconds=listing.function_seconds + copy_function_seconds + 60 * rounds,
+        events=EVENTS_AROUND + EVENTS_A_ROUND * rounds + EVENTS_A_FINISH * finish.tasks,
+        transitions=transitions + STATES_A_FINISH * finish.tasks,
+        invocations=segments + shards + 2 * rounds + finish.tasks,
+        function_seconds=listing.function_seconds + copy_function_seconds + 60 * rounds + finish.seconds,
         list_requests=math.ceil(entries / 1000) + segments * 20,
         ledger_puts=shard_files + 3 * segments + 8 * shards,
-        ledger_gets=3 * segments + 6 * shards,
+        ledger_gets=3 * segments + 8 * shards,
         shards_json_bytes=shards * SHARD_ROW_BYTES,
         widest_round_bytes=widest * SEGMENT_ROW_BYTES,
         gathered_bytes=math.ceil(shards / rounds + 2 * widest) * HELD_ROW_BYTES,
@@ -110,7 +125,32 @@ def walk(entries: int) -> Walk:
         gather_seconds=widest * LEDGER_SECONDS,
         partition_seconds=rounds * LEDGER_SECONDS + _loose_entries(segments) * REPACK_SECONDS,
         summarise_seconds=shards * 4 * LEDGER_SECONDS / SHARDS_AT_ONCE,
+        finish_tasks=finish.tasks,
+        finish_seconds=finish.seconds,
+        finish_last_seconds=finish.last_seconds,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """FinishTree, task after task; ``last_seconds`` is what one task does that can not be divided."""
+
+    tasks: int
+    seconds: float
+    last_seconds: float
+
+
+def _finish(entries: int, shards: int) -> Finish:
+    """Further names are linked, then directories set; each task reads again what is linked, and the last one all
+    directories, for those that are set last."""
+    directories = entries / FILES_A_DIRECTORY * SHARDS_A_DIRECTORY
+    names = entries * LINKED_PERCENT / 100
+    reading = shards * LEDGER_SECONDS / limits.LEDGER_FILES_AHEAD + directories * ROW_SECONDS
+    again = names * ROW_SECONDS
+    work = names / LINKED_PER_SECOND + directories / FINISHED_PER_SECOND + 2 * reading
+    task = aws.FUNCTION_SECONDS.value - limits.DEADLINE_RESERVE_SECONDS
+    tasks = math.ceil(work / (task - again))
+    return Finish(tasks, work + tasks * again, again + reading)
 
 
 def _loose_entries(segments: int) -> float:
@@ -148,6 +188,7 @@ def checks(run: Walk) -> list[Check]:
         Check("seconds of GatherSegments", run.gather_seconds, aws.FUNCTION_SECONDS),
         Check("seconds of PartitionShards", run.partition_seconds, aws.FUNCTION_SECONDS),
         Check("seconds of SummariseTransfer", run.summarise_seconds, aws.FUNCTION_SECONDS),
+        Check("seconds of FinishTree's last pass", run.finish_last_seconds, aws.FUNCTION_SECONDS),
         Check("MB that GatherSegments holds", run.gathered_bytes / 1e6, FUNCTION_MB),
         Check("MB that PartitionShards holds", run.partition_bytes / 1e6, FUNCTION_MB),
         Check("requests a second to the ledger and the lists", per_second, aws.S3_GET_PER_SECOND),
@@ -167,6 +208,8 @@ def document() -> str:
         ("ledger: PUT, GET", [f"{run.ledger_puts:,}, {run.ledger_gets:,}" for run in runs]),
         ("hours of listing", [f"{run.list_seconds / 3600:.2f}" for run in runs]),
         (f"hours of copying with {COPYING_FUNCTIONS:,} functions", [f"{run.copy_seconds / 3600:.2f}" for run in runs]),
+        ("FinishTree, tasks one after the other", [f"{run.finish_tasks:,}" for run in runs]),
+        ("hours of finishing", [f"{run.finish_seconds / 3600:.2f}" for run in runs]),
         ("dollars, without the data's own requests and metering", [f"{run.dollars:,.2f}" for run in runs]),
     ]
     quotas = [
@@ -181,7 +224,10 @@ the model says or a quota is not kept. Nothing of it is measured on AWS. Quotas 
 and these assumptions:
 a function lists, decides and writes {LISTED_PER_SECOND:,} entries a second, {LIST_CONCURRENCY} at once; it copies
 {COPIED_PER_SECOND} files of {FILE_BYTES // 1000} KB a second; a shard takes {SHARD_SECONDS} s, a request to the ledger
-{LEDGER_SECONDS * 1000:.0f} ms, and everything is new, so every entry is copied. Segments are cut evenly.
+{LEDGER_SECONDS * 1000:.0f} ms, and everything is new, so every entry is copied. Segments are cut evenly. A directory
+has {FILES_A_DIRECTORY} files that {SHARDS_A_DIRECTORY} shards write; FinishTree sets {FINISHED_PER_SECOND:,} a second;
+{LINKED_PERCENT} name in a hundred is a further one of a file: {LINKED_PER_SECOND} are linked a second. That is one
+function after the other: beyond some ten million entries a run waits longer for it than for the copying.
 
 ## What a run takes
 
@@ -192,7 +238,8 @@ a function lists, decides and writes {LISTED_PER_SECOND:,} entries a second, {LI
 {_table("entries", quotas)}
 
 Where they are set: `fanout.domain.limits` and the pages that `fanout.domain.quotas` names.
-FinishTree, which sets the attributes of directories and links further names in one function, is not in the model.
+FinishTree's last pass reads all directories again, for those that their owner could not pass afterwards, and is not
+divided; it begins in a task of its own where the time of one was used.
 
 ## A directory of very many names
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,13 @@ class Recorder(MemoryTree):
         super().__init__()
         self.impossible = impossible
         self.set_in_order: list[tuple[str, int | None]] = []
+        self.takes: Callable[[], None] = lambda: None
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
         """Note it, or fail."""
         if entry.path in self.impossible:
             raise ItemError(Reason.DESTINATION_DENIED, "not yours")
+        self.takes()
         self.set_in_order.append((entry.path, attributes.mode))
         super().set_attributes(entry, attributes)
 
@@ -98,6 +101,21 @@ def test_directories_that_can_not_be_passed_are_set_last_and_deepest_first() -> 
     order = [path for path, _ in world.destination.set_in_order]
     assert sorted(order[:2]) == ["a/b/", "z/"]
     assert order[2:] == ["a/b/c/", "a/"]
+
+
+def test_the_last_pass_has_a_task_of_its_own_where_the_time_is_used() -> None:
+    """It reads all files of directories again, which of very many takes minutes."""
+    world = World(destination=Recorder())
+    assert isinstance(world.source, MemoryTree) and isinstance(world.destination, Recorder)
+    world.source.put("a/", Kind.DIRECTORY, attributes=Attributes(mode=0o040500))
+    world.source.put("b/", Kind.DIRECTORY, attributes=Attributes(mode=0o040755))
+    world.list_all(world.plan())
+    world.copy_all()
+    world.destination.takes = lambda: world.clock.sleep(1_000.0)
+    assert finish_tree(world.context())["done"] is False
+    assert [path for path, _ in world.destination.set_in_order] == ["b/"]
+    assert finish_tree(world.context())["done"] is True
+    assert [path for path, _ in world.destination.set_in_order] == ["b/", "a/"]
 
 
 def test_directories_that_can_not_be_set_are_counted_once_however_often_it_is_tried() -> None:

@@ -39,3 +39,12 @@ def test_more_entries_take_more() -> None:
 
 def test_a_tree_that_one_function_lists_in_seconds_takes_one_round() -> None:
     assert (scale.walk(50_000).rounds, scale.walk(50_000).segments) == (1, 1)
+
+
+def test_finishing_is_walked_task_by_task() -> None:
+    small, large = scale.walk(1_000_000), scale.walk(1_000_000_000)
+    assert small.finish_tasks == 1
+    assert large.finish_tasks >= large.finish_seconds / aws.FUNCTION_SECONDS.value
+    grown = large.events - small.events
+    rounds = scale.EVENTS_A_ROUND * (large.rounds - small.rounds)
+    assert grown == rounds + scale.EVENTS_A_FINISH * (large.finish_tasks - small.finish_tasks)
