@@ -42,6 +42,7 @@ unit: setup-tests ## The tests that need no emulator
 
 docs: setup ## Write the generated parts of docs/
 	$(PY) scripts/generate_docs.py
+	$(PY) -m benchmarks.cost_page
 
 audit: setup ## Known weaknesses of the locked dependencies (asks the package index)
 	$(UV) tool run --from pip-audit pip-audit --disable-pip --require-hashes -r layers/core/requirements.txt

@@ -14,6 +14,7 @@ from rich.progress import Progress as Bar
 from fanout.domain.errors import LedgerBroken
 from fanout.domain.weights import DEFAULT_RATES, Rates
 from fanout.ledger import Ledger
+from fanout_cli.forecasts import read_forecast, say_forecast
 from fanout_cli.map_runs import MapCounts, MapRuns
 from fanout_cli.progress import BucketStore, LedgerWatch, Progress, eta_seconds
 from fanout_cli.runs import describe_run
@@ -26,21 +27,35 @@ PHASES = {"ListTree": "listing", "CopyShards": "copying", "DeleteShards": "delet
 
 
 def watch_run(stack: Stack, run_id: str, console: Console) -> dict[str, Any]:
-    """Show the run's progress on ``console`` until it ends; returns the execution's description.
+    """Show the run's forecast and its progress on ``console`` until it ends; returns the execution's description.
 
     Ctrl-C ends only the watching, by ``KeyboardInterrupt``.
     """
     described = describe_run(stack, run_id)
+    ledger = Ledger(BucketStore(stack.client("s3"), stack.work_bucket), run_id)
+    told = False
     with _bar(stack, run_id, console) as look:
         while described["status"] == "RUNNING":
-            look()
+            if look() and not told:
+                told = _tell_forecast(ledger, console)
             time.sleep(stack.poll_seconds)
             described = describe_run(stack, run_id)
+    if not told:
+        _tell_forecast(ledger, console)
     return described
 
 
+def _tell_forecast(ledger: Ledger, console: Console) -> bool:
+    """Say what is forecast, once it is known; whether it was."""
+    found = read_forecast(ledger)
+    if found is not None:
+        say_forecast(found, console)
+    return found is not None
+
+
 @contextmanager
-def _bar(stack: Stack, run_id: str, console: Console) -> Iterator[Callable[[], None]]:
+def _bar(stack: Stack, run_id: str, console: Console) -> Iterator[Callable[[], bool]]:
+    """A function that looks at the run, if it is time to, and says whether its shards are known."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -58,18 +73,18 @@ def _bar(stack: Stack, run_id: str, console: Console) -> Iterator[Callable[[], N
         task = bar.add_task("listing", total=None, details="")
         looked_at = copying_since = float("-inf")
 
-        def look() -> None:
+        def look() -> bool:
             nonlocal looked_at, copying_since, rates
             now = time.monotonic()
             if now - looked_at < pause:
-                return
+                return False
             looked_at = now
             counts = maps.look()
             progress = ledger.look(counts)
             phase = PHASES.get(counts.label, "working") if counts is not None else "listing"
             if progress is None:
                 bar.update(task, description=phase, details=_segments(counts))
-                return
+                return False
             rates = rates or _rates(Ledger(store, run_id))
             copying_since = now if copying_since < 0 else copying_since
             workers = counts.running if counts is not None and counts.label == "CopyShards" else 0
@@ -81,6 +96,7 @@ def _bar(stack: Stack, run_id: str, console: Console) -> Iterator[Callable[[], N
                 completed=progress.bytes,
                 details=details(progress, workers, left),
             )
+            return True
 
         yield look
 

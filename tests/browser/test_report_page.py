@@ -11,6 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+from fanout.report.text import dollars, duration, spoken
 from tests.browser.conftest import Open, Report, make_report
 from tests.support.runs import HOSTILE
 
@@ -58,6 +59,24 @@ def test_its_numbers_are_those_of_the_summary(report: Report, open_report: Open)
         assert (f"{row['lost']:,} recorded no end" in text) == bool(row["lost"])
     sizes = page.locator("#sizes table tbody tr").all()
     assert [row.locator("td").first.text_content() for row in sizes] == [f"{r['entries']:,}" for r in summary["sizes"]]
+
+
+def test_its_dollars_and_predicted_seconds_are_those_of_the_summary(report: Report, open_report: Open) -> None:
+    page, forecast = open_report(report).page, report.summary["forecast"]
+    if forecast is None:
+        assert page.locator("#forecast").count() == 0
+        return
+    rows = rows_of(page, "#forecast-dollars")
+    for name, predicted in forecast["dollars"].items():
+        theirs = forecast["datasync_dollars"].get(name)
+        wanted = [predicted, forecast["actual_dollars"][name], theirs]
+        assert rows[spoken(name)] == ["" if value is None else dollars(value) for value in wanted]
+    assert rows["DataSync's own fee"][-1] == dollars(forecast["datasync_dollars"]["fee"])
+    phases = rows_of(page, "#forecast-phases")
+    for phase, seconds in forecast["predicted_seconds"].items():
+        took = forecast["actual_seconds"].get(phase)
+        assert phases[phase] == [duration(seconds), "not done" if took is None else duration(took)]
+    assert set(phases) == set(forecast["predicted_seconds"]) | set(forecast["actual_seconds"])
 
 
 def test_the_verdict_comes_first_and_the_way_to_retry_with_it(report: Report, open_report: Open) -> None:

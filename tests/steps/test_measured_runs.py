@@ -15,6 +15,8 @@ from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest, NotF
 from fanout.domain.limits import GIB, MIB
 from fanout.domain.measurement import CREDITS, IO_LIMIT, METERED, METRICS, PERMITTED, Described, Reading
 from fanout.domain.rows import Json
+from fanout.ledger import Ledger
+from fanout.steps.forecasting import threads_of
 from fanout.steps.partition_shards import partition_shards
 from tests.support.flow import REQUEST, ManualClock, World
 
@@ -161,3 +163,36 @@ def test_a_price_of_the_stack_that_is_none_is_refused_by_its_name(wrong: dict[st
     world.prices = wrong
     with pytest.raises(InvalidRequest, match=f"Prices.{next(iter(wrong))}"):
         world.plan(REQUEST)
+
+
+def test_what_is_counted_after_the_run_is_what_was_done() -> None:
+    world = world_of(ELASTIC, IDLE)
+    first = world.run()["forecast"]
+    assert first["actual_dollars"]["s3"] == pytest.approx(first["dollars"]["s3"], rel=0.01)
+    assert first["actual_dollars"]["efs"] == pytest.approx(first["dollars"]["efs"], rel=0.01)
+    assert first["dollars"]["efs"] > 0
+    again = World(source=world.source, destination=world.destination, changes=world.changes, file_system_ids={})
+    second = again.run()["forecast"]
+    assert second["actual_dollars"]["efs"] == 0  # all of it was unchanged
+    assert second["actual_dollars"]["s3"] < first["actual_dollars"]["s3"]
+    named = {name: cost for name, cost in second["actual_dollars"].items() if name != "total"}
+    assert sum(named.values()) == pytest.approx(second["actual_dollars"]["total"], abs=1e-5)
+
+
+def test_seconds_of_functions_are_counted_as_the_records_have_them() -> None:
+    world = world_of(ELASTIC, IDLE)
+    world.clock.step = 0.5
+    forecast = world.run()["forecast"]
+    tasks = world.ledger.read_json("summary.json")["tasks"][0]["seconds"]
+    listed = sum(world.ledger.read_json(key)["seconds"] for key in world.ledger.keys("segments/done/"))
+    assert tasks > 0 and listed > 0
+    wanted = (tasks + listed + 60) * 1.769 * 0.0000133334
+    assert forecast["actual_dollars"]["lambda"] == pytest.approx(wanted, rel=0.01)
+
+
+def test_copying_takes_no_more_threads_than_the_pace_says() -> None:
+    few = {**IDLE, PERMITTED: [Reading(NOW, 1.0 * MIB)]}
+    world = world_of(ELASTIC, few)
+    partitioned(world)
+    assert threads_of(world.ledger) == world.ledger.read_json("forecast.json")["pace"]["threads"] < 64
+    assert threads_of(Ledger(world.store, "another-run")) == 64

@@ -32,7 +32,8 @@ class FileSystemState:
 
     ``permitted_bytes_per_second`` is what it allows in all now, ``others_bytes_per_second`` what others use of it, both
     metered; ``others_iops_share`` is the part of its operations that others use. ``credits_bytes`` is ``None`` where
-    credits play no part. ``assumptions`` says in a sentence each what was not measured.
+    credits play no part. ``probed_bytes_per_second`` is what a probe could write beside the others, at the most, if it
+    reached that limit. ``assumptions`` says in a sentence each what was not measured.
     """
 
     mode: ThroughputMode
@@ -45,6 +46,7 @@ class FileSystemState:
     others_iops_share: float = 0.0
     credits_bytes: float | None = None
     assumptions: tuple[str, ...] = ()
+    probed_bytes_per_second: float | None = None
 
     @property
     def quota(self) -> quotas.FileSystemQuota:
@@ -129,8 +131,9 @@ def assumed_state(why: str) -> FileSystemState:
 
 
 def left_for_run(state: FileSystemState, permitted: float) -> float:
-    """What of a rate is the run's beside the others; never less than ``LEAST_SHARE`` of it."""
-    return max(permitted - state.others_bytes_per_second, permitted * LEAST_SHARE)
+    """What of a rate is the run's beside the others: no less than ``LEAST_SHARE`` of it, no more than was probed."""
+    left = max(permitted - state.others_bytes_per_second, permitted * LEAST_SHARE)
+    return left if state.probed_bytes_per_second is None else min(left, state.probed_bytes_per_second)
 
 
 def iops_seconds(state: FileSystemState, load: Load) -> float:

@@ -10,8 +10,10 @@ from math import inf
 from fanout.domain import quotas
 from fanout.domain.costs import Dollars, dollars_of, metering_dollars
 from fanout.domain.efs_model import Drain, FileSystemState, Load, assumed_state, drain, iops_seconds, reserve_bytes
+from fanout.domain.limits import EFS_WRITE_SECONDS
 from fanout.domain.listing_model import LIST_CONCURRENCY, ListingWalk, walk_listing
-from fanout.domain.pace import Pace, pace
+from fanout.domain.locations import MountLocation
+from fanout.domain.pace import Pace, pace, rates_at
 from fanout.domain.prices import prices_with
 from fanout.domain.request import Mode, Request, Verify
 from fanout.domain.weights import Rates
@@ -22,6 +24,8 @@ STATE_SECONDS = 3.0
 MAP_SECONDS = 5.0
 # Assumed: seconds that SummariseTransfer takes for a shard: four requests of 20 ms, 16 shards at once.
 SUMMARY_SECONDS_PER_SHARD = 4 * 0.02 / 16
+# One creation after the other, at the best-case latency of a write.
+CREATIONS_PER_SECOND = 1 / EFS_WRITE_SECONDS
 NOT_MEASURED = "the file system was not measured"
 
 
@@ -34,6 +38,7 @@ class Limit(StrEnum):
     S3_REQUESTS = "S3 requests"
     CONCURRENCY = "concurrency"
     DISPATCH_RATE = "dispatch rate"
+    ONE_DIRECTORY = "one directory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,17 @@ class Forecast:
         return max(self.limit_seconds, key=lambda limit: self.limit_seconds[limit])
 
 
-def forecast(request: Request, work: Work, rates: Rates, measured: Mapping[str, FileSystemState]) -> Forecast:
-    """The forecast of a run; a mount that was not measured takes part with assumed figures and slows nothing down."""
+def forecast(
+    request: Request,
+    work: Work,
+    rates: Rates,
+    measured: Mapping[str, FileSystemState],
+    creations_per_second: float = CREATIONS_PER_SECOND,
+) -> Forecast:
+    """The forecast of a run; a mount that was not measured takes part with assumed figures and slows nothing down.
+
+    ``creations_per_second`` is what one directory of the destination takes.
+    """
     loads = loads_of(request, work)
     states = {mount: measured.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     most = request.limits.max_concurrency
@@ -74,7 +88,7 @@ def forecast(request: Request, work: Work, rates: Rates, measured: Mapping[str, 
     chosen = pace(work.entries, work.bytes, loads, measured, most, percent, rates)
     listing = walk_listing(max(1, work.listed), LIST_CONCURRENCY)
     requests = requests_of(request, work, listing.segments)
-    alone = rates.seconds(work.entries, work.bytes)
+    alone = rates_at(rates, chosen.threads).seconds(work.entries, work.bytes)
     functions = max(1, min(chosen.max_concurrency, work.shards))
     drains = {mount: _drain(states[mount], load, alone / functions) for mount, load in loads.items()}
     limit_of = {
@@ -85,6 +99,7 @@ def forecast(request: Request, work: Work, rates: Rates, measured: Mapping[str, 
         Limit.IOPS: max((iops_seconds(states[mount], load) for mount, load in loads.items()), default=0.0),
         Limit.S3_REQUESTS: _s3_seconds(requests),
         Limit.CONCURRENCY: alone / max(1, min(most, work.shards)),
+        Limit.ONE_DIRECTORY: _creation_seconds(request, work, creations_per_second),
         Limit.DISPATCH_RATE: work.shards / quotas.MAP_CHILDREN_PER_SECOND.value,
     }
     if functions < min(most, work.shards):  # the fewer functions are the file system's doing
@@ -119,6 +134,12 @@ def _throughput(state: FileSystemState, load: Load, drained: Drain) -> float:
     if state.credits_bytes is None:  # of Elastic and Provisioned, reads have a limit of their own
         fastest = max(fastest, load.read_bytes / state.quota.read_bytes_per_second)
     return fastest if drained.empty_share is None else max(fastest, drained.seconds)
+
+
+def _creation_seconds(request: Request, work: Work, creations_per_second: float) -> float:
+    """Creations in one directory of a file system come one after the other, whatever the number of functions."""
+    written = isinstance(request.destination, MountLocation) and request.mode is not Mode.VERIFY
+    return work.largest_directory / creations_per_second if written else 0.0
 
 
 def _s3_seconds(requests: S3Requests) -> float:

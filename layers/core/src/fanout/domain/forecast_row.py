@@ -32,6 +32,7 @@ def forecast_row(found: Forecast, begins: float) -> Json:
             _file_system_row(mount, state, found.credits.get(mount), begins) for mount, state in found.states.items()
         ],
         "dollars": _dollars_row(found.dollars),
+        "actual_dollars": None,
         "datasync_dollars": {
             "fee": _cents(found.dollars.datasync_fee),
             "s3": _cents(found.dollars.s3),
@@ -42,9 +43,9 @@ def forecast_row(found: Forecast, begins: float) -> Json:
     }
 
 
-def with_actual(row: Json, seconds: Mapping[str, float]) -> Json:
-    """The document after the run, with what its phases took."""
-    return row | {"actual_seconds": dict(seconds)}
+def with_actual(row: Json, seconds: Mapping[str, float], dollars: Dollars) -> Json:
+    """The document after the run, with what its phases took and what the ledger counted comes to."""
+    return row | {"actual_seconds": dict(seconds), "actual_dollars": _dollars_row(dollars)}
 
 
 def _cents(dollars: float) -> float:

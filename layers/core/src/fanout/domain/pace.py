@@ -1,4 +1,19 @@
-"""How many functions a run gets: enough to reach the limit of its file systems, no more."""
+"""How many functions a run gets, and how many threads each: enough to reach the limit of its file systems, no more.
+
+``floor`` is the longest that a measured file system takes at least; ``sure`` and ``best`` are what one function takes
+for all of the work if it is slow, and at its best.
+
+| file systems           | functions                                    | threads of each                          |
+|------------------------|----------------------------------------------|------------------------------------------|
+| none measured          | the most                                     | 64                                       |
+| none with credits      | ``sure / floor``, rounded up                 | 64; of one that alone is too fast,       |
+|                        |                                              | ``sure / floor`` of them, rounded up     |
+| one with burst credits | ``best / floor``, rounded down, at least one | 64; of one that alone is too fast,       |
+|                        |                                              | ``best / floor`` of them, rounded up     |
+
+Never more functions than the request and the stack allow. Bytes a second of each are all bytes over the functions and
+the floor, but not over its best.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +54,12 @@ def limit_seconds(state: FileSystemState, load: Load, reserve_percent: float) ->
     return seconds, iops_seconds(state, load)
 
 
+def rates_at(rates: Rates, threads: int) -> Rates:
+    """What a function does with fewer threads than operations in flight: a file takes longer, a byte does not."""
+    slower = limits.CLIENT_OPERATIONS_IN_FLIGHT / threads
+    return Rates(rates.seconds_per_entry * slower, rates.bytes_per_second)
+
+
 def pace(
     entries: int,
     size: int,
@@ -50,8 +71,8 @@ def pace(
 ) -> Pace:
     """The pace of copying so many entries of ``size`` bytes in all with ``most`` functions or fewer.
 
-    A function is taken to do ``SURE_RATES``, rounded up to one more; but where credits are spent ``rates``, the best
-    that it does, rounded down, so that the reserve stays. One function is the least, even if it is too fast.
+    A function is taken to be slow, so that enough of them reach the limit; but where credits are spent it is taken at
+    its best, ``rates``, so that the reserve stays.
     """
     measured = [(states[mount], load) for mount, load in loads.items() if mount in states]
     floor = max((max(limit_seconds(state, load, reserve_percent)) for state, load in measured), default=0.0)
@@ -60,7 +81,8 @@ def pace(
         return Pace(most, threads, rates.bytes_per_second, 0.0)
     careful = any(state.credits_bytes is not None for state, _ in measured)
     best = rates.seconds(entries, size)
-    wanted = math.floor(best / floor) if careful else math.ceil(SURE_RATES.seconds(entries, size) / floor)
-    functions = max(1, min(most, wanted))
-    threads = max(1, min(threads, math.ceil(threads * best / functions / floor)))
+    taken = best if careful else SURE_RATES.seconds(entries, size)
+    functions = max(1, min(most, math.floor(taken / floor) if careful else math.ceil(taken / floor)))
+    if functions == 1:
+        threads = max(1, min(threads, math.ceil(threads * taken / floor)))
     return Pace(functions, threads, min(rates.bytes_per_second, size / functions / floor), floor)

@@ -22,7 +22,8 @@ LISTS_PER_SEGMENT = 20
 class Work:
     """What is to be done: entries that are listed, and of them those to copy or compare, with their bytes.
 
-    ``longest_seconds`` is the predicted time of the longest shard.
+    ``longest_seconds`` is the predicted time of the longest shard, ``largest_directory`` the number of files to copy in
+    the directory that has most of them; 0 where it is not known.
     """
 
     listed: int
@@ -30,6 +31,7 @@ class Work:
     bytes: int
     shards: int
     longest_seconds: float
+    largest_directory: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from fanout.steps.attempts import Progress, noted
 from fanout.steps.context import Context
 from fanout.steps.copy_blocks import copy_blocks
 from fanout.steps.copying import Copier, never_same
+from fanout.steps.forecasting import threads_of
 from fanout.steps.same_content import SameContent, or_copy
 
 
@@ -101,7 +102,7 @@ def copy_work(work: list[tuple[int, Entry]], copier: Copier, shard: Shard, conte
     """
     writer = OutcomeWriter(shard, context)
     transient = 0
-    threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(work)) or 1
+    threads = min(threads_of(context.ledger), len(work)) or 1
     held_back: dict[int, Outcome] = {}
     for index, outcome in copier.copy_all(work, threads):
         if outcome.reason is Reason.TRANSIENT:

@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fanout.domain import ledger_keys as keys
-from fanout.domain.forecast import Forecast, forecast
+from fanout.domain import limits
+from fanout.domain.activity import Activity
+from fanout.domain.books import Books, Count
+from fanout.domain.costs import Dollars, dollars_of, metering_dollars
+from fanout.domain.efs_model import assumed_state
+from fanout.domain.errors import LedgerBroken
+from fanout.domain.forecast import NOT_MEASURED, Forecast, forecast
 from fanout.domain.forecast_row import forecast_row, with_actual
+from fanout.domain.listing_model import ListingWalk
+from fanout.domain.outcomes import Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.plan import Plan
+from fanout.domain.prices import prices_with
+from fanout.domain.request import Mode
 from fanout.domain.rows import SCHEMA_VERSION, Json
-from fanout.domain.workload import Work
+from fanout.domain.workload import Work, loads_of, requests_of
 from fanout.ledger import Ledger
 from fanout.steps.context import Context
 from fanout.steps.measure import measured_file_systems
+from fanout.steps.rounds import rounds_done
 
 
 def work_of(listed: int, big_files: int, shards: Sequence[Shard]) -> Work:
@@ -35,9 +46,41 @@ def write_forecast(plan: Plan, work: Work, context: Context) -> Forecast:
     return found
 
 
-def forecast_and_actual(ledger: Ledger, seconds: Mapping[str, float]) -> Json | None:
+def threads_of(ledger: Ledger) -> int:
+    """Threads of a function that copies, as the forecast's pace says; all of them in a run that has no forecast."""
+    try:
+        return int(ledger.read_json(keys.FORECAST)["pace"]["threads"])
+    except LedgerBroken:
+        return limits.CLIENT_OPERATIONS_IN_FLIGHT
+
+
+def forecast_and_actual(
+    plan: Plan, books: Books, activities: Sequence[Activity], seconds: Mapping[str, float], ledger: Ledger
+) -> Json | None:
     """``forecast`` of summary.json; ``None`` for a run that broke off before it had one."""
     if not ledger.has(keys.FORECAST):
         return None
     row: Json = ledger.read_json(keys.FORECAST)
-    return with_actual({name: value for name, value in row.items() if name != "schema_version"}, seconds)
+    predicted = {name: value for name, value in row.items() if name != "schema_version"}
+    return with_actual(predicted, seconds, actual_dollars(plan, books, activities, ledger))
+
+
+def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], ledger: Ledger) -> Dollars:
+    """The dollars of what the ledger counted: copied entries and bytes, rounds, segments, tasks and their seconds.
+
+    By the same prices as the forecast, and as the same operations; no bill. Each task counts as a shard does.
+    """
+    request, rounds = plan.request, list(rounds_done(ledger))
+    compared = Count() if request.mode.writes else books.by_result[Result.UNCHANGED]
+    moved = books.by_result[Result.COPIED] + (compared if request.mode is Mode.VERIFY else Count())
+    tasks = sum(activity.attempts for activity in activities)
+    work = Work(books.listed.entries, moved.entries, moved.bytes, tasks, 0.0)
+    by_functions = sum(done.get("seconds", 0.0) for done in rounds)
+    segments = sum(done["segments"] for done in rounds)
+    listing = ListingWalk(len(rounds), segments, segments, 0.0, by_functions)
+    loads, known = loads_of(request, work), measured_file_systems(ledger)
+    states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
+    price = prices_with(request.prices)
+    busy = sum(activity.seconds for activity in activities)
+    metering = metering_dollars(loads, states, price)
+    return dollars_of(work, requests_of(request, work, segments), listing, busy, metering, price)

@@ -39,6 +39,7 @@ def gather_segments(number: int, context: Context) -> Json:
     names: list[Json] = []
     deletions: list[Json] = []
     destination = Count()
+    seconds = 0.0
     left: list[Json] = []
     for segment in segments:
         record = ledger.read_json(keys.segment_key(segment.id))
@@ -54,6 +55,7 @@ def gather_segments(number: int, context: Context) -> Json:
         big_files += record["big_files"]
         extras += [record["extras"]] if record["extras"] else []
         left += record["left"]
+        seconds += record.get("seconds", 0.0)
     ledger.write_json(
         keys.round_done_key(number),
         {
@@ -71,6 +73,7 @@ def gather_segments(number: int, context: Context) -> Json:
             "destination": count_row(destination),
             "deletions": deletions,
             "segments": len(segments),
+            "seconds": round(seconds, 3),
         },
     )
     following = number + 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanout.domain import ledger_keys as keys
-from fanout.domain import limits
 from fanout.domain.big_files import big_file_from_row
 from fanout.domain.checksums import Crc64Nvme
 from fanout.domain.entries import Entry
@@ -18,6 +17,7 @@ from fanout.steps.context import Context
 from fanout.steps.copy_blocks import move_blocks
 from fanout.steps.copy_shard import OutcomeWriter, out_of_time_outcome, settled_indexes
 from fanout.steps.copying import Copier
+from fanout.steps.forecasting import threads_of
 from fanout.steps.pack_writer import PackWriter
 from fanout.steps.packed_tree import staged_entries
 from fanout.steps.staged_blocks import ConfirmedTree, StagedBlockTarget
@@ -41,14 +41,14 @@ def pack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     copier = Copier(
         context.source(plan), packs, crc64nvme, lambda: context.clock.now() > stop_at, symlinks=plan.request.symlinks
     )
-    _pack(work, copier, packs, OutcomeWriter(shard, context))
+    _pack(work, copier, packs, OutcomeWriter(shard, context), threads_of(ledger))
     return {"cursor": packs.staged_entries, "done": False}
 
 
-def _pack(work: list[tuple[int, Entry]], copier: Copier, packs: PackWriter, writer: OutcomeWriter) -> None:
-    """Stage entries, and write the outcomes of those that can not be."""
+def _pack(work: list[tuple[int, Entry]], copier: Copier, packs: PackWriter, writer: OutcomeWriter, most: int) -> None:
+    """Stage entries with ``most`` threads, and write the outcomes of those that can not be."""
     held_back: dict[int, Outcome] = {}
-    threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(work)) or 1
+    threads = min(most, len(work)) or 1
     for index, outcome in copier.copy_all(work, threads):
         if outcome.reason is Reason.TRANSIENT:
             held_back[index] = outcome

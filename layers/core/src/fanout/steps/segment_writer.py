@@ -46,6 +46,7 @@ class SegmentWriter:
     def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
         self._plan, self._segment, self._context = plan, segment, context
         self._source, self._destination = source, destination
+        self._began = context.clock.now()
         self._to_files = not isinstance(plan.request.destination, S3Location)
         self._around = OpenDirectories()
         self._packer = Packer(plan.rates, plan.request.limits.shard_seconds)
@@ -240,6 +241,7 @@ class SegmentWriter:
             "deletions": self._deletions.close(cut=bool(left)) if self._deletions else [],
             "names": [shard_row(file) for file in self._names_files],
             "left": [segment_row(segment) for segment in left],
+            "seconds": round(self._context.clock.now() - self._began, 3),
         }
         self._context.ledger.write_json(keys.segment_key(self._segment.id), record)
 

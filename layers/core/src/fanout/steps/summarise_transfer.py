@@ -108,7 +108,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
         tasks=[tasks_row(activity) for activity in activities],
         sizes=sizes_rows(ledger),
         planned=planned,
-        forecast=forecast_and_actual(ledger, seconds),
+        forecast=forecast_and_actual(plan, found.books, activities, seconds, ledger),
     )
     document = summary_row(summary)
     # Here, because no other state needs the templates' import time.

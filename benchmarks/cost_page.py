@@ -1,0 +1,116 @@
+"""docs/cost.md: what runs cost, with examples that the estimator works out and the table of prices.
+
+python -m benchmarks.cost_page        writes it anew
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from fanout.domain.efs_model import ThroughputMode
+from fanout.domain.estimate import Known, estimate, idle_state
+from fanout.domain.forecast import Forecast
+from fanout.domain.prices import DATE, PRICES, REGION
+from fanout.report.text import dollars, duration, number, spoken
+from fanout.requests import parse_request
+
+PAGE = Path(__file__).parents[1] / "docs/cost.md"
+# As template.yaml sets MaxConcurrency.
+CONCURRENCY = 100
+
+
+class Example(NamedTuple):
+    """A run: so many entries of so many bytes in all, from one end to the other."""
+
+    title: str
+    source: str
+    destination: str
+    entries: int
+    bytes: int
+
+
+EXAMPLES = (
+    Example("A million files of 100 KB from S3 to EFS", "s3://my-data/in/", "efs:///copy", 10**6, 10**11),
+    Example("The same back from EFS to S3", "efs:///copy", "s3://my-results/out/", 10**6, 10**11),
+    Example("A thousand files of 1 GB from S3 to EFS", "s3://my-data/in/", "efs:///copy", 10**3, 10**12),
+)
+
+HEAD = """# What a run costs
+
+Every run says beforehand what it will take and cost, and afterwards what the ledger counted: in `summary.json`
+(`forecast`), in the report, and in the terminal (`fanout start --watch`, `mode: plan`). `fanout estimate` says it for a
+number of entries and bytes, without an account. What the figures rest on: [decision 13](decisions/0013-forecast.md).
+
+Nothing costs while nothing runs but storage and [monitoring](monitoring.md#what-it-costs). Left out of all figures:
+logs, storage, KMS, transfer between regions or zones, and VPC endpoints of your own.
+"""
+FOOT = """
+## Where the money goes
+
+- **EFS with elastic throughput** is most of it: every GB written or read is metered, every request counts as at least
+  4 KiB, and DataSync or `cp` take the same. Bursting and provisioned throughput meter nothing.
+- **S3** is a request or two for each object, and one for each 8 MiB of large ones; whoever moves the data pays them.
+- **Lambda** is the seconds of the functions times 1.77 GB. A file system that is slower than they are makes them wait,
+  and waiting costs: so a run starts no more of them than reach the limit of a measured file system.
+- **Step Functions** is four states for a shard of about a minute. **The work bucket** is fifteen requests for it.
+- What is unchanged costs a listing alone: a page of 1,000 keys is one request.
+
+## Other prices
+
+Your region's, or those that you have agreed on: `"prices": {"efs_written_gb": 0.07}` in a request, or for a whole stack
+the parameter `Prices` ([parameters](parameters.md)); the request's come first. An unknown name is refused.
+"""
+
+
+def predicted(example: Example) -> Forecast:
+    """The estimate of an example, on a file system with elastic throughput."""
+    document = {"source": example.source, "destination": example.destination}
+    request = parse_request(document, ("data",), CONCURRENCY)
+    states = {"data": idle_state(ThroughputMode.ELASTIC)}
+    return estimate(request, Known(example.entries, example.bytes, states=states))
+
+
+def document() -> str:
+    """The page."""
+    return "\n".join([HEAD, *_examples(), FOOT, *_prices(), ""])
+
+
+def _examples() -> Iterator[str]:
+    yield "## Three examples\n"
+    prices = f"prices of {DATE} in {REGION}"
+    yield f"Elastic throughput, {CONCURRENCY} functions at most, {prices}, everything new at the destination.\n"
+    for example in EXAMPLES:
+        found = predicted(example)
+        money = found.dollars
+        theirs = {"s3": money.s3, "efs": money.efs}
+        ours = {"s3": money.s3, "work_bucket": money.ledger, "efs": money.efs, "lambda": money.compute}
+        ours |= {"step_functions": money.states}
+        yield f"### {example.title}\n"
+        yield f'```sh\necho \'{{"source": "{example.source}", "destination": "{example.destination}"}}\' > request.json'
+        yield f".venv/bin/fanout estimate request.json --entries {example.entries} --bytes {example.bytes}\n```\n"
+        functions = found.pace.max_concurrency
+        yield (
+            f"About {duration(sum(found.seconds.values()))} with {number(functions)} functions;"
+            f" what binds: {found.binding.value}.\n"
+        )
+        yield "| service | this run | DataSync |"
+        yield "|---|---|---|"
+        for name, cost in ours.items():
+            yield f"| {spoken(name)} | {dollars(cost)} | {dollars(theirs[name]) if name in theirs else ''} |"
+        yield f"| DataSync's own fee | | {dollars(money.datasync_fee)} |"
+        yield f"| total | {dollars(money.total)} | {dollars(money.datasync)} |\n"
+
+
+def _prices() -> Iterator[str]:
+    yield f"Prices in dollars, read in {DATE} for {REGION}, second-hand: the page named is the one that counts.\n"
+    yield "| name | dollars | for a | page |"
+    yield "|---|---|---|---|"
+    for name, price in PRICES.items():
+        figure = f"{price.dollars:.10f}".rstrip("0")
+        yield f"| `{name}` | {figure} | {price.unit} | aws.amazon.com/{price.page} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(document(), encoding="utf-8")

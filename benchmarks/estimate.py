@@ -1,0 +1,181 @@
+"""Predicted against actual: the model behind ``fanout estimate`` beside real copies on the simulated EFS.
+
+python -m benchmarks.estimate [--calibration modern legacy] [--workers 1 2]
+
+For each calibration and number of workers five short copies take the place of a probe: what a worker needs to start,
+for a small file, for a byte, for one file alone, and for creations in one directory. From these the forecast predicts
+copies of other data sets, which are then made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.data_sets import DATA_SETS, MIB, DataSet, make
+from benchmarks.lab import BINARY, MEMORY, calibration
+from benchmarks.measure import Source, measure
+from benchmarks.run import SCRATCH
+from fanout.domain.decisions import Compare
+from fanout.domain.efs_model import FileSystemState, ThroughputMode
+from fanout.domain.forecast import forecast
+from fanout.domain.locations import MountLocation, S3Location
+from fanout.domain.request import Limits, Request
+from fanout.domain.weights import Rates
+from fanout.domain.workload import Work
+
+RESULTS = Path(__file__).parent / "results" / "estimate.json"
+# The error that is asked for.
+MOST_ERROR = 0.2
+# Data set, and its number of files (of MiB, for the big one), for one worker; more workers copy as much more.
+CELLS = (
+    ("small", 3_000),
+    ("32-directories", 5_000),
+    ("megabyte", 400),
+    ("skewed", 1_500),
+    ("one-directory", 900),
+    ("big", 768),
+)
+FEW, MANY = 500, 2_000
+
+
+@dataclass(frozen=True)
+class Bulk(DataSet):
+    """Large files over some directories."""
+
+    def files(self, count: int) -> Iterator[tuple[str, int]]:
+        """Files of 8 MiB."""
+        return ((f"d{number % 8}/file{number:03d}", 8 * MIB) for number in range(count))
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a worker needs: seconds to start and for a small file, bytes a second in all and of one file alone;
+    and creations a second that one directory takes."""
+
+    start_seconds: float
+    seconds_per_entry: float
+    bytes_per_second: float
+    file_bytes_per_second: float
+    creations_per_second: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """A cell: seconds as predicted and as they were; ``error`` is the difference over the actual ones."""
+
+    data_set: str
+    calibration: str
+    workers: int
+    files: int
+    bytes: int
+    predicted: float
+    actual: float
+    binds: str
+    error: float
+
+
+def measure_figures(profile: str, workers: int) -> Figures:
+    """The five short copies."""
+    few = _copy(_named("32-directories"), FEW * workers, profile, workers)
+    many = _copy(_named("32-directories"), MANY * workers, profile, workers)
+    per_entry = (many - few) / (MANY - FEW)
+    start = max(0.0, few - FEW * per_entry)
+    files = 24
+    bulk = _copy(Bulk("bulk", "", 0, 0), files * workers, profile, workers)
+    alone = _copy(_named("big"), 192, profile, 1)
+    flat = _copy(_named("one-directory"), 300, profile, 1)
+    return Figures(
+        start,
+        per_entry,
+        files * 8 * MIB / (bulk - start - files * per_entry),
+        192 * MIB / (alone - start),
+        300 / (flat - start),
+    )
+
+
+def predict(files: list[tuple[str, int]], workers: int, figures: Figures, total_mib: float) -> tuple[float, str]:
+    """Seconds of the workers by the forecast's model, and the limit that binds."""
+    entries, size = len(files), sum(of_one for _, of_one in files)
+    directories = Counter(path.rpartition("/")[0] for path, _ in files)
+    rates = Rates(
+        figures.seconds_per_entry,
+        min(figures.bytes_per_second, figures.file_bytes_per_second * max(1, entries // workers)),
+    )
+    request = Request(S3Location("source", ""), MountLocation("lab", ""), Compare.ALWAYS, Limits(workers))
+    at_work = min(workers, entries)
+    work = Work(entries, entries, size, at_work, rates.seconds(entries, size) / at_work, max(directories.values()))
+    states = {"lab": FileSystemState(ThroughputMode.ELASTIC, total_mib * MIB)}
+    found = forecast(request, work, rates, states, figures.creations_per_second)
+    return figures.start_seconds + max(found.limit_seconds.values()), found.binding.value
+
+
+def compare(name: str, count: int, profile: str, workers: int, figures: Figures) -> Result:
+    """Predict a data set, then copy it."""
+    files = list(_named(name).files(count))
+    predicted, binds = predict(files, workers, figures, calibration(profile).get("total_mib_per_second", 1e6))
+    actual = _copy(_named(name), count, profile, workers)
+    size, error = sum(of_one for _, of_one in files), (predicted - actual) / actual
+    return Result(
+        name, profile, workers, len(files), size, round(predicted, 2), round(actual, 2), binds, round(error, 3)
+    )
+
+
+def _named(name: str) -> DataSet:
+    return next(one for one in DATA_SETS if one.name == name)
+
+
+def _copy(data_set: DataSet, count: int, profile: str, workers: int) -> float:
+    """Seconds of the workers that copy a data set."""
+    root = SCRATCH / "source"
+    shutil.rmtree(root, ignore_errors=True)
+    files, total = make(data_set, count, root)
+    return measure(None, Source(root, files, total), profile, workers, SCRATCH).seconds
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table as it grows; 1 if an error is over ``MOST_ERROR``."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calibration", nargs="*", default=["modern", "legacy"])
+    parser.add_argument("--workers", nargs="*", type=int, default=[1, 2])
+    parser.add_argument("--only", nargs="*", default=[name for name, _ in CELLS])
+    options = parser.parse_args(arguments)
+    if not BINARY.exists() or os.geteuid() != 0:
+        print("needs root and .fanout/bench/efslab: run scripts/setup-bench.sh", file=sys.stderr)
+        return 2
+    found: list[Result] = []
+    measured = {}
+    print("| data set | calibration | workers | files | MB | predicted s | actual s | error | binds |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    try:
+        for profile in options.calibration:
+            for workers in options.workers:
+                figures = measured[f"{profile} x{workers}"] = measure_figures(profile, workers)
+                for name, count in CELLS:
+                    if name in options.only and (workers == 1 or name not in ("big", "one-directory")):
+                        found.append(compare(name, count * workers, profile, workers, figures))
+                        print(line(found[-1]), flush=True)
+    finally:
+        shutil.rmtree(SCRATCH, ignore_errors=True)
+        MEMORY.unlink(missing_ok=True)
+    rows = {"figures": {name: asdict(one) for name, one in measured.items()}, "rows": [asdict(one) for one in found]}
+    RESULTS.write_text(json.dumps({"schema_version": 1, **rows}, indent=1) + "\n")
+    return int(any(abs(one.error) > MOST_ERROR for one in found))
+
+
+def line(one: Result) -> str:
+    """A row of the table."""
+    cells = (one.data_set, one.calibration, one.workers, f"{one.files:,}", f"{one.bytes / 1e6:,.0f}")
+    numbers = (f"{one.predicted:.2f}", f"{one.actual:.2f}", f"{one.error * 100:+.0f}%", one.binds)
+    return f"| {' | '.join(map(str, cells + numbers))} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

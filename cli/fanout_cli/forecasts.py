@@ -1,0 +1,66 @@
+"""A forecast as people read it in a terminal, from its document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fanout.domain.errors import LedgerBroken
+from fanout.domain.ledger_keys import FORECAST
+from fanout.ledger import Ledger
+from fanout.report.text import dollars, duration, size, spoken
+
+
+def read_forecast(ledger: Ledger) -> dict[str, Any] | None:
+    """forecast.json of a run; ``None`` as long as there is none."""
+    try:
+        found: dict[str, Any] = ledger.read_json(FORECAST)
+    except LedgerBroken:
+        return None
+    return found
+
+
+def forecast_lines(row: dict[str, Any]) -> Iterator[str]:
+    """The forecast in a few sentences: how long, what binds, what it costs, what becomes of the credits."""
+    seconds, money, other = row["predicted_seconds"], row["dollars"], row["datasync_dollars"]
+    phases = ", ".join(f"{phase} {duration(took)}" for phase, took in seconds.items() if took)
+    yield f"forecast: {duration(sum(seconds.values()))} in all ({phases})"
+    functions = row["pace"]["max_concurrency"]
+    yield f"  what binds: {row['binding_limit']}; {functions:,} function{'s' if functions != 1 else ''} at once"
+    services = ", ".join(f"{spoken(name)} {dollars(cost)}" for name, cost in money.items() if cost and name != "total")
+    yield f"  cost: {dollars(money['total'])} ({services}); DataSync: {dollars(other['total'])}"
+    for system in row["file_systems"]:
+        about = f"{system['throughput_mode']}, {size(system['permitted_bytes_per_second'])}/s permitted"
+        burst = f"; burst credits: {system['credits']['sentence']}" if system["credits"] else ""
+        yield f"  efs://{system['mount']}/: {about}{burst}"
+        yield from (f"    {sentence}" for sentence in system["assumptions"])
+
+
+def say_forecast(row: dict[str, Any], console: Console) -> None:
+    """Print the sentences."""
+    for line in forecast_lines(row):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def forecast_tables(row: dict[str, Any]) -> Iterator[Table]:
+    """The forecast as tables: seconds by phase, seconds by limit, dollars by service."""
+    phases = Table("phase", "seconds", title="Forecast")
+    for phase, took in row["predicted_seconds"].items():
+        phases.add_row(phase, f"{took:,.1f}")
+    phases.add_row("in all", f"{sum(row['predicted_seconds'].values()):,.1f}")
+    yield phases
+    limits = Table("limit", "seconds that it alone takes", title="The copying")
+    for name, took in sorted(row["limit_seconds"].items(), key=lambda item: -item[1]):
+        limits.add_row(f"{name}, binds" if name == row["binding_limit"] else name, f"{took:,.1f}")
+    yield limits
+    money, other = row["dollars"], row["datasync_dollars"]
+    costs = Table("service", "this run, $", "DataSync, $", title=f"Cost, at prices of {row['prices_date']}")
+    for name, cost in money.items():
+        if name != "total":
+            costs.add_row(spoken(name), f"{cost:,.4f}", f"{other[name]:,.4f}" if name in other else "")
+    costs.add_row("DataSync's own fee", "", f"{other['fee']:,.4f}")
+    costs.add_row("total", f"{money['total']:,.4f}", f"{other['total']:,.4f}")
+    yield costs

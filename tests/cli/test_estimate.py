@@ -1,0 +1,142 @@
+"""``fanout estimate``: what it prints, what it refuses, and that the examples of docs/cost.md are what it says."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from benchmarks import cost_page
+from fanout.report.text import dollars
+from fanout_cli.main import app
+from tests.cli.conftest import Aws
+
+TO_EFS = {"source": "s3://my-data/in/", "destination": "efs:///copy"}
+PROBE = {
+    "schema_version": 1,
+    "calibration": {
+        "write_bytes_per_second_client": 40e6,
+        "write_bytes_per_second_file": 30e6,
+        "read_bytes_per_second_client": 60e6,
+        "create_seconds": 0.004,
+        "small_write_seconds": 0.012,
+        "creations_per_second_directory": 150,
+        "functions": {"1": 40e6, "2": 60e6, "4": 61e6},
+    },
+}
+
+
+def run(directory: Path, request: Any, *arguments: str) -> Result:
+    path = directory / "request.json"
+    path.write_text(json.dumps(request))
+    return CliRunner().invoke(app, ["estimate", str(path), *arguments])
+
+
+def estimated(directory: Path, request: Any, *arguments: str) -> dict[str, Any]:
+    found = run(directory, request, *arguments, "--json")
+    assert found.exit_code == 0, found.output
+    row: dict[str, Any] = json.loads(found.stdout)
+    return row
+
+
+EXAMPLES = re.findall(
+    r"echo '(\{.*\})' > request.json\n.*--entries (\d+) --bytes (\d+)\n"
+    r"(?:.*\n)*?\| total \| (\S+) \| (\S+) \|",
+    cost_page.PAGE.read_text(encoding="utf-8"),
+)
+
+
+def test_there_are_three_examples_and_the_page_is_what_the_estimator_writes() -> None:
+    assert len(EXAMPLES) == 3
+    assert cost_page.PAGE.read_text(encoding="utf-8") == cost_page.document(), "run: make docs"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: "-".join(example[1:3]))
+def test_an_example_is_what_its_command_says(example: tuple[str, ...], tmp_path: Path) -> None:
+    request, entries, size, total, datasync = example
+    row = estimated(tmp_path, json.loads(request), "--entries", entries, "--bytes", size)
+    assert dollars(row["dollars"]["total"]) == total
+    assert dollars(row["datasync_dollars"]["total"]) == datasync
+
+
+def test_a_thousand_files_of_a_gigabyte_cost_what_the_price_lists_say_by_hand(tmp_path: Path) -> None:
+    row = estimated(tmp_path, TO_EFS, "--entries", "1000", "--bytes", "1000000000000")
+    assert row["dollars"]["efs"] == pytest.approx(1000 * 0.06, rel=0.001)
+    assert row["datasync_dollars"]["fee"] == pytest.approx(1000 * 0.015 + 0.55)
+    seconds_of_functions = 1e12 / 78e6
+    assert row["dollars"]["lambda"] == pytest.approx(seconds_of_functions * 1.769 * 0.0000133334, rel=0.1)
+
+
+def test_a_probe_and_a_large_directory_make_it_slower(tmp_path: Path) -> None:
+    probe = tmp_path / "probe.json"
+    probe.write_text(json.dumps(PROBE))
+    known = ("--entries", "90000", "--bytes", "1 TiB")
+    plain = estimated(tmp_path, TO_EFS, *known)
+    probed = estimated(tmp_path, TO_EFS, *known, "--probe", f"data={probe}")
+    assert probed["limit_seconds"]["file system"] > 10 * plain["limit_seconds"]["file system"]
+    assert probed["binding_limit"] == "file system"
+    flat = estimated(tmp_path, TO_EFS, *known, "--probe", str(probe), "--largest-directory", "90000")
+    assert flat["limit_seconds"]["one directory"] == pytest.approx(600)
+
+
+def test_credits_of_a_bursting_file_system_run_out(tmp_path: Path) -> None:
+    known = ("--entries", "1000", "--bytes", "1 TiB", "--throughput-mode", "bursting")
+    row = estimated(tmp_path, TO_EFS, *known, "--standard", "100 GiB", "--credits", "100 GiB")
+    assert "runs out after" in row["file_systems"][0]["credits"]["sentence"]
+    assert row["dollars"]["efs"] == 0
+    rich = estimated(tmp_path, TO_EFS, *known, "--standard", "100 GiB")
+    assert rich["file_systems"][0]["credits"]["runs_out_share"] is None
+
+
+def test_people_get_tables(tmp_path: Path) -> None:
+    found = run(tmp_path, TO_EFS, "--entries", "1000", "--bytes", "1 GiB")
+    assert found.exit_code == 0
+    for word in ("forecast:", "what binds:", "DataSync's own fee", "binds", "nobody else is taken to use it"):
+        assert word in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("request_", "arguments", "said"),
+    [
+        ({"source": "s3://my-data/in/"}, (), "destination: is missing"),
+        (TO_EFS, ("--bytes", "many"), "--bytes: 'many' is not a size"),
+        (TO_EFS, ("--throughput-mode", "provisioned"), "--provisioned-mibps: is missing"),
+        (TO_EFS, ("--probe", "not-there.json"), "--probe: not-there.json can not be read"),
+        (TO_EFS, ("--probe", "other=not-there.json"), "the request names no mount 'other'"),
+    ],
+)
+def test_what_is_wrong_is_named_and_the_status_is_2(
+    tmp_path: Path, request_: Any, arguments: tuple[str, ...], said: str
+) -> None:
+    found = run(tmp_path, request_, "--entries", "1", "--bytes", "1", *arguments)
+    assert (found.exit_code, said in found.output) == (2, True), found.output
+
+
+def test_every_mount_of_the_request_is_known(tmp_path: Path) -> None:
+    asked = {"source": "efs://first/a", "destination": "efs://second/b"}
+    row = estimated(tmp_path, asked, "--entries", "10", "--bytes", "1000")
+    assert [system["mount"] for system in row["file_systems"]] == ["first", "second"]
+
+
+def test_who_follows_a_run_is_told_its_forecast_once(aws: Aws) -> None:
+    row = estimated(aws.directory, TO_EFS, "--entries", "1000", "--bytes", "1 GiB")
+    aws.start("run-1", seconds=1)
+    aws.summary("run-1", "SUCCEEDED", listed=1000, copied=1000)
+    aws.put("runs/run-1/forecast.json", row)
+    watched = aws.fanout("watch", "run-1", "--stack", "mine")
+    assert watched.exit_code == 0
+    assert watched.stderr.count("forecast: ") == 1
+    assert f"what binds: {row['binding_limit']}" in watched.stderr
+    assert "nobody else is taken to use it" in watched.stderr
+
+
+def test_a_run_without_a_forecast_is_followed_without_one(aws: Aws) -> None:
+    aws.start("run-1")
+    aws.summary("run-1", "SUCCEEDED", listed=1)
+    watched = aws.fanout("watch", "run-1", "--stack", "mine")
+    assert watched.exit_code == 0
+    assert "forecast" not in watched.stderr

@@ -1,0 +1,159 @@
+"""The forecast: each limit in a case where it binds, credits that run out, phases by what is asked, and properties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanout.domain.calibration import Calibration
+from fanout.domain.efs_model import FileSystemState, ThroughputMode
+from fanout.domain.estimate import Known, estimate, idle_state, rates_of
+from fanout.domain.forecast import Forecast, Limit, forecast
+from fanout.domain.forecast_row import forecast_row
+from fanout.domain.limits import GIB, MIB
+from fanout.domain.request import Request
+from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES
+from fanout.domain.workload import Work
+from fanout.requests import parse_request
+
+S3, DATA = "s3://my-data/in/", "efs:///copy"
+ELASTIC = idle_state(ThroughputMode.ELASTIC)
+BURSTING = idle_state(ThroughputMode.BURSTING, 100 * GIB)
+PROBED = Calibration(
+    write_bytes_per_second_client=60e6,
+    write_bytes_per_second_file=30e6,
+    read_bytes_per_second_client=70e6,
+    create_seconds=0.004,
+    small_write_seconds=0.012,
+    creations_per_second_directory=200,
+    functions={1: 60e6, 2: 110e6, 4: 120e6},
+)
+
+
+def request(source: str = S3, destination: str = DATA, concurrency: int = 100, **fields: Any) -> Request:
+    return parse_request({"source": source, "destination": destination, **fields}, ("data",), concurrency)
+
+
+def predicted(
+    entries: int, size: int, state: FileSystemState | None = ELASTIC, asked: Request | None = None, **known: Any
+) -> Forecast:
+    states = {} if state is None else {"data": state}
+    return estimate(asked or request(), Known(entries, size, states=states, **known))
+
+
+@pytest.mark.parametrize(
+    ("limit", "found"),
+    [
+        (Limit.CONCURRENCY, predicted(1_000, 10**12, asked=request(concurrency=2))),
+        (Limit.FILE_SYSTEM, predicted(10_000, 10**13, asked=request(concurrency=1000))),
+        (Limit.IOPS, predicted(10**6, 10**9, asked=request("efs:///a", "efs:///b"))),
+        (Limit.S3_REQUESTS, predicted(10**7, 10**10, asked=request(S3, "s3://my-results/out/"))),
+        (Limit.ONE_DIRECTORY, predicted(100_000, 10**9, largest_directory=100_000)),
+    ],
+)
+def test_what_binds(limit: Limit, found: Forecast) -> None:
+    assert found.binding is limit
+    assert found.seconds["copy"] == pytest.approx(found.limit_seconds[limit] + 5)
+
+
+def test_one_long_shard_binds_as_the_client_s_limit_and_very_many_as_the_rate_of_starts() -> None:
+    long = Work(10, 10, 10**10, shards=10, longest_seconds=10_000)
+    assert forecast(request(), long, DEFAULT_RATES, {"data": ELASTIC}).binding is Limit.CLIENT
+    many = Work(10**6, 10**6, 0, shards=10**6, longest_seconds=0.1)
+    asked = request(S3, "s3://my-results/out/", concurrency=10_000)
+    assert forecast(asked, many, INSIDE_S3_RATES, {}).binding is Limit.DISPATCH_RATE
+
+
+def test_inside_one_file_system_no_request_to_s3_is_a_limit() -> None:
+    assert predicted(10**6, 10**9, asked=request("efs:///a", "efs:///b")).limit_seconds[Limit.S3_REQUESTS] == 0
+
+
+def test_credits_that_run_out_do_so_at_a_share_and_a_time() -> None:
+    poor = idle_state(ThroughputMode.BURSTING, 100 * GIB, credits_bytes=100.0 * GIB)
+    found = predicted(1_000, 1000 * GIB, poor)
+    credits = found.credits["data"]
+    assert credits.drain.empty_share is not None and 0.09 < credits.drain.empty_share < 0.13
+    assert credits.drain.empty_seconds is not None
+    row = forecast_row(found, begins=0.0)["file_systems"][0]["credits"]
+    minutes, hours = int(credits.drain.empty_seconds) // 60 % 60, int(credits.drain.empty_seconds) // 3600
+    share = round(credits.drain.empty_share * 100)
+    assert row["sentence"] == f"runs out after {share}% at {hours:02d}:{minutes:02d} UTC"
+    assert row["end_bytes"] == 0
+    # What is left goes at the baseline of 4.9 MiB/s.
+    assert found.seconds["copy"] > 0.85 * 1000 * GIB / (4.8828125 * MIB)
+
+
+def test_credits_that_last_are_said_too_and_a_reserve_that_does_not() -> None:
+    row = forecast_row(predicted(100, GIB, BURSTING), 0.0)["file_systems"][0]["credits"]
+    assert row["runs_out_share"] is None and "are left at the end" in row["sentence"]
+    assert "below the reserve" not in row["sentence"]
+    scarce = idle_state(ThroughputMode.BURSTING, 100 * GIB, credits_bytes=100.0 * GIB)
+    row = forecast_row(predicted(100, GIB, scarce), 0.0)["file_systems"][0]["credits"]
+    assert "below the reserve of 430.1 GiB" in row["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "phases"),
+    [
+        ({}, ["plan", "list", "partition", "copy", "finish", "summarise"]),
+        ({"mode": "plan"}, ["plan", "list", "partition", "copy", "finish", "summarise"]),
+        ({"mode": "verify"}, ["plan", "list", "partition", "verify", "summarise"]),
+        ({"verify": "copied"}, ["plan", "list", "partition", "copy", "finish", "verify", "summarise"]),
+    ],
+)
+def test_phases_are_those_that_the_request_asks_for(fields: dict[str, Any], phases: list[str]) -> None:
+    assert list(predicted(1000, 10**9, asked=request(**fields)).seconds) == phases
+
+
+def test_a_probe_s_rates_and_limit_are_the_forecast_s() -> None:
+    probed = predicted(1000, 10**12, calibrations={"data": PROBED})
+    assert rates_of(request(), {"data": PROBED}).bytes_per_second == 60e6
+    assert probed.states["data"].probed_bytes_per_second == 120e6
+    assert probed.binding is Limit.FILE_SYSTEM
+    assert probed.limit_seconds[Limit.FILE_SYSTEM] == pytest.approx(10**12 / 120e6, rel=0.001)
+    flat = predicted(1000, 10**6, calibrations={"data": PROBED}, largest_directory=1000)
+    assert flat.limit_seconds[Limit.ONE_DIRECTORY] == pytest.approx(5)
+
+
+def test_inside_s3_a_probe_of_a_file_system_means_nothing() -> None:
+    assert rates_of(request(S3, "s3://my-results/out/"), {"data": PROBED}) == INSIDE_S3_RATES
+
+
+def test_nothing_to_copy_takes_no_time_to_copy() -> None:
+    found = predicted(0, 0)
+    assert found.seconds["copy"] == 0
+    assert found.dollars.total < 0.01
+
+
+work = st.tuples(st.integers(1, 10**8), st.integers(0, 10**14))
+modes = st.sampled_from([ELASTIC, BURSTING, None, idle_state(ThroughputMode.PROVISIONED, 0, 64.0 * MIB)])
+
+
+@given(work, modes, st.integers(1, 1000))
+def test_a_forecast_is_never_under_any_of_its_limits_and_its_functions_are_allowed(
+    done: tuple[int, int], state: FileSystemState | None, concurrency: int
+) -> None:
+    found = predicted(*done, state, request(concurrency=concurrency))
+    assert all(seconds >= 0 for seconds in found.limit_seconds.values())
+    assert found.seconds["copy"] >= max(found.limit_seconds.values())
+    assert 1 <= found.pace.max_concurrency <= concurrency
+    assert found.dollars.total > 0
+
+
+@given(work, modes, st.integers(1, 1000))
+def test_twice_the_entries_and_bytes_never_take_less(
+    done: tuple[int, int], state: FileSystemState | None, concurrency: int
+) -> None:
+    asked = request(concurrency=concurrency)
+    once, twice = predicted(*done, state, asked), predicted(done[0] * 2, done[1] * 2, state, asked)
+    assert twice.seconds["copy"] >= once.seconds["copy"] * 0.999
+    assert twice.dollars.total >= once.dollars.total * 0.999
+
+
+@given(work, modes)
+def test_more_functions_are_never_slower(done: tuple[int, int], state: FileSystemState | None) -> None:
+    few, many = (predicted(*done, state, request(concurrency=number)) for number in (5, 500))
+    assert many.limit_seconds[Limit.CONCURRENCY] <= few.limit_seconds[Limit.CONCURRENCY] * 1.001

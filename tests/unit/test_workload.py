@@ -1,0 +1,84 @@
+"""What a run asks of S3 and of its file systems: the table by direction and mode, and what holds for all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanout.domain import limits
+from fanout.domain.request import Request
+from fanout.domain.workload import Work, loads_of, requests_of
+from fanout.requests import parse_request
+
+WORK = Work(listed=10_000, entries=1_000, bytes=1_000 * 100_000, shards=10, longest_seconds=1)
+BLOCKS = 1_000 + WORK.bytes / limits.BLOCK_BYTES
+S3, DATA, ARCHIVE = "s3://my-data/in/", "efs://data/x", "efs://archive/y"
+
+
+def request(source: str, destination: str, **fields: Any) -> Request:
+    return parse_request({"source": source, "destination": destination, **fields}, ("data", "archive"), 100)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "mode", "gets", "puts"),
+    [
+        (S3, DATA, "copy", BLOCKS, 0.0),
+        (DATA, S3, "copy", 0.0, BLOCKS),
+        (DATA, "efs://data/z", "copy", 0.0, 0.0),
+        (S3, "s3://my-results/out/", "copy", 0.0, 1_000 + WORK.bytes / limits.COPY_PART_BYTES),
+        (S3, DATA, "verify", BLOCKS, 0.0),
+        (S3, "s3://my-results/out/", "verify", 2 * BLOCKS, 0.0),
+    ],
+)
+def test_requests_to_s3_by_direction(source: str, destination: str, mode: str, gets: float, puts: float) -> None:
+    found = requests_of(request(source, destination, mode=mode), WORK, segments=1)
+    assert [found.gets, found.puts] == pytest.approx([gets, puts])
+
+
+def test_between_two_mounts_bytes_are_staged_in_s3() -> None:
+    found = requests_of(request(DATA, ARCHIVE), WORK, segments=1)
+    assert found.puts == found.gets == pytest.approx(WORK.bytes / limits.BLOCK_BYTES + 10)
+    assert found.lists == 0
+
+
+@pytest.mark.parametrize(("source", "destination", "ends"), [(S3, DATA, 1), (S3, "s3://b-b/o/", 2), (DATA, ARCHIVE, 0)])
+def test_each_end_in_s3_is_listed_by_pages_of_a_thousand(source: str, destination: str, ends: int) -> None:
+    assert requests_of(request(source, destination), WORK, segments=3).lists == pytest.approx(ends * (10 + 3 * 20))
+
+
+def test_what_is_written_and_what_is_read_of_a_file_system() -> None:
+    written = loads_of(request(S3, DATA), WORK)["data"]
+    assert written.read_operations == written.read_bytes == 0
+    assert written.written_operations == pytest.approx(5.5 * 1_000 + WORK.bytes / limits.MIB)
+    assert written.written_bytes == pytest.approx(WORK.bytes + 4.5 * 1_000 * 4096)
+    read = loads_of(request(DATA, S3), WORK)["data"]
+    assert read.written_operations == read.written_bytes == 0
+    assert read.read_bytes == pytest.approx(WORK.bytes + 2 * 1_000 * 4096)
+
+
+def test_a_copy_on_one_mount_both_reads_and_writes_it_and_a_comparison_only_reads() -> None:
+    one = loads_of(request(DATA, "efs://data/z"), WORK)
+    assert set(one) == {"data"}
+    assert one["data"].read_bytes > 0 and one["data"].written_bytes > 0
+    two = loads_of(request(DATA, ARCHIVE, mode="verify"), WORK)
+    assert set(two) == {"data", "archive"}
+    assert all(load.written_bytes == 0 for load in two.values())
+
+
+def test_an_empty_file_counts_as_4_kib() -> None:
+    nothing = Work(listed=1, entries=1, bytes=0, shards=1, longest_seconds=1)
+    assert loads_of(request(S3, DATA), nothing)["data"].written_bytes == pytest.approx(5.5 * 4096)
+
+
+@given(st.integers(0, 10**8), st.integers(0, 10**14), st.integers(1, 10**8), st.integers(1, 10**12))
+def test_more_entries_or_bytes_are_never_less_load(entries: int, size: int, more: int, more_bytes: int) -> None:
+    asked = request(S3, DATA)
+    less = Work(entries, entries, size, 1, 1)
+    larger = Work(entries + more, entries + more, size + more_bytes, 1, 1)
+    before, after = loads_of(asked, less)["data"], loads_of(asked, larger)["data"]
+    assert after.written_operations > before.written_operations
+    assert after.metered_bytes >= before.metered_bytes >= size
+    assert requests_of(asked, larger, 1).gets > requests_of(asked, less, 1).gets
