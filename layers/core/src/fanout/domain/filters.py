@@ -19,6 +19,7 @@ from typing import Any
 
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import InvalidRequest
+from fanout.domain.file_columns import FileColumns
 from fanout.domain.globs import compile_globs
 from fanout.domain.outcomes import Reason
 
@@ -68,8 +69,25 @@ class Filters:
             return None
         if _outside(entry.size, self.min_size, self.max_size):
             return Reason.SIZE_FILTERED
+        return Reason.TIME_FILTERED if self._time_filtered(entry.mtime_ns) else None
+
+    def take_files(self, files: FileColumns) -> bool:
+        """Whether every one of these files is taken."""
+        if self._excluded is not None and any(map(self._excluded.match, files.paths)):
+            return False
+        if self._included is not None and not all(map(self._included.match, files.paths)):
+            return False
+        bounded = self.min_size is not None or self.max_size is not None
+        if bounded and any(
+            _outside(size, self.min_size, self.max_size) for size in (min(files.sizes), max(files.sizes))
+        ):
+            return False
+        timed = self.modified_after_ns is not None or self.modified_before_ns is not None
+        return not timed or not any(map(self._time_filtered, files.mtimes_ns))
+
+    def _time_filtered(self, mtime_ns: int) -> bool:
         last_ns = None if self.modified_before_ns is None else self.modified_before_ns - 1
-        return Reason.TIME_FILTERED if _outside(entry.mtime_ns, self.modified_after_ns, last_ns) else None
+        return _outside(mtime_ns, self.modified_after_ns, last_ns)
 
     def prunes(self, path: str) -> bool:
         """Whether a path is excluded; of a directory then everything that it holds is too, and need not be listed."""

@@ -25,6 +25,8 @@ COPY_OBJECT_BYTES = 5 * GIB
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html
 DELETE_OBJECTS = 1000
+# Keys of a page; docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
+LIST_PAGE_KEYS = 1000
 
 # docs.aws.amazon.com/efs/latest/ug/limits.html
 NAME_BYTES = 255

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from fanout.domain.entries import Entry
-from fanout.domain.file_columns import FileColumns, Listed, common_length
+from fanout.domain.file_columns import FileColumns, Listed, common_length, first_path
 
 Pair = tuple[Entry | None, Entry | None]
 
@@ -45,6 +46,14 @@ def merge_columns(
                 yield left.begin(one, length), right.begin(two, length)
                 one, two = left.following(), right.following()
                 continue
+        if isinstance(one, FileColumns) and isinstance(two, Entry) and _is_after(one, two):
+            yield None, two
+            two = right.following()
+            continue
+        if isinstance(two, FileColumns) and isinstance(one, Entry) and _is_after(two, one):
+            yield one, None
+            one = left.following()
+            continue
         one, two = left.apart(one), right.apart(two)
         if one is not None and two is not None and one.path == two.path:
             yield one, two
@@ -55,6 +64,10 @@ def merge_columns(
         else:
             yield None, two
             two = right.following()
+
+
+def _is_after(columns: FileColumns, entry: Entry) -> bool:
+    return os.fsencode(first_path(columns)) > entry.sort_key
 
 
 class _Stream:

@@ -24,7 +24,7 @@ class Pruning:
 
     def __init__(self, segment: Segment, prunes: Prunes) -> None:
         self._prefix, self._after = segment.prefix, os.fsencode(segment.after)
-        self._prunes = prunes
+        self.prunes = prunes
         self._inside = ""
 
     def __call__(self, entry: Entry) -> Iterator[Entry]:
@@ -46,9 +46,9 @@ class Pruning:
 
     def _pruned(self, path: str) -> str:
         """The topmost directory on the way to a path that is pruned, itself too; empty if none is."""
-        if not self._prunes(path):
+        if not self.prunes(path):
             return ""
         end = path.find("/") + 1
-        while end and not self._prunes(path[:end]):
+        while end and not self.prunes(path[:end]):
             end = path.find("/", end) + 1
         return path[:end]

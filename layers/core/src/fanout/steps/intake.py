@@ -40,6 +40,12 @@ class Intake:
         self._add(source, destination, place)
         return place
 
+    def take_files(self, first: str) -> None:
+        """Files of one directory, ``first`` and those after it, are taken: so are the directories that hold them."""
+        if not self._take_all:
+            self._held.leave(first)
+            self._held.take()
+
     def _settle_held(
         self, source: Entry, destination: Entry | None, place_of: Callable[[], Place], taken: bool
     ) -> None:

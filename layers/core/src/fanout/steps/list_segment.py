@@ -10,13 +10,14 @@ from fanout.domain import limits
 from fanout.domain.decisions import Compare, Decision, decide
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import FanoutError
-from fanout.domain.file_columns import FileColumns, last_path
+from fanout.domain.file_columns import FileColumns, first_path, last_path
 from fanout.domain.hard_links import Name
 from fanout.domain.merge import merge_columns
 from fanout.domain.names import FilesAbove
 from fanout.domain.naming import Place, naming_rule
 from fanout.domain.outcomes import Reason, Result, result_of
 from fanout.domain.plan import Plan
+from fanout.domain.pruning import no_pruning
 from fanout.domain.request import Mode, Request, Symlinks, knows_extras
 from fanout.domain.rows import (
     Json,
@@ -78,14 +79,14 @@ def _list_segment(segment: Segment, context: Context) -> Json:
 
     budget = _Budget(segment, context)
     left: list[Segment] = []
-    pairs = merge_columns(
-        source_tree.list_columns(segment, filters.prunes), destination_tree.list_columns(segment, filters.prunes)
-    )
+    prunes = filters.prunes if filters.exclude else no_pruning
+    pairs = merge_columns(source_tree.list_columns(segment, prunes), destination_tree.list_columns(segment, prunes))
     listed_there = cut_of(segment, plan, context.ledger)
     with LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue:
         intake = Intake(filters, queue.add)
         for source, destination in apart(pairs, request, lambda one: place_of(one, parents_of(one)), budget.room):
             if isinstance(source, FileColumns):
+                intake.take_files(first_path(source))
                 writer.unchanged_files(source)
                 if may_be_above:
                     above.add_files(source.paths)

@@ -16,10 +16,10 @@ PlaceOf = Callable[[Entry], Place]
 
 
 def settles_together(request: Request) -> bool:
-    """Whether of files that both ends hold nothing but columns decides: no filter, no other name, no checksum."""
+    """Whether of files that both ends hold nothing but columns decides: no other name, no checksum."""
     keeps_names = request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
     compares = request.compare is Compare.SIZE_MTIME and request.mode is not Mode.VERIFY
-    return keeps_names and compares and request.filters.take_all
+    return keeps_names and compares
 
 
 def apart(
@@ -30,13 +30,14 @@ def apart(
     Files of one directory, under names that the destination holds, have a place if the first of them has.
     No more come together than there is ``room`` for, which is at least 1.
     """
-    together = settles_together(request)
+    together, take_all = settles_together(request), request.filters.take_all
     for source, destination in pairs:
         if not isinstance(source, FileColumns) or not isinstance(destination, FileColumns):
             assert not isinstance(source, FileColumns) and not isinstance(destination, FileColumns)
             yield source, destination
             continue
-        if not together or place_of(source.first()).reason is not None:
+        taken = together and (take_all or request.filters.take_files(source))
+        if not taken or place_of(source.first()).reason is not None:
             yield from zip(source.entries(), destination.entries(), strict=True)
             continue
         start, unchanged = 0, True

@@ -23,7 +23,7 @@ from fanout.domain import limits
 from fanout.domain.big_files import block_bytes_of
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError, ListingIncomplete, NotFound
-from fanout.domain.file_columns import Listed
+from fanout.domain.file_columns import Listed, in_columns
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
 from fanout.domain.segments import Segment, after_subtree
@@ -93,7 +93,11 @@ class S3Tree:
                 if end and sort_key > end:
                     return ""
                 if sort_key > first:
-                    yield from pruning(_to_entry(path, listed))
+                    entry = _to_entry(path, listed)
+                    if pruning.prunes is no_pruning:
+                        yield entry
+                    else:
+                        yield from pruning(entry)
             if page and (inside := pruning.inside(page[-1].key[skip:])):
                 return inside
         return ""
@@ -106,8 +110,8 @@ class S3Tree:
             raise ListingIncomplete(f"s3://{self._bucket}/{self._prefix} {problem}")
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
-        """See ``fanout.ports.Tree``; here each comes by itself."""
-        return self.list(segment, prunes)
+        """See ``fanout.ports.Tree``; at most a page's keys together."""
+        return in_columns(self.list(segment, prunes), limits.LIST_PAGE_KEYS)
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
         """By common prefixes and, where there are very many keys or prefixes, by key ranges."""
