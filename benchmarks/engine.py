@@ -6,12 +6,17 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.directory_store import DirectoryStore
+from benchmarks.memory import PeakMemory
 from benchmarks.worker import RUN, context_of
 from fanout.adapters.posix.tree import PosixTree
+from fanout.domain import ledger_keys as keys
+from fanout.domain import limits
+from fanout.domain.big_files import BigFile, big_file_row, block_bytes_of, cut
 from fanout.domain.books import Books
 from fanout.domain.decisions import Compare
 from fanout.domain.entries import Entry
@@ -20,11 +25,12 @@ from fanout.domain.outcomes import Result
 from fanout.domain.partitioning import Shard, pack, spread
 from fanout.domain.plan import Plan
 from fanout.domain.request import Limits, Request
-from fanout.domain.rows import shard_row
+from fanout.domain.rows import outcome_from_row, shard_row
 from fanout.domain.segments import Segment
 from fanout.domain.weights import DEFAULT_RATES
 from fanout.ledger import Ledger
-from fanout.steps.shard_results import shard_result
+from fanout.steps.assemble_big_files import assemble_big_files
+from fanout.steps.shard_results import big_file_outcomes, shard_result
 
 
 @dataclass(frozen=True)
@@ -43,30 +49,47 @@ def copy_tree(source: Path, mounts: list[Path], scratch: Path) -> EngineRun:
     ledger = Ledger(DirectoryStore(scratch), RUN)
     shards = _partition(source, len(mounts), ledger)
     started = time.monotonic()
-    peaks = _run_workers(shards, source, mounts, scratch)
+    peak_mb = _run_workers(shards, source, mounts, scratch)
+    finishing = context_of(scratch, source, mounts[0], "finish")
+    assemble_big_files(finishing, ledger.read_plan(), lambda: False)  # before it such a file is not there
     ended = time.monotonic()
-    context_of(scratch, source, mounts[0], "finish").destination(ledger.read_plan()).finish()
+    finishing.destination(ledger.read_plan()).finish()
     finished = time.monotonic()
     books = Books()
-    for shard in shards:
+    for shard in (one for one in shards if one.blocks is None):
         books = books.plus(Books().listed, shard_result(shard, ledger).results)
-    copied, listed = books.by_result[Result.COPIED].entries, sum(shard.entries for shard in shards)
+    big = [outcome_from_row(row).result for row in big_file_outcomes(ledger)]
+    copied = books.by_result[Result.COPIED].entries + big.count(Result.COPIED)
+    listed = sum(shard.entries for shard in shards) + len({shard.key for shard in shards if shard.blocks is not None})
     if copied != listed:
         raise RuntimeError(f"{listed} entries, {copied} copied")
-    return EngineRun(ended - started, started - began + finished - ended, max(peaks) / 1000, len(shards))
+    return EngineRun(ended - started, started - began + finished - ended, peak_mb, len(shards))
 
 
 def _partition(source: Path, workers: int, ledger: Ledger) -> list[Shard]:
-    """A shard a worker where the tree allows it, each packed as PartitionShards packs loose ends."""
+    """A shard a worker where the tree allows it, packed as PartitionShards packs loose ends; big files in parts."""
     where = MountLocation("", "")
     request = Request(where, where, Compare.ALWAYS, Limits(workers, 60.0))
     ledger.write_plan(Plan(RUN, request, DEFAULT_RATES))
     entries = list(PosixTree(source, "", RUN, "list", "source").list(Segment("all")))
-    seconds = sum(DEFAULT_RATES.seconds(1, entry.size) for entry in entries)
-    return [
-        _write(f"shard-{number:04d}", packed, ledger)
-        for number, packed in enumerate(pack(entries, DEFAULT_RATES, seconds / workers * 1.001))
+    large = [entry for entry in entries if entry.size >= limits.SPLIT_BYTES]
+    rest = [entry for entry in entries if entry.size < limits.SPLIT_BYTES]
+    shards = [
+        shard for number, entry in enumerate(large) for shard in _cut(f"big-{number:04d}", entry, workers, ledger)
     ]
+    seconds = sum(DEFAULT_RATES.seconds(1, entry.size) for entry in rest)
+    for number, packed in enumerate(pack(rest, DEFAULT_RATES, seconds / workers * 1.001)):
+        shards.append(_write(f"shard-{number:04d}", packed, ledger))
+    ledger.write_json(keys.SHARDS, [{"shard": shard_row(shard)} for shard in shards])
+    return shards
+
+
+def _cut(name: str, entry: Entry, workers: int, ledger: Ledger) -> list[Shard]:
+    """A part a worker, as ListSegment cuts."""
+    big = BigFile(name, entry, block_bytes_of(entry.size), f"token-{name}")
+    key = keys.big_file_key(name)
+    ledger.write_json(key, big_file_row(big))
+    return list(cut(big, key, DEFAULT_RATES, DEFAULT_RATES.seconds(1, entry.size) / workers))
 
 
 def _write(name: str, entries: list[Entry], ledger: Ledger) -> Shard:
@@ -75,18 +98,18 @@ def _write(name: str, entries: list[Entry], ledger: Ledger) -> Shard:
     return Shard(name, key, len(entries), size, DEFAULT_RATES.seconds(len(entries), size))
 
 
-def _run_workers(shards: list[Shard], source: Path, mounts: list[Path], scratch: Path) -> list[int]:
-    """Deal the shards out, longest first; returns each worker's peak memory in KiB."""
+def _run_workers(shards: list[Shard], source: Path, mounts: list[Path], scratch: Path) -> float:
+    """Deal the shards out, longest first; returns the most memory that one worker held, in MB."""
     ordered = sorted(shards, key=lambda shard: -shard.seconds)
-    processes = []
-    for number, mount in enumerate(mounts):
-        rows = [json.dumps(shard_row(shard)) for shard in ordered[number :: len(mounts)]]
-        command = [sys.executable, "-m", "benchmarks.worker", str(scratch), str(source), str(mount), *rows]
-        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
-    peaks = []
-    for process in processes:
-        output, _ = process.communicate()
-        if process.returncode:
-            raise RuntimeError(f"a worker ended with {process.returncode}")
-        peaks.append(int(output))
-    return peaks
+    processes: list[subprocess.Popen[bytes]] = []
+    with ExitStack() as watched:
+        peaks = []
+        for number, mount in enumerate(mounts):
+            rows = [json.dumps(shard_row(shard)) for shard in ordered[number :: len(mounts)]]
+            command = [sys.executable, "-m", "benchmarks.worker", str(scratch), str(source), str(mount), *rows]
+            processes.append(subprocess.Popen(command))
+            peaks.append(watched.enter_context(PeakMemory([processes[-1].pid])))
+        for process in processes:
+            if process.wait():
+                raise RuntimeError(f"a worker ended with {process.returncode}")
+    return max(peak.mb for peak in peaks)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from benchmarks import engine
 from benchmarks.lab import running
+from benchmarks.memory import PeakMemory
 from benchmarks.peers import Peer, shell_command
 
 OPERATIONS = (
@@ -76,12 +76,12 @@ def drop_caches() -> None:
 def _run(tool: Peer, source: Path, destination: Path, work: Path) -> tuple[float, float]:
     began = time.monotonic()
     process = subprocess.Popen(shell_command(tool, source, destination, work), stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.monotonic() - began
+    with PeakMemory([process.pid]) as peak:
+        process.wait()
+        seconds = time.monotonic() - began
     if process.returncode:
         raise ResultDiffers(f"{tool.name} ended with {process.returncode}")
-    return seconds, usage.ru_maxrss / 1000
+    return seconds, peak.mb
 
 
 def _compare(source: Path, result: Path) -> None:

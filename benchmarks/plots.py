@@ -15,10 +15,10 @@ Row = dict[str, Any]
 
 def plot(rows: list[Row], path: Path) -> None:
     """Write the plot as SVG."""
-    cells = list(dict.fromkeys((row["data_set"], row["calibration"]) for row in rows))
+    cells = list(dict.fromkeys((row["data_set"], row["calibration"], row["count"]) for row in rows))
     figure, panels = pyplot.subplots(len(cells), 1, figsize=(9, 2.6 * len(cells)), squeeze=False)
     for panel, cell in zip(panels[:, 0], cells, strict=True):
-        same = [row for row in rows if (row["data_set"], row["calibration"]) == cell]
+        same = [row for row in rows if (row["data_set"], row["calibration"], row["count"]) == cell]
         same.sort(key=lambda row: row["files_per_s"])
         names = [row["tool"] if row["workers"] == 1 else f"{row['tool']} x{row['workers']}" for row in same]
         colours = ["#c05020" if row["tool"] == "fanout" else "#8090a0" for row in same]
@@ -27,7 +27,9 @@ def plot(rows: list[Row], path: Path) -> None:
         ours = next((row for row in same if row["tool"] == "fanout" and row["workers"] == 1), None)
         if ours is not None and ours["ratio_to_limit"]:
             panel.axvline(ours["files_per_s"] / ours["ratio_to_limit"], color="#303030", linestyle="--", linewidth=1)
-        panel.set_title(f"{cell[0]}, {cell[1]}: files/s (dashed: limit of one client)", fontsize=9, loc="left")
+        panel.set_title(
+            f"{cell[0]} ({cell[2]:,}), {cell[1]}: files/s (dashed: limit of one client)", fontsize=9, loc="left"
+        )
         panel.tick_params(labelsize=8)
         panel.margins(x=0.12)
     figure.tight_layout()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -10,11 +11,17 @@ from typing import Any
 from benchmarks.measure import Sample, Source
 
 OURS = "fanout"
+SCHEMA_VERSION = 2
 Row = dict[str, Any]
 
 
-def row(cell: Row, tool: str, workers: int, source: Source, samples: list[Sample], limits: tuple[float, float]) -> Row:
-    """The medians of a tool's samples; ``limits`` are the least seconds, with what ours promises and without."""
+def row(
+    cell: Row, tool: str, workers: int, source: Source, samples: list[Sample], limits: tuple[float, float, str]
+) -> Row:
+    """The medians of a tool's samples.
+
+    ``limits`` are the least seconds with what ours promises, those without, and what sets the former.
+    """
     seconds = median(sample.seconds for sample in samples)
     around = median(sample.seconds_around for sample in samples)
     middle = min(samples, key=lambda sample: abs(sample.seconds - seconds))
@@ -22,6 +29,7 @@ def row(cell: Row, tool: str, workers: int, source: Source, samples: list[Sample
         **cell,
         "tool": tool,
         "workers": workers,
+        "measured": datetime.now(UTC).isoformat(timespec="minutes"),
         "files": source.files,
         "runs": len(samples),
         "seconds": round(seconds, 3),
@@ -30,6 +38,8 @@ def row(cell: Row, tool: str, workers: int, source: Source, samples: list[Sample
         "mb_per_s": round(source.bytes / seconds / 1e6, 2),
         "ratio_to_limit": round(limits[0] / seconds, 3),
         "ratio_to_bare_limit": round(limits[1] / seconds, 3),
+        "limited_by": limits[2],
+        "slowest_to_fastest": round(max(s.seconds for s in samples) / min(s.seconds for s in samples), 2),
         "operations_per_file": {
             name: round(number / source.files, 2)
             for name, number in middle.operations.items()
@@ -49,20 +59,34 @@ def add_ratios(rows: list[Row]) -> None:
         one["ratio_to_best_peer"] = round(one["files_per_s"] / max(peers), 2) if peers else None
 
 
-def _cell(one: Row) -> tuple[str, str]:
-    return one["data_set"], one["calibration"]
+def _cell(one: Row) -> tuple[str, str, int]:
+    return one["data_set"], one["calibration"], one["count"]
+
+
+def read(directory: Path) -> list[Row]:
+    """The rows of the results that are there; those of another schema do not count."""
+    path = directory / "latest.json"
+    found: Row = json.loads(path.read_text()) if path.exists() else {}
+    return found["rows"] if found.get("schema_version") == SCHEMA_VERSION else []
+
+
+def merged(before: list[Row], rows: list[Row]) -> list[Row]:
+    """Rows of earlier pieces without the cells that were measured now, and those."""
+    cells = {_cell(one) for one in rows}
+    return [one for one in before if _cell(one) not in cells] + rows
 
 
 def table(rows: list[Row]) -> str:
     """The rows as Markdown, a table a cell."""
     lines: list[str] = []
     for cell in dict.fromkeys(_cell(one) for one in rows):
-        lines += ["", f"### {cell[0]}, {cell[1]}", ""]
+        same = [one for one in rows if _cell(one) == cell]
+        by = ", ".join(dict.fromkeys(one["limited_by"] for one in same))
+        lines += ["", f"### {cell[0]} ({cell[2]:,}), {cell[1]}", "", f"The limit is set by: {by}.", ""]
         lines.append(
-            "| tool | workers | files/s | MB/s | to cp | to best peer | to limit | operations a file | RSS MB |"
+            "| tool | workers | files/s | MB/s | to cp | to best peer | to limit | operations a file | memory MB |"
         )
         lines.append("|---|---|---|---|---|---|---|---|---|")
-        same = [one for one in rows if _cell(one) == cell]
         for one in sorted(same, key=lambda other: other["files_per_s"]):
             operations = ", ".join(f"{name} {number:g}" for name, number in one["operations_per_file"].items())
             name = f"**{one['tool']}**" if one["tool"] == OURS else one["tool"]

@@ -1,6 +1,9 @@
 """Runs the benchmark: ours and the peers, alternately, on the same data.
 
-python -m benchmarks.run [--full] [--only DATA_SET[:CALIBRATION] ...] [--runs N]
+python -m benchmarks.run [--full] [--only DATA_SET[:CALIBRATION] ...] [--tools TOOL ...] [--runs N]
+
+With --only a piece is measured: its cells take the place of the same ones in the results that are there,
+so that a machine that is quiet for minutes at a time can measure them all.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="all data sets at full size: hours")
     parser.add_argument("--only", nargs="*", default=[], metavar="DATA_SET[:CALIBRATION]")
+    parser.add_argument("--tools", nargs="*", default=[], metavar="TOOL", help="these alone; ours is fanout")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
@@ -39,13 +43,14 @@ def main(arguments: list[str] | None = None) -> int:
         print("needs root and .fanout/bench/efslab: run scripts/setup-bench.sh", file=sys.stderr)
         return 2
     chosen = [cell for cell in (cells.FULL if options.full else cells.SHORT) if _wanted(cell, options.only)]
+    before = report.read(options.results) if options.only else []
     rows: list[report.Row] = []
     began = time.time()
     try:
         for cell in chosen:
-            rows += measure_cell(cell, options.runs)
+            rows += measure_cell(cell, options.runs, options.tools)
             report.add_ratios(rows)
-            report.write(options.results, about(options, began), rows)
+            report.write(options.results, about(options, began), report.merged(before, rows))
     finally:
         shutil.rmtree(SCRATCH, ignore_errors=True)
         MEMORY.unlink(missing_ok=True)
@@ -57,22 +62,22 @@ def _wanted(cell: Cell, only: list[str]) -> bool:
     return not only or cell.data_set in only or f"{cell.data_set}:{cell.calibration}" in only
 
 
-def measure_cell(cell: Cell, runs: int) -> list[report.Row]:
-    """All tools of a cell, one after the other, as often as ``runs``."""
+def measure_cell(cell: Cell, runs: int, only: list[str]) -> list[report.Row]:
+    """All tools of a cell in turn, as often as ``runs``, every other time in the opposite order."""
     data_set = next(one for one in DATA_SETS if one.name == cell.data_set)
     source = _source(data_set, cell.count, "source")
     slow_count = max(cell.count // cell.slow_share, 1)
     slow = source if slow_count == cell.count else _source(data_set, slow_count, "part")
     peers = [peer for peer in PEERS if not cell.peers or peer.name in cell.peers]
-    tools: list[Tool] = [(None, workers) for workers in cell.workers]
-    for peer in peers:
+    tools: list[Tool] = [(None, workers) for workers in cell.workers if not only or report.OURS in only]
+    for peer in [peer for peer in peers if not only or peer.name in only]:
         if peer.missing:
             print(f"  {peer.name}: not installed ({', '.join(peer.missing)})", flush=True)
         else:
             tools.append((peer, 1))
     samples: dict[Tool, list[Sample]] = {tool: [] for tool in tools}
     for number in range(runs):
-        for tool, workers in tools:
+        for tool, workers in tools[:: -1 if number % 2 else 1]:
             part = slow if tool and tool.name in cells.ONE_AT_A_TIME else source
             name = f"{tool.name if tool else report.OURS} x{workers}"
             try:
@@ -83,7 +88,7 @@ def measure_cell(cell: Cell, runs: int) -> list[report.Row]:
             samples[tool, workers].append(sample)
             rate = part.files / sample.seconds
             print(f"{cell.data_set} {cell.calibration} {number + 1} {name}: {rate:,.0f} files/s", flush=True)
-    named = {"data_set": cell.data_set, "calibration": cell.calibration}
+    named = {"data_set": cell.data_set, "calibration": cell.calibration, "count": cell.count}
     rows = []
     for (tool, workers), found in samples.items():
         if not found:
@@ -91,7 +96,8 @@ def measure_cell(cell: Cell, runs: int) -> list[report.Row]:
         sequential = tool is not None and tool.name in cells.ONE_AT_A_TIME
         part, count = (slow, slow_count) if sequential else (source, cell.count)
         profile, files = calibration(cell.calibration), list(data_set.files(count))
-        least = bound(profile, files, workers).seconds, bound(profile, files, workers, BARE).seconds
+        whole = bound(profile, files, workers)
+        least = whole.seconds, bound(profile, files, workers, BARE).seconds, whole.by
         rows.append(report.row(named, tool.name if tool else report.OURS, workers, part, found, least))
     return rows
 
@@ -111,7 +117,7 @@ def about(options: argparse.Namespace, began: float) -> report.Row:
         command = "python -m benchmarks.run " + " ".join(sys.argv[1:])
     versions = {peer.name: version_of(peer.version) for peer in PEERS}
     return {
-        "schema_version": 1,
+        "schema_version": report.SCHEMA_VERSION,
         "command": command,
         "date": datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds"),
         "seconds": round(time.time() - began),

@@ -2,7 +2,7 @@
 
     python -m benchmarks.worker LEDGER SOURCE MOUNT SHARD [SHARD ...]
 
-Each SHARD is a shard's row as JSON. Prints its peak memory in KiB.
+Each SHARD is a shard's row as JSON.
 """
 
 from __future__ import annotations
@@ -46,13 +46,8 @@ def context_of(ledger: Path, source: Path, mount: Path, nonce: str) -> Context:
         nonce=nonce,
         source=lambda _: PosixTree(source, "", RUN, nonce, "source"),
         destination=lambda _: PosixTree(mount, "copy", RUN, nonce),
+        forks=lambda _: True,
     )
-
-
-def peak_kib() -> int:
-    """The most memory of this process; rusage would count that of the one that started it."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
 
 def main(arguments: list[str]) -> int:
@@ -63,7 +58,6 @@ def main(arguments: list[str]) -> int:
         shard = shard_from_row(json.loads(row))
         context = context_of(Path(ledger), Path(source), Path(mount), f"{shard.id}")
         done = copy_shard(shard, context, crc64nvme)["done"] and done
-    print(peak_kib())
     return 0 if done else 1
 
 

@@ -1,15 +1,11 @@
 package main
 
-import (
-	"sync"
-	"time"
-)
+import "time"
 
 const mib = 1 << 20
 
 // rate passes bytes one after the other at a rate; it reserves time and does not wait.
 type rate struct {
-	mu   sync.Mutex
 	free time.Time
 }
 
@@ -18,8 +14,6 @@ func (r *rate) reserve(now time.Time, n int, mibPerSecond float64) time.Time {
 	if mibPerSecond <= 0 || n == 0 {
 		return now
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.free.Before(now) {
 		r.free = now
 	}
@@ -29,7 +23,6 @@ func (r *rate) reserve(now time.Time, n int, mibPerSecond float64) time.Time {
 
 // credits is a burst-credit balance: it fills at the baseline rate, bytes spend it.
 type credits struct {
-	mu      sync.Mutex
 	balance float64
 	filled  time.Time
 }
@@ -39,8 +32,6 @@ func (c *credits) allowed(now time.Time, n int, p *Profile) float64 {
 	if p.CreditMiB <= 0 {
 		return p.Total
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	full := p.CreditMiB * mib
 	if c.filled.IsZero() {
 		c.balance = full
@@ -56,7 +47,5 @@ func (c *credits) allowed(now time.Time, n int, p *Profile) float64 {
 }
 
 func (c *credits) left() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return int64(c.balance)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -14,47 +12,42 @@ const remembered = 3 * time.Second
 // paidFor is how long a look-up that found nothing may lie before the creation that it belongs to.
 const paidFor = 100 * time.Millisecond
 
-// lab is one file system with its costs; its clients share it.
+// lab is one file system with its costs; its clients share it. The loop's lock guards all of it.
 type lab struct {
-	costs    atomic.Pointer[costs]
+	loop     *loop
+	costs    *costs
 	counts   counters
 	faults   faults
 	store    *store
-	alarm    *alarm
 	credits  credits
 	written  rate
 	readRate rate
 }
 
 func newLab(profile *Profile) *lab {
-	l := &lab{store: newStore(), alarm: newAlarm()}
-	l.costs.Store(costsOf(profile))
-	return l
+	return &lab{loop: &loop{}, store: newStore(), costs: costsOf(profile)}
 }
 
 // client is one mount: an NFS client with its own slots, caps and view of what it wrote.
 type client struct {
-	fuse.RawFileSystem
 	lab           *lab
 	slots         *slots
 	written, read rate
-	files         sync.Map // inode number -> *view
-	handles       sync.Map // handle -> *handle
-	lastHandle    atomic.Uint64
+	files         map[uint64]*view
+	handles       map[uint64]*handle
+	lastHandle    uint64
 	missed        missed
 }
 
 func newClient(l *lab) *client {
 	return &client{
-		RawFileSystem: fuse.NewDefaultRawFileSystem(),
-		lab:           l,
-		slots:         newSlots(l.costs.Load().profile.Slots, &l.counts),
+		lab: l, slots: newSlots(l.costs.profile.Slots, &l.counts),
+		files: map[uint64]*view{}, handles: map[uint64]*handle{}, missed: missed{},
 	}
 }
 
 // view is what a client knows of a file: NFS replies to its own changes carry fresh attributes.
 type view struct {
-	mu      sync.Mutex
 	name    string
 	changed time.Time
 	writers int
@@ -68,82 +61,71 @@ type handle struct {
 }
 
 func (c *client) view(id uint64) *view {
-	if found, ok := c.files.Load(id); ok {
-		return found.(*view)
+	found := c.files[id]
+	if found == nil {
+		found = &view{}
+		c.files[id] = found
 	}
-	found, _ := c.files.LoadOrStore(id, &view{})
-	return found.(*view)
-}
-
-func (c *client) nameOf(id uint64) string {
-	v := c.view(id)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.name
+	return found
 }
 
 // changes notes that this client changes an inode now.
-func (c *client) changes(id uint64) {
-	v := c.view(id)
-	v.mu.Lock()
-	v.changed = time.Now()
-	v.mu.Unlock()
-}
+func (c *client) changes(id uint64) { c.view(id).changed = time.Now() }
 
 func (c *client) open(node *inode, writes bool) uint64 {
 	if writes {
-		v := c.view(node.id)
-		v.mu.Lock()
-		v.writers++
-		v.mu.Unlock()
+		c.view(node.id).writers++
 	}
-	number := c.lastHandle.Add(1)
-	c.handles.Store(number, &handle{node: node, writes: writes})
-	return number
+	c.lastHandle++
+	c.handles[c.lastHandle] = &handle{node: node, writes: writes}
+	return c.lastHandle
 }
 
-func (c *client) handle(number uint64) *handle {
-	if found, ok := c.handles.Load(number); ok {
-		return found.(*handle)
-	}
-	return nil
+// waits takes a slot from now until due tells, then calls then.
+func (c *client) waits(due func(now time.Time) time.Time, then func()) {
+	c.slots.enter(func() {
+		c.lab.loop.at(due(time.Now().Add(-tick/2)), func() {
+			c.slots.leave()
+			then()
+		})
+	})
 }
 
-// charge counts an operation and takes as long as it does.
-func (c *client) charge(operation kind, name string) fuse.Status {
-	return c.chargeFor(operation, name, c.lab.costs.Load().latency[operation])
+// charge counts an operation and takes as long as it does; then gets its status.
+func (c *client) charge(operation kind, name string, then func(fuse.Status)) {
+	c.chargeFor(operation, name, c.lab.costs.latency[operation], then)
 }
 
-func (c *client) chargeFor(operation kind, name string, latency time.Duration) fuse.Status {
-	c.lab.counts.operations[operation].Add(1)
+func (c *client) chargeFor(operation kind, name string, latency time.Duration, then func(fuse.Status)) {
+	c.lab.counts.operations[operation]++
 	status, delay := c.lab.faults.check(operation, name)
-	if latency+delay > 0 {
-		c.slots.enter()
-		c.lab.alarm.until(time.Now().Add(latency + delay))
-		c.slots.leave()
+	if latency+delay <= 0 {
+		then(status)
+		return
 	}
-	return status
+	c.waits(func(now time.Time) time.Time { return now.Add(latency + delay) }, func() { then(status) })
 }
 
 // chargeCreation charges what makes a name in a directory. It waits its turn there. FUSE looks the
 // name up first, NFS does not: a look-up that found nothing is not counted and its time is taken off.
-func (c *client) chargeCreation(operation kind, h *fuse.InHeader, parent uint64, name string) fuse.Status {
-	costs := c.lab.costs.Load()
+func (c *client) chargeCreation(operation kind, pid uint32, parent uint64, name string, then func(fuse.Status)) {
+	latency := c.lab.costs.latency[operation]
 	var paid time.Duration
-	if c.missed.take(missedKey{parent, name, h.Pid}) {
-		paid = costs.latency[opLookup]
-		c.lab.counts.operations[opLookup].Add(-1)
+	if c.missed.take(missedKey{parent, name, pid}) {
+		paid = c.lab.costs.latency[opLookup]
+		c.lab.counts.operations[opLookup]--
 	}
 	c.changes(parent)
-	c.lab.counts.operations[operation].Add(1)
+	c.lab.counts.operations[operation]++
 	status, delay := c.lab.faults.check(operation, name)
-	directory := c.lab.store.get(parent)
-	if latency := costs.latency[operation]; latency+delay > 0 && directory != nil {
-		c.slots.enter()
-		c.lab.alarm.until(directory.creations.take(time.Now().Add(-paid), latency).Add(delay))
-		c.slots.leave()
+	directory := c.lab.store.inodes[parent]
+	if latency+delay <= 0 || directory == nil {
+		then(status)
+		return
 	}
-	return status
+	c.waits(func(now time.Time) time.Time {
+		return directory.creations.take(now.Add(-paid), latency).Add(delay)
+	}, func() { then(status) })
 }
 
 type missedKey struct {
@@ -153,24 +135,17 @@ type missedKey struct {
 }
 
 // missed holds look-ups that found nothing, until the creation that they belong to.
-type missed struct {
-	mu    sync.Mutex
-	times map[missedKey]time.Time
-}
+type missed map[missedKey]time.Time
 
-func (m *missed) add(key missedKey) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.times == nil || len(m.times) > 10_000 {
-		m.times = map[missedKey]time.Time{}
+func (m missed) add(key missedKey) {
+	if len(m) > 10_000 {
+		clear(m)
 	}
-	m.times[key] = time.Now()
+	m[key] = time.Now()
 }
 
-func (m *missed) take(key missedKey) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	at, found := m.times[key]
-	delete(m.times, key)
+func (m missed) take(key missedKey) bool {
+	at, found := m[key]
+	delete(m, key)
 	return found && time.Since(at) < paidFor
 }

@@ -6,7 +6,13 @@ type content struct {
 	size   int64
 }
 
-func (c *content) write(offset int64, data []byte) {
+// write takes bytes in; where they begin a piece that was a hole it keeps their memory and says so.
+func (c *content) write(offset int64, data []byte) (kept bool) {
+	if index := int(offset / mib); len(data) >= ownPiece && len(data) <= mib && offset%mib == 0 && c.hole(index) {
+		c.pieces[index] = data
+		c.size = max(c.size, offset+int64(len(data)))
+		return true
+	}
 	for len(data) > 0 {
 		index, start := int(offset/mib), int(offset%mib)
 		n := min(len(data), mib-start)
@@ -26,6 +32,15 @@ func (c *content) write(offset int64, data []byte) {
 		offset, data = offset+int64(n), data[n:]
 	}
 	c.size = max(c.size, offset)
+	return false
+}
+
+// hole makes room for a piece; whether there is none yet.
+func (c *content) hole(index int) bool {
+	for len(c.pieces) <= index {
+		c.pieces = append(c.pieces, nil)
+	}
+	return c.pieces[index] == nil
 }
 
 // grown is the piece with so many bytes; those that it gains are whatever they were.
@@ -39,22 +54,23 @@ func grown(piece []byte, size int) []byte {
 	return larger
 }
 
-func (c *content) read(offset int64, into []byte) int {
-	if offset >= c.size {
-		return 0
-	}
-	into = into[:min(int64(len(into)), c.size-offset)]
-	for done := 0; done < len(into); {
-		index, start := int((offset+int64(done))/mib), int((offset+int64(done))%mib)
-		part := into[done:min(len(into), done+mib-start)]
-		copied := 0
+var zeros [mib]byte
+
+// parts is up to n bytes from an offset, in the pieces where they lie, and how many there are.
+func (c *content) parts(offset int64, n int) (parts [][]byte, found int) {
+	n = int(max(0, min(int64(n), c.size-offset)))
+	for found < n {
+		index, start := int((offset+int64(found))/mib), int((offset+int64(found))%mib)
+		end := min(start+n-found, mib)
 		if index < len(c.pieces) && start < len(c.pieces[index]) {
-			copied = copy(part, c.pieces[index][start:])
+			part := c.pieces[index][start:min(end, len(c.pieces[index]))]
+			parts, found, start = append(parts, part), found+len(part), start+len(part)
 		}
-		clear(part[copied:])
-		done += len(part)
+		if start < end {
+			parts, found = append(parts, zeros[:end-start]), found+end-start
+		}
 	}
-	return len(into)
+	return parts, found
 }
 
 func (c *content) truncate(size int64) {

@@ -22,18 +22,29 @@ func serveControl(path string, l *lab) error {
 	}
 	routes := http.NewServeMux()
 	routes.HandleFunc("GET /counters", func(w http.ResponseWriter, _ *http.Request) {
+		l.loop.mu.Lock()
 		found := l.counts.snapshot()
 		found["credit_bytes"] = l.credits.left()
+		l.loop.mu.Unlock()
 		answer(w, found)
 	})
-	routes.HandleFunc("POST /reset", func(w http.ResponseWriter, _ *http.Request) { l.counts.reset() })
-	routes.HandleFunc("GET /profile", func(w http.ResponseWriter, _ *http.Request) { answer(w, l.costs.Load().profile) })
+	routes.HandleFunc("POST /reset", func(w http.ResponseWriter, _ *http.Request) {
+		l.loop.mu.Lock()
+		l.counts = counters{}
+		l.loop.mu.Unlock()
+	})
+	routes.HandleFunc("GET /profile", func(w http.ResponseWriter, _ *http.Request) {
+		l.loop.mu.Lock()
+		profile := l.costs.profile.copy()
+		l.loop.mu.Unlock()
+		answer(w, profile)
+	})
 	routes.HandleFunc("POST /profile", l.changeProfile)
 	routes.HandleFunc("POST /faults", func(w http.ResponseWriter, r *http.Request) {
 		var rules []*fault
 		if err := json.NewDecoder(r.Body).Decode(&rules); err != nil {
 			refuse(w, err)
-		} else if err := l.faults.set(rules); err != nil {
+		} else if err := l.setFaults(rules); err != nil {
 			refuse(w, err)
 		}
 	})
@@ -41,8 +52,16 @@ func serveControl(path string, l *lab) error {
 	return nil
 }
 
+func (l *lab) setFaults(rules []*fault) error {
+	l.loop.mu.Lock()
+	defer l.loop.mu.Unlock()
+	return l.faults.set(rules)
+}
+
 func (l *lab) changeProfile(w http.ResponseWriter, r *http.Request) {
-	profile := l.costs.Load().profile.copy()
+	l.loop.mu.Lock()
+	defer l.loop.mu.Unlock()
+	profile := l.costs.profile.copy()
 	if name := r.URL.Query().Get("name"); name != "" {
 		found, err := loadProfile(name)
 		if err != nil {
@@ -59,7 +78,7 @@ func (l *lab) changeProfile(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	l.costs.Store(costsOf(profile))
+	l.costs = costsOf(profile)
 	answer(w, profile)
 }
 

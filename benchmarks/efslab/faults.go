@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,7 +28,7 @@ type fault struct {
 	Skip         int64   `json:"skip"`
 	Count        int64   `json:"count"`
 	pattern      *regexp.Regexp
-	matched, hit atomic.Int64
+	matched, hit int64
 }
 
 func (f *fault) compile() (err error) {
@@ -48,14 +46,15 @@ func (f *fault) hits(operation kind, name string) bool {
 	if f.Operation != "*" && f.Operation != kindNames[operation] || !f.pattern.MatchString(name) {
 		return false
 	}
-	if f.matched.Add(1) <= f.Skip || f.Probability > 0 && rand.Float64() >= f.Probability {
+	f.matched++
+	if f.matched <= f.Skip || f.Probability > 0 && rand.Float64() >= f.Probability {
 		return false
 	}
-	return f.Count == 0 || f.hit.Add(1) <= f.Count
+	f.hit++
+	return f.Count == 0 || f.hit <= f.Count
 }
 
 type faults struct {
-	mu    sync.RWMutex
 	rules []*fault
 }
 
@@ -65,16 +64,12 @@ func (f *faults) set(rules []*fault) error {
 			return err
 		}
 	}
-	f.mu.Lock()
 	f.rules = rules
-	f.mu.Unlock()
 	return nil
 }
 
 // check is what the rules do to an operation: its status, and how much longer it takes.
 func (f *faults) check(operation kind, name string) (fuse.Status, time.Duration) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
 	var delay time.Duration
 	for _, rule := range f.rules {
 		if rule.hits(operation, name) {

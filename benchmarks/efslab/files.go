@@ -7,32 +7,34 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-func (c *client) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
-	v := c.view(in.NodeId)
-	v.mu.Lock()
-	known, name := time.Since(v.changed) < remembered, v.name
-	v.mu.Unlock()
-	if !known {
-		if status := c.charge(opGetattr, name); status != fuse.OK {
-			return status
-		}
+func (c *client) getattr(r reply, id uint64) {
+	v := c.view(id)
+	if time.Since(v.changed) < remembered {
+		c.attributes(r, id, nil)
+		return
 	}
-	return c.attributes(in.NodeId, out, nil)
+	c.charge(opGetattr, v.name, func(status fuse.Status) {
+		if status != fuse.OK {
+			r.status(status)
+			return
+		}
+		c.attributes(r, id, nil)
+	})
 }
 
-func (c *client) attributes(id uint64, out *fuse.AttrOut, change func(*inode)) fuse.Status {
-	node := c.lab.store.get(id)
+func (c *client) attributes(r reply, id uint64, change func(*inode)) {
+	node := c.lab.store.inodes[id]
 	if node == nil {
-		return fuse.ENOENT
+		r.status(fuse.ENOENT)
+		return
 	}
-	node.mu.Lock()
 	if change != nil {
 		change(node)
 	}
+	var out fuse.AttrOut
 	node.describe(&out.Attr)
-	node.mu.Unlock()
 	out.SetTimeout(remembered)
-	return fuse.OK
+	with(r, fuse.OK, &out)
 }
 
 // kernelFlush tells the times that FUSE's write-back cache sends of its own accord after writes,
@@ -42,17 +44,28 @@ func kernelFlush(in *fuse.SetAttrIn) bool {
 	return in.Valid&^(fuse.FATTR_FH|fuse.FATTR_LOCKOWNER) == times
 }
 
-func (c *client) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
-	if !kernelFlush(in) {
-		if status := c.commit(in.NodeId); status != fuse.OK {
-			return status
-		}
-		if status := c.charge(opSetattr, c.nameOf(in.NodeId)); status != fuse.OK {
-			return status
-		}
+func (c *client) setattr(r reply, in *fuse.SetAttrIn) {
+	set := func() {
+		c.changes(in.NodeId)
+		c.attributes(r, in.NodeId, func(node *inode) { node.set(in) })
 	}
-	c.changes(in.NodeId)
-	return c.attributes(in.NodeId, out, func(node *inode) { node.set(in) })
+	if kernelFlush(in) {
+		set()
+		return
+	}
+	c.commit(in.NodeId, func(status fuse.Status) {
+		if status != fuse.OK {
+			r.status(status)
+			return
+		}
+		c.charge(opSetattr, c.view(in.NodeId).name, func(status fuse.Status) {
+			if status != fuse.OK {
+				r.status(status)
+				return
+			}
+			set()
+		})
+	})
 }
 
 func (n *inode) set(in *fuse.SetAttrIn) {
@@ -83,139 +96,131 @@ func (n *inode) set(in *fuse.SetAttrIn) {
 	n.attr.SetTimes(nil, nil, changed)
 }
 
-func (c *client) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
-	node := c.lab.store.get(in.NodeId)
+func (c *client) openFile(r reply, in *fuse.OpenIn) {
+	node := c.lab.store.inodes[in.NodeId]
 	if node == nil {
-		return fuse.ENOENT
+		r.status(fuse.ENOENT)
+		return
 	}
-	if status := c.charge(opOpen, c.nameOf(in.NodeId)); status != fuse.OK {
-		return status
-	}
-	if in.Flags&syscall.O_TRUNC != 0 {
-		node.mu.Lock()
-		node.bytes.truncate(0)
-		node.mu.Unlock()
-		c.changes(node.id)
-	}
-	out.Fh = c.open(node, in.Flags&syscall.O_ACCMODE != syscall.O_RDONLY)
-	return fuse.OK
+	c.charge(opOpen, c.view(in.NodeId).name, func(status fuse.Status) {
+		if status != fuse.OK {
+			r.status(status)
+			return
+		}
+		if in.Flags&syscall.O_TRUNC != 0 {
+			node.bytes.truncate(0)
+			node.writer = c
+			c.changes(node.id)
+		}
+		out := fuse.OpenOut{Fh: c.open(node, in.Flags&syscall.O_ACCMODE != syscall.O_RDONLY)}
+		if node.writer == c { // as NFS, which sees that nobody else changed the file
+			out.OpenFlags = fuse.FOPEN_KEEP_CACHE
+		}
+		with(r, fuse.OK, &out)
+	})
 }
 
-func (c *client) Read(_ <-chan struct{}, in *fuse.ReadIn, into []byte) (fuse.ReadResult, fuse.Status) {
-	h := c.handle(in.Fh)
+func (c *client) readFile(r reply, in *fuse.ReadIn) {
+	h := c.handles[in.Fh]
 	if h == nil {
-		return nil, fuse.EBADF
+		r.status(fuse.EBADF)
+		return
 	}
-	costs := c.lab.costs.Load()
-	c.lab.counts.operations[opRead].Add(1)
-	status, delay := c.lab.faults.check(opRead, c.nameOf(in.NodeId))
-	n := int(in.Size)
-	c.slots.enter()
-	now := time.Now()
-	at := now.Add(costs.latency[opRead] + perMiB(costs.readPerMiB, n))
-	at = later(at, c.read.reserve(now, n, costs.profile.Client), c.lab.readRate.reserve(now, n, costs.profile.Total))
-	c.lab.alarm.until(at.Add(delay))
-	c.slots.leave()
-	if status != fuse.OK {
-		return nil, status
-	}
-	h.node.mu.Lock()
-	n = h.node.bytes.read(int64(in.Offset), into[:n])
-	h.node.mu.Unlock()
-	c.lab.counts.bytesRead.Add(int64(n))
-	return fuse.ReadResultData(into[:n]), fuse.OK
+	l, n := c.lab, int(in.Size)
+	l.counts.operations[opRead]++
+	status, delay := l.faults.check(opRead, c.view(in.NodeId).name)
+	c.waits(func(now time.Time) time.Time {
+		costs := l.costs
+		at := now.Add(costs.latency[opRead] + perMiB(costs.readPerMiB, n))
+		return later(at, c.read.reserve(now, n, costs.profile.Client), l.readRate.reserve(now, n, costs.profile.Total)).Add(delay)
+	}, func() {
+		if status != fuse.OK {
+			r.status(status)
+			return
+		}
+		parts, found := h.node.bytes.parts(int64(in.Offset), n)
+		l.counts.bytesRead += int64(found)
+		r.bytes(parts...)
+	})
 }
 
-// Write is a WRITE: the kernel's write-back cache holds what a program writes until close, fsync,
+// write is a WRITE: the kernel's write-back cache holds what a program writes until close, fsync,
 // a change of attributes or memory pressure, and sends up to a MiB at a time, as NFS does.
-func (c *client) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
-	node := c.lab.store.get(in.NodeId)
+// It returns whether it keeps the bytes' memory.
+func (c *client) write(r reply, in *fuse.WriteIn, data []byte) (kept bool) {
+	l := c.lab
+	node := l.store.inodes[in.NodeId]
 	if node == nil {
-		return 0, fuse.ENOENT
+		r.status(fuse.ENOENT)
+		return false
 	}
-	costs := c.lab.costs.Load()
-	c.lab.counts.operations[opWrite].Add(1)
+	l.counts.operations[opWrite]++
 	v := c.view(in.NodeId)
-	v.mu.Lock()
 	v.writes++
 	v.changed = time.Now()
-	name := v.name
-	v.mu.Unlock()
-	status, delay := c.lab.faults.check(opWrite, name)
-	n, profile := len(data), costs.profile
-	c.slots.enter()
-	now := time.Now()
-	at := now.Add(costs.latency[opWrite] + perMiB(costs.writePerMiB, n))
-	total := c.lab.credits.allowed(now, n, profile)
-	at = later(at, node.cap.reserve(now, n, profile.File), c.written.reserve(now, n, profile.Client), c.lab.written.reserve(now, n, total))
+	n := len(data)
+	status, delay := l.faults.check(opWrite, v.name)
 	if status == fuse.OK {
-		node.mu.Lock()
-		node.bytes.write(int64(in.Offset), data)
-		node.mu.Unlock()
-		c.lab.counts.bytesWrote.Add(int64(n))
+		kept = node.bytes.write(int64(in.Offset), data)
+		node.writer = c
+		l.counts.bytesWrote += int64(n)
 	}
-	c.lab.alarm.until(at.Add(delay))
-	c.slots.leave()
-	return uint32(n), status
+	c.waits(func(now time.Time) time.Time {
+		costs, profile := l.costs, l.costs.profile
+		at := now.Add(costs.latency[opWrite] + perMiB(costs.writePerMiB, n))
+		total := l.credits.allowed(now, n, profile)
+		return later(at, node.cap.reserve(now, n, profile.File), c.written.reserve(now, n, profile.Client), l.written.reserve(now, n, total)).Add(delay)
+	}, func() {
+		out := fuse.WriteOut{Size: uint32(n)}
+		with(r, status, &out)
+	})
+	return kept
 }
 
 // commit makes writes durable: a single WRITE is stable by itself, more need a COMMIT.
-func (c *client) commit(id uint64) fuse.Status {
+func (c *client) commit(id uint64, then func(fuse.Status)) {
 	v := c.view(id)
-	v.mu.Lock()
-	writes, name := v.writes, v.name
+	writes := v.writes
 	v.writes = 0
-	v.mu.Unlock()
 	if writes < 2 {
-		return fuse.OK
+		then(fuse.OK)
+		return
 	}
-	return c.charge(opCommit, name)
+	c.charge(opCommit, v.name, then)
 }
 
-// Flush is what close(2) waits for. NFSv4 sends CLOSE when the client's last writer closes; that
+// flush is what close(2) waits for. NFSv4 sends CLOSE when the client's last writer closes; that
 // of a file opened for reading takes as long as its OPEN did.
-func (c *client) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
-	h := c.handle(in.Fh)
+func (c *client) flush(r reply, in *fuse.FlushIn) {
+	h := c.handles[in.Fh]
 	if h == nil {
-		return fuse.EBADF
+		r.status(fuse.EBADF)
+		return
 	}
-	costs := c.lab.costs.Load()
-	if !h.writes {
-		return c.chargeFor(opClose, c.nameOf(in.NodeId), costs.latency[opOpen])
-	}
-	committed := c.commit(in.NodeId)
 	v := c.view(in.NodeId)
-	v.mu.Lock()
-	others, name := v.writers > 1, v.name
-	v.mu.Unlock()
-	if others {
-		return committed
+	if !h.writes {
+		c.chargeFor(opClose, v.name, c.lab.costs.latency[opOpen], r.status)
+		return
 	}
-	if status := c.charge(opClose, name); status != fuse.OK {
-		return status
-	}
-	return committed
+	c.commit(in.NodeId, func(committed fuse.Status) {
+		if v.writers > 1 {
+			r.status(committed)
+			return
+		}
+		c.charge(opClose, v.name, func(status fuse.Status) {
+			if status == fuse.OK {
+				status = committed
+			}
+			r.status(status)
+		})
+	})
 }
 
-func (c *client) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
-	if found, ok := c.handles.LoadAndDelete(in.Fh); ok && found.(*handle).writes {
-		v := c.view(in.NodeId)
-		v.mu.Lock()
-		v.writers--
-		v.mu.Unlock()
+func (c *client) release(in *fuse.ReleaseIn) {
+	if found := c.handles[in.Fh]; found != nil && found.writes {
+		c.view(in.NodeId).writers--
 	}
-}
-
-func (c *client) ReleaseDir(in *fuse.ReleaseIn) { c.handles.Delete(in.Fh) }
-
-func (c *client) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status { return c.commit(in.NodeId) }
-
-// FsyncDir has nothing to do: NFS's operations on directories are synchronous.
-func (c *client) FsyncDir(_ <-chan struct{}, _ *fuse.FsyncIn) fuse.Status { return fuse.OK }
-
-// Fallocate is not in NFSv4.1.
-func (c *client) Fallocate(_ <-chan struct{}, _ *fuse.FallocateIn) fuse.Status {
-	return fuse.Status(syscall.EOPNOTSUPP)
+	delete(c.handles, in.Fh)
 }
 
 func perMiB(latency time.Duration, n int) time.Duration {

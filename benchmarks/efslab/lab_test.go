@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -60,30 +61,49 @@ func TestCreationsInOneDirectoryQueue(t *testing.T) {
 func TestSlotsBoundWhatIsInFlight(t *testing.T) {
 	counts := &counters{}
 	s := newSlots(2, counts)
-	s.enter()
-	s.enter()
-	entered := make(chan struct{})
-	go func() { s.enter(); close(entered) }()
-	select {
-	case <-entered:
-		t.Fatal("a third operation is in flight")
-	case <-time.After(20 * time.Millisecond):
+	var began []int
+	for number := range 4 {
+		s.enter(func() { began = append(began, number) })
+	}
+	if !slices.Equal(began, []int{0, 1}) {
+		t.Errorf("in flight: %v", began)
 	}
 	s.leave()
-	<-entered
-	if got := counts.snapshot()["most_in_flight"]; got != 2 {
-		t.Errorf("most in flight: %d", got)
+	s.leave()
+	if !slices.Equal(began, []int{0, 1, 2, 3}) {
+		t.Errorf("after two have left: %v", began)
+	}
+	for range 2 {
+		s.leave()
+	}
+	if got := counts.snapshot()["most_in_flight"]; got != 2 || s.in != 0 {
+		t.Errorf("most in flight: %d, at the end %d", got, s.in)
 	}
 }
 
-func TestAlarmIsPreciseAndInOrder(t *testing.T) {
-	a := newAlarm()
-	for range 5 {
-		before := time.Now()
-		a.until(before.Add(3 * time.Millisecond))
-		if took := time.Since(before); took < 2900*time.Microsecond || took > 30*time.Millisecond {
-			t.Errorf("3 ms took %v", took)
+func TestTimersAreInOrder(t *testing.T) {
+	var all timers
+	for _, number := range rand.Perm(1_000) {
+		all.push(timer{start.Add(time.Duration(number)), nil})
+	}
+	for number := range 1_000 {
+		if got := all.pop().at.Sub(start); got != time.Duration(number) {
+			t.Fatalf("timer %d is that of %d", number, got)
 		}
+	}
+}
+
+func TestWhatIsDueIsDoneAtOnce(t *testing.T) {
+	var l loop
+	done := 0
+	l.at(start, func() { done++ })
+	l.at(time.Now().Add(time.Hour), func() { done++ })
+	if done != 1 || len(l.timers) != 1 {
+		t.Errorf("%d done, %d waiting", done, len(l.timers))
+	}
+	l.at(time.Now().Add(tick/4), func() { done++ })
+	if !l.turn() || done != 2 {
+		t.Error("what is due within half a tick waits")
 	}
 }
 
@@ -144,8 +164,11 @@ func TestContentIsThatOfAFile(t *testing.T) {
 			copy(want[offset:], data)
 		}
 	}
-	got := make([]byte, len(want)+10)
-	if n := c.read(0, got); n != len(want) || !bytes.Equal(got[:n], want) {
-		t.Error("what is read is not what was written")
+	for range 20 {
+		offset, length := random.IntN(len(want)+1), random.IntN(3*mib)
+		parts, found := c.parts(int64(offset), length)
+		if got := bytes.Join(parts, nil); found != len(got) || !bytes.Equal(got, want[offset:min(offset+length, len(want))]) {
+			t.Errorf("what is read at %d is not what was written", offset)
+		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 )
 
@@ -38,16 +37,19 @@ func main() {
 			log.Fatal(err)
 		}
 	}
-	// The heap is the files' bytes, which hold no pointers: collecting often is cheap, garbage is not.
-	debug.SetGCPercent(25)
+	// The heap is small, the files' bytes lie outside of it: collecting seldom costs little memory.
+	debug.SetGCPercent(400)
 	l := newLab(profile)
-	var servers []*fuse.Server
 	for _, directory := range flag.Args() {
-		server, err := mount(l, directory)
+		c, err := mount(directory, newClient(l))
 		if err != nil {
 			log.Fatalf("mount %s: %v", directory, err)
 		}
-		servers = append(servers, server)
+		l.loop.conns = append(l.loop.conns, c)
+	}
+	go l.loop.run()
+	for _, directory := range flag.Args() {
+		liftDirtyLimit(directory)
 	}
 	if *control != "" {
 		if err := serveControl(*control, l); err != nil {
@@ -58,30 +60,11 @@ func main() {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
 	<-stop
-	for _, server := range servers {
-		if err := server.Unmount(); err != nil {
-			log.Print(err)
+	for _, directory := range flag.Args() {
+		if err := unix.Unmount(directory, 0); err != nil {
+			log.Printf("unmount %s: %v", directory, err)
 		}
 	}
-}
-
-func mount(l *lab, directory string) (*fuse.Server, error) {
-	server, err := fuse.NewServer(newClient(l), directory, &fuse.MountOptions{
-		Name: "efslab", FsName: "efslab", AllowOther: os.Getuid() == 0, DirectMount: true,
-		Options:  []string{"default_permissions"},
-		MaxWrite: mib, MaxReadAhead: mib, MaxBackground: 512,
-		DisableXAttrs: true, IgnoreSecurityLabels: true,
-		ExtraCapabilities: fuse.CAP_WRITEBACK_CACHE | fuse.CAP_PARALLEL_DIROPS,
-	})
-	if err != nil {
-		return nil, err
-	}
-	go server.Serve()
-	if err := server.WaitMount(); err != nil {
-		return nil, err
-	}
-	liftDirtyLimit(directory)
-	return server, nil
 }
 
 // liftDirtyLimit takes back the one percent of memory that FUSE may have dirty, which NFS has not. Needs root.

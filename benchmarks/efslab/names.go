@@ -2,24 +2,20 @@ package main
 
 import (
 	"syscall"
+	"unsafe"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
 func (c *client) entry(node *inode, out *fuse.EntryOut, name string) {
-	v := c.view(node.id)
-	v.mu.Lock()
-	v.name = name
-	v.mu.Unlock()
-	node.mu.Lock()
+	c.view(node.id).name = name
 	node.describe(&out.Attr)
-	node.mu.Unlock()
 	out.NodeId, out.Generation = node.id, 1
 	out.SetEntryTimeout(remembered)
 	out.SetAttrTimeout(remembered)
 }
 
-// describe fills in the attributes; the caller holds the inode's lock.
+// describe fills in the attributes.
 func (n *inode) describe(out *fuse.Attr) {
 	*out = n.attr
 	if n.children == nil {
@@ -31,138 +27,144 @@ func (n *inode) describe(out *fuse.Attr) {
 	}
 }
 
-func (c *client) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
-	if status := c.charge(opLookup, name); status != fuse.OK {
-		return status
-	}
-	node := c.lab.store.lookup(h.NodeId, name)
-	if node == nil {
-		c.missed.add(missedKey{h.NodeId, name, h.Pid})
-		return fuse.ENOENT
-	}
-	c.entry(node, out, name)
-	return fuse.OK
+func (c *client) lookup(r reply, h fuse.InHeader, name string) {
+	c.charge(opLookup, name, func(status fuse.Status) {
+		var out fuse.EntryOut
+		if status == fuse.OK {
+			if node := c.lab.store.lookup(h.NodeId, name); node != nil {
+				c.entry(node, &out, name)
+			} else {
+				c.missed.add(missedKey{h.NodeId, name, h.Pid})
+				status = fuse.ENOENT
+			}
+		}
+		with(r, status, &out)
+	})
 }
 
-func (c *client) Forget(id, times uint64) {
-	c.files.Delete(id)
+func (c *client) forget(id, times uint64) {
+	delete(c.files, id)
 	c.lab.store.forget(id, times)
 }
 
-// make charges a creation and makes the entry.
-func (c *client) make(operation kind, h *fuse.InHeader, name string, mode uint32, out *fuse.EntryOut) (*inode, fuse.Status) {
-	if status := c.chargeCreation(operation, h, h.NodeId, name); status != fuse.OK {
-		return nil, status
-	}
-	node, status := c.lab.store.make(h.NodeId, name, mode, h.Caller.Owner)
-	if status == fuse.OK {
+// make charges a creation, makes the entry, and gives it to then where that went well; else it answers.
+func (c *client) make(r reply, operation kind, h fuse.InHeader, name string, mode uint32, then func(*inode, *fuse.EntryOut)) {
+	c.chargeCreation(operation, h.Pid, h.NodeId, name, func(status fuse.Status) {
+		var node *inode
+		if status == fuse.OK {
+			node, status = c.lab.store.make(h.NodeId, name, mode, h.Owner)
+		}
+		if status != fuse.OK {
+			r.status(status)
+			return
+		}
+		var out fuse.EntryOut
 		c.changes(node.id)
-		c.entry(node, out, name)
-	}
-	return node, status
+		c.entry(node, &out, name)
+		then(node, &out)
+	})
 }
 
-func (c *client) Mkdir(_ <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {
-	_, status := c.make(opMkdir, &in.InHeader, name, syscall.S_IFDIR|in.Mode&0o7777, out)
-	return status
+func (c *client) mkdir(r reply, in *fuse.MkdirIn, name string) {
+	c.make(r, opMkdir, in.InHeader, name, syscall.S_IFDIR|in.Mode&0o7777, func(_ *inode, out *fuse.EntryOut) {
+		with(r, fuse.OK, out)
+	})
 }
 
-func (c *client) Mknod(_ <-chan struct{}, in *fuse.MknodIn, name string, out *fuse.EntryOut) fuse.Status {
-	node, status := c.make(opCreate, &in.InHeader, name, in.Mode, out)
-	if status == fuse.OK {
+func (c *client) mknod(r reply, in *fuse.MknodIn, name string) {
+	c.make(r, opCreate, in.InHeader, name, in.Mode, func(node *inode, out *fuse.EntryOut) {
 		node.attr.Rdev = in.Rdev
-	}
-	return status
+		with(r, fuse.OK, out)
+	})
 }
 
-func (c *client) Symlink(_ <-chan struct{}, h *fuse.InHeader, target, name string, out *fuse.EntryOut) fuse.Status {
-	node, status := c.make(opSymlink, h, name, syscall.S_IFLNK|0o777, out)
-	if status == fuse.OK {
-		node.mu.Lock()
+func (c *client) symlink(r reply, h fuse.InHeader, name, target string) {
+	c.make(r, opSymlink, h, name, syscall.S_IFLNK|0o777, func(node *inode, out *fuse.EntryOut) {
 		node.target = target
 		node.describe(&out.Attr)
-		node.mu.Unlock()
-	}
-	return status
+		with(r, fuse.OK, out)
+	})
 }
 
-func (c *client) Readlink(_ <-chan struct{}, h *fuse.InHeader) ([]byte, fuse.Status) {
-	if status := c.charge(opRead, c.nameOf(h.NodeId)); status != fuse.OK {
-		return nil, status
-	}
-	node := c.lab.store.get(h.NodeId)
-	if node == nil {
-		return nil, fuse.ENOENT
-	}
-	return []byte(node.target), fuse.OK
+func (c *client) readlink(r reply, id uint64) {
+	c.charge(opRead, c.view(id).name, func(status fuse.Status) {
+		node := c.lab.store.inodes[id]
+		switch {
+		case status != fuse.OK:
+			r.status(status)
+		case node == nil:
+			r.status(fuse.ENOENT)
+		default:
+			r.bytes([]byte(node.target))
+		}
+	})
 }
 
-// Create of O_EXCL pays a SETATTR more, as Linux's NFSv4.1 client does: the verifier of an exclusive
+// create of O_EXCL pays a SETATTR more, as Linux's NFSv4.1 client does: the verifier of an exclusive
 // create takes the place of the times.
-func (c *client) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
-	node, status := c.make(opCreate, &in.InHeader, name, syscall.S_IFREG|in.Mode&0o7777, &out.EntryOut)
-	if status != fuse.OK {
-		return status
-	}
-	if in.Flags&syscall.O_EXCL != 0 {
-		status = c.charge(opSetattr, name)
-	}
-	out.Fh = c.open(node, in.Flags&syscall.O_ACCMODE != syscall.O_RDONLY)
-	return status
+func (c *client) create(r reply, in *fuse.CreateIn, name string) {
+	c.make(r, opCreate, in.InHeader, name, syscall.S_IFREG|in.Mode&0o7777, func(node *inode, entry *fuse.EntryOut) {
+		out := fuse.CreateOut{EntryOut: *entry}
+		out.Fh = c.open(node, in.Flags&syscall.O_ACCMODE != syscall.O_RDONLY)
+		if in.Flags&syscall.O_EXCL == 0 {
+			with(r, fuse.OK, &out)
+			return
+		}
+		c.charge(opSetattr, name, func(status fuse.Status) { with(r, status, &out) })
+	})
 }
 
-func (c *client) Link(_ <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.EntryOut) fuse.Status {
-	if status := c.chargeCreation(opLink, &in.InHeader, in.NodeId, name); status != fuse.OK {
-		return status
-	}
-	node, status := c.lab.store.link(in.Oldnodeid, in.NodeId, name)
-	if status == fuse.OK {
-		c.entry(node, out, name)
-	}
-	return status
+func (c *client) link(r reply, in *fuse.LinkIn, name string) {
+	c.chargeCreation(opLink, in.Pid, in.NodeId, name, func(status fuse.Status) {
+		var out fuse.EntryOut
+		if status == fuse.OK {
+			var node *inode
+			if node, status = c.lab.store.link(in.Oldnodeid, in.NodeId, name); status == fuse.OK {
+				c.entry(node, &out, name)
+			}
+		}
+		with(r, status, &out)
+	})
 }
 
-func (c *client) Unlink(_ <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
-	c.changes(h.NodeId)
-	if status := c.charge(opUnlink, name); status != fuse.OK {
-		return status
-	}
-	return c.lab.store.remove(h.NodeId, name, false)
+// remove is unlink and rmdir.
+func (c *client) remove(r reply, operation kind, parent uint64, name string) {
+	c.changes(parent)
+	c.charge(operation, name, func(status fuse.Status) {
+		if status == fuse.OK {
+			status = c.lab.store.remove(parent, name, operation == opRmdir)
+		}
+		r.status(status)
+	})
 }
 
-func (c *client) Rmdir(_ <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
-	c.changes(h.NodeId)
-	if status := c.charge(opRmdir, name); status != fuse.OK {
-		return status
-	}
-	return c.lab.store.remove(h.NodeId, name, true)
-}
-
-func (c *client) Rename(_ <-chan struct{}, in *fuse.RenameIn, old, name string) fuse.Status {
+func (c *client) rename(r reply, h fuse.InHeader, old string, to uint64, name string, flags uint32) {
 	const noReplace = 1
-	if in.Flags&^noReplace != 0 {
-		return fuse.EINVAL
+	if flags&^noReplace != 0 {
+		r.status(fuse.EINVAL)
+		return
 	}
-	c.changes(in.NodeId)
-	if status := c.chargeCreation(opRename, &in.InHeader, in.Newdir, name); status != fuse.OK {
-		return status
-	}
-	return c.lab.store.rename(in.NodeId, old, in.Newdir, name, in.Flags&noReplace != 0)
+	c.changes(h.NodeId)
+	c.chargeCreation(opRename, h.Pid, to, name, func(status fuse.Status) {
+		if status == fuse.OK {
+			status = c.lab.store.rename(h.NodeId, old, to, name, flags&noReplace != 0)
+		}
+		r.status(status)
+	})
 }
 
-func (c *client) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
-	node := c.lab.store.get(in.NodeId)
+func (c *client) openDirectory(r reply, id uint64) {
+	node := c.lab.store.inodes[id]
 	if node == nil {
-		return fuse.ENOENT
+		r.status(fuse.ENOENT)
+		return
 	}
-	out.Fh = c.open(node, false)
-	return fuse.OK
+	out := fuse.OpenOut{Fh: c.open(node, false)}
+	with(r, fuse.OK, &out)
 }
 
 // snapshot is the directory's entries when it is read from its start.
 func (s *store) snapshot(directory *inode) []fuse.DirEntry {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	entries := []fuse.DirEntry{{Name: ".", Mode: syscall.S_IFDIR, Ino: directory.id}, {Name: "..", Mode: syscall.S_IFDIR}}
 	for name, node := range directory.children {
 		entries = append(entries, fuse.DirEntry{Name: name, Mode: node.attr.Mode, Ino: node.id})
@@ -170,49 +172,74 @@ func (s *store) snapshot(directory *inode) []fuse.DirEntry {
 	return entries
 }
 
-func (c *client) readEntries(in *fuse.ReadIn, add func(fuse.DirEntry) bool) fuse.Status {
-	h := c.handle(in.Fh)
+// readEntries gives the attributes too where they are asked for, as NFS's READDIR does; a stat after it costs nothing.
+func (c *client) readEntries(r reply, in *fuse.ReadIn, attributes bool) {
+	h := c.handles[in.Fh]
 	if h == nil {
-		return fuse.EBADF
+		r.status(fuse.EBADF)
+		return
 	}
-	if status := c.charge(opReaddir, c.nameOf(in.NodeId)); status != fuse.OK {
-		return status
-	}
-	if in.Offset == 0 || h.entries == nil {
-		h.entries = c.lab.store.snapshot(h.node)
-	}
-	for number := int(in.Offset); number < len(h.entries); number++ {
-		entry := h.entries[number]
-		entry.Off = uint64(number + 1)
-		if !add(entry) {
-			break
+	c.charge(opReaddir, c.view(in.NodeId).name, func(status fuse.Status) {
+		if status != fuse.OK {
+			r.status(status)
+			return
 		}
-	}
-	return fuse.OK
-}
-
-func (c *client) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
-	return c.readEntries(in, out.AddDirEntry)
-}
-
-// ReadDirPlus gives the attributes too, as NFS's READDIR does; a stat after it costs nothing.
-func (c *client) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
-	return c.readEntries(in, func(entry fuse.DirEntry) bool {
-		slot := out.AddDirLookupEntry(entry)
-		if slot == nil {
-			return false
+		if in.Offset == 0 || h.entries == nil {
+			h.entries = c.lab.store.snapshot(h.node)
 		}
-		if entry.Name != "." && entry.Name != ".." {
-			if node := c.lab.store.lookup(in.NodeId, entry.Name); node != nil {
-				c.entry(node, slot, entry.Name)
+		list := entryList{room: int(in.Size)}
+		for number := int(in.Offset); number < len(h.entries); number++ {
+			entry := h.entries[number]
+			entry.Off = uint64(number + 1)
+			if !list.fits(entry.Name, attributes) {
+				break
 			}
+			var out fuse.EntryOut
+			if attributes && entry.Name != "." && entry.Name != ".." {
+				if node := c.lab.store.lookup(in.NodeId, entry.Name); node != nil {
+					c.entry(node, &out, entry.Name)
+				}
+			}
+			list.add(entry, &out, attributes)
 		}
-		return true
+		r.bytes(list.bytes)
 	})
 }
 
-func (c *client) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
-	const blocks = 1 << 40 / 4096
-	*out = fuse.StatfsOut{Blocks: blocks, Bfree: blocks, Bavail: blocks, Bsize: 4096, Frsize: 4096, NameLen: 255, Files: blocks, Ffree: blocks}
-	return fuse.OK
+// entryList is the reply to READDIR and READDIRPLUS: struct fuse_dirent, after a struct fuse_entry_out in the latter.
+type entryList struct {
+	bytes []byte
+	room  int
+}
+
+type direntHeader struct {
+	ino, off   uint64
+	length, of uint32
+}
+
+const (
+	direntBytes = int(unsafe.Sizeof(direntHeader{}))
+	entryBytes  = int(unsafe.Sizeof(fuse.EntryOut{}))
+)
+
+func (l *entryList) fits(name string, attributes bool) bool {
+	size := (direntBytes + len(name) + 7) &^ 7
+	if attributes {
+		size += entryBytes
+	}
+	return len(l.bytes)+size <= l.room
+}
+
+func (l *entryList) add(entry fuse.DirEntry, out *fuse.EntryOut, attributes bool) {
+	if attributes {
+		l.bytes = append(l.bytes, (*[entryBytes]byte)(unsafe.Pointer(out))[:]...)
+	}
+	ino := entry.Ino
+	if ino == 0 {
+		ino = fuse.FUSE_UNKNOWN_INO
+	}
+	head := direntHeader{ino, entry.Off, uint32(len(entry.Name)), entry.Mode & syscall.S_IFMT >> 12}
+	l.bytes = append(l.bytes, (*[direntBytes]byte)(unsafe.Pointer(&head))[:]...)
+	l.bytes = append(l.bytes, entry.Name...)
+	l.bytes = append(l.bytes, make([]byte, (8-len(entry.Name)&7)&7)...)
 }

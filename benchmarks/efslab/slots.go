@@ -1,24 +1,33 @@
 package main
 
-import "sync/atomic"
-
-// slots bounds the operations of one client that are in flight.
+// slots bounds the operations of one client that are in flight; those that find none free queue.
 type slots struct {
-	free   chan struct{}
-	in     atomic.Int64
-	counts *counters
+	most, in int
+	waiting  []func()
+	counts   *counters
 }
 
 func newSlots(number int, counts *counters) *slots {
-	return &slots{free: make(chan struct{}, number), counts: counts}
+	return &slots{most: number, counts: counts}
 }
 
-func (s *slots) enter() {
-	s.free <- struct{}{}
-	s.counts.inFlight(s.in.Add(1))
+// enter calls begin when a slot is free.
+func (s *slots) enter(begin func()) {
+	if s.in == s.most {
+		s.waiting = append(s.waiting, begin)
+		return
+	}
+	s.in++
+	s.counts.inFlight(int64(s.in))
+	begin()
 }
 
 func (s *slots) leave() {
-	s.in.Add(-1)
-	<-s.free
+	if len(s.waiting) > 0 {
+		next := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		next()
+		return
+	}
+	s.in--
 }

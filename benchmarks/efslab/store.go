@@ -1,7 +1,6 @@
 package main
 
 import (
-	"sync"
 	"syscall"
 	"time"
 
@@ -10,25 +9,23 @@ import (
 
 const rootID = fuse.FUSE_ROOT_ID
 
-// inode is an entry of the file system. The store's lock guards children, links and
-// references, its own the attributes and bytes.
+// inode is an entry of the file system.
 type inode struct {
 	id         uint64
 	children   map[string]*inode
 	references uint64 // look-ups that kernels remember
 
-	mu     sync.Mutex
 	attr   fuse.Attr
 	bytes  content
 	target string
 
+	writer    *client // the last to change the bytes
 	creations turn
 	cap       rate
 }
 
 // store is the file system that all clients share, in memory.
 type store struct {
-	mu     sync.RWMutex
 	inodes map[uint64]*inode
 	last   uint64
 }
@@ -39,7 +36,7 @@ func newStore() *store {
 	return s
 }
 
-// add makes an inode without a name. The caller holds the lock, or is alone.
+// add makes an inode without a name.
 func (s *store) add(mode uint32, owner fuse.Owner) *inode {
 	s.last++
 	node := &inode{id: s.last}
@@ -54,16 +51,8 @@ func (s *store) add(mode uint32, owner fuse.Owner) *inode {
 	return node
 }
 
-func (s *store) get(id uint64) *inode {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.inodes[id]
-}
-
 // lookup finds a child and remembers that a kernel knows it.
 func (s *store) lookup(parent uint64, name string) *inode {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	directory := s.inodes[parent]
 	if directory == nil {
 		return nil
@@ -77,8 +66,6 @@ func (s *store) lookup(parent uint64, name string) *inode {
 
 // make adds a new entry; it is known to a kernel from then on.
 func (s *store) make(parent uint64, name string, mode uint32, owner fuse.Owner) (*inode, fuse.Status) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	directory := s.inodes[parent]
 	if directory == nil || directory.children == nil {
 		return nil, fuse.ENOENT
@@ -107,8 +94,6 @@ func (s *store) enter(directory *inode, name string, node *inode) {
 }
 
 func (s *store) link(id, parent uint64, name string) (*inode, fuse.Status) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	node, directory := s.inodes[id], s.inodes[parent]
 	if node == nil || directory == nil {
 		return nil, fuse.ENOENT
@@ -124,8 +109,6 @@ func (s *store) link(id, parent uint64, name string) (*inode, fuse.Status) {
 
 // remove takes a name away; wantDirectory tells rmdir from unlink.
 func (s *store) remove(parent uint64, name string, wantDirectory bool) fuse.Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	directory := s.inodes[parent]
 	if directory == nil || directory.children[name] == nil {
 		return fuse.ENOENT
@@ -158,8 +141,6 @@ func (s *store) drop(directory *inode, name string) {
 }
 
 func (s *store) rename(from uint64, old string, to uint64, name string, keep bool) fuse.Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	source, destination := s.inodes[from], s.inodes[to]
 	if source == nil || destination == nil || source.children[old] == nil {
 		return fuse.ENOENT
@@ -191,8 +172,6 @@ func (s *store) rename(from uint64, old string, to uint64, name string, keep boo
 }
 
 func (s *store) forget(id, times uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if node := s.inodes[id]; node != nil {
 		node.references -= min(times, node.references)
 		s.bury(node)
@@ -202,30 +181,22 @@ func (s *store) forget(id, times uint64) {
 // bury forgets an inode that has no name and that no kernel knows.
 func (s *store) bury(node *inode) {
 	if node.id != rootID && node.references == 0 && node.links() == 0 {
-		node.mu.Lock()
 		node.bytes.truncate(0)
-		node.mu.Unlock()
 		delete(s.inodes, node.id)
 	}
 }
 
 func (n *inode) link(by int) {
-	n.mu.Lock()
 	n.attr.Nlink = uint32(int(n.attr.Nlink) + by)
 	now := time.Now()
 	n.attr.SetTimes(nil, nil, &now)
-	n.mu.Unlock()
 }
 
 func (n *inode) links() uint32 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	return n.attr.Nlink
 }
 
 func (n *inode) touch() {
 	now := time.Now()
-	n.mu.Lock()
 	n.attr.SetTimes(nil, &now, &now)
-	n.mu.Unlock()
 }

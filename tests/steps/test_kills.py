@@ -81,6 +81,7 @@ def test_200_kills_at_random_moments_lose_nothing(tmp_path: Path, monkeypatch: p
     while kills < KILLS or len(finished) < len(shards):
         shard = shards[attempts % len(shards)]
         attempts += 1
+        world.forks = attempts % 2 == 0
         pid = attempt(world, shard, tmp_path, f"a{attempts}")
         if kills < KILLS:
             time.sleep(chance.uniform(0.0, 0.04))

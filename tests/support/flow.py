@@ -69,6 +69,7 @@ class World:
     file_system_ids: Json = field(default_factory=dict)
     prices: Json = field(default_factory=dict)
     turns: WriteTurns | None = None
+    forks: bool = False
     nonces: Any = field(default_factory=lambda: (f"n{number}" for number in itertools.count()))
 
     def __post_init__(self) -> None:
@@ -107,6 +108,7 @@ class World:
             file_system_ids=self.file_system_ids,
             prices=self.prices,
             turns=self.turns,
+            forks=lambda _: self.forks,
         )
 
     def plan(self, request: Json | None = None) -> Json:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from benchmarks import report
 from benchmarks.bounds import bound
 from benchmarks.data_sets import DATA_SETS, make
 from benchmarks.lab import calibration
+from benchmarks.memory import memory_mb
 
 MB = 1_000_000
 
@@ -34,7 +37,7 @@ def test_the_limit_is_what_binds(
 
 def test_ratios_are_of_the_same_cell() -> None:
     rows = [
-        {"data_set": cell, "calibration": "modern", "tool": tool, "files_per_s": rate}
+        {"data_set": cell, "calibration": "modern", "count": 1, "tool": tool, "files_per_s": rate}
         for cell, rates in {"a": {"cp": 10, "rclone": 40, "fanout": 100}, "b": {"rsync": 5, "fanout": 20}}.items()
         for tool, rate in rates.items()
     ]
@@ -43,6 +46,30 @@ def test_ratios_are_of_the_same_cell() -> None:
         (10, 2.5),
         (None, 4),
     ]
+
+
+def test_a_piece_takes_the_place_of_the_same_cells() -> None:
+    def row(cell: str, count: int, rate: int) -> report.Row:
+        return {"data_set": cell, "calibration": "modern", "count": count, "files_per_s": rate}
+
+    before = [row("a", 1, 10), row("a", 5, 20), row("b", 1, 30)]
+    assert report.merged(before, [row("a", 1, 40)]) == [row("a", 5, 20), row("b", 1, 30), row("a", 1, 40)]
+
+
+def test_results_of_another_schema_do_not_count(tmp_path: Path) -> None:
+    assert report.read(tmp_path) == []
+    (tmp_path / "latest.json").write_text('{"schema_version": 1, "rows": [{"data_set": "a"}]}')
+    assert report.read(tmp_path) == []
+
+
+def test_memory_is_that_of_the_whole_process_tree() -> None:
+    inner = "import sys; held = b'x' * 60_000_000; print('there', flush=True); sys.stdin.read()"
+    outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
+    with subprocess.Popen([sys.executable, "-c", outer], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"there\n"
+        assert 60 < memory_mb([process.pid]) < 120
+        process.communicate()
 
 
 def test_data_sets_are_the_same_every_time(tmp_path: Path) -> None:

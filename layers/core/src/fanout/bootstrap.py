@@ -19,7 +19,7 @@ from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.adapters.step_functions import StepFunctionsExecutions
 from fanout.domain.errors import InvalidRequest
-from fanout.domain.locations import Location, S3Location
+from fanout.domain.locations import Location, MountLocation, S3Location
 from fanout.domain.object_options import ContentType
 from fanout.domain.plan import Plan
 from fanout.domain.request import Symlinks
@@ -102,12 +102,19 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
         destination=lambda plan: tree("destination", plan.request.destination, plan),
         entry_copier=make_entry_copier,
         release=release,
+        forks=both_are_mounts,
         objects=S3ObjectReader(_client_of),
         meter=AwsMeter(Services(settings().region, settings().efs_url, settings().metrics_url), clock.now),
         file_system_ids=settings().file_systems,
         prices=settings().prices,
         turns=WriteTurns(store, executions, clock),
     )
+
+
+def both_are_mounts(plan: Plan) -> bool:
+    """Whether both ends are mounts of this function; processes can not share a bucket's connections."""
+    ends = (plan.request.source, plan.request.destination)
+    return all(isinstance(end, MountLocation) and end.mount in settings().mounts for end in ends)
 
 
 def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:

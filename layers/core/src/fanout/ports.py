@@ -63,7 +63,7 @@ class Target(Protocol):
 class BlockTarget(Protocol):
     """A big file being written in blocks by several functions; invisible until it is completed.
 
-    Blocks come in any order, also twice; what of them is written is kept when a function ends.
+    Blocks come in any order, also twice; what is written before a ``sync`` is kept when a function ends.
     """
 
     @property
@@ -71,7 +71,13 @@ class BlockTarget(Protocol):
         """Whether a block of zeros need not be written."""
 
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
-        """Write a block; returns the destination's word for it, which ``complete`` wants back."""
+        """Write a block, in a file system also a piece of one.
+
+        Returns the destination's word for it, which ``complete`` wants back.
+        """
+
+    def sync(self) -> None:
+        """Return when all that was written stays; raises ``ItemError`` if any of it does not."""
 
     def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
         """Make the whole file visible at once; ``receipts`` are of all its blocks in order."""

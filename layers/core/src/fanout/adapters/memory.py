@@ -83,6 +83,9 @@ class MemoryBlocks:
     def __init__(self, tree: MemoryTree, entry: Entry, blocks: dict[int, bytes]) -> None:
         self._tree, self._entry, self._blocks = tree, entry, blocks
 
+    def sync(self) -> None:
+        """See ``fanout.ports.BlockTarget``; memory keeps nothing back."""
+
     def write(self, index: int, offset: int, data: bytes, checksum: int) -> str:
         """See ``fanout.ports.BlockTarget``."""
         if crc64nvme(data) != checksum:

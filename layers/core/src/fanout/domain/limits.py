@@ -39,6 +39,12 @@ EFS_WRITE_SECONDS = 0.0027
 
 # Chosen: operations in flight that an NFSv4.1 client of EFS keeps, and so threads of one function.
 CLIENT_OPERATIONS_IN_FLIGHT = 64
+# Chosen: processes among which a function divides the operations in flight where both ends are mounts, and
+# entries that are worth one of them.
+COPY_PROCESSES = 8
+ENTRIES_A_PROCESS = 50
+# Chosen: the same between two mounts: what fits a processor's cache while it is read, summed and written.
+BLOCK_BYTES_ON_MOUNTS = MIB
 # Chosen: a file is read and written in blocks of this size unless its part size is larger.
 BLOCK_BYTES = 8 * MIB
 # Chosen: a file of this size is copied in blocks by as many functions as its time asks for; about 7 s of one.
@@ -47,6 +53,9 @@ SPLIT_BYTES = 512 * MIB
 COMPARE_BYTES = 8 * GIB
 # Chosen: blocks of one big file that a function copies at once.
 BLOCKS_IN_FLIGHT = 16
+# Chosen: the same between two mounts, where the kernel lets one write of a file in at a time and its cache holds
+# what is not sent yet.
+BLOCKS_IN_FLIGHT_ON_MOUNTS = 4
 # Chosen: above this size an object is copied inside S3 in parts. CopyObject is one request without an answer until
 # all is copied; at the 100 MB/s or so of one request a GiB stays well below the 30 s of silence that are waited for.
 COPY_WHOLE_BYTES = 1 * GIB

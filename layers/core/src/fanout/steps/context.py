@@ -44,6 +44,11 @@ class NoMeter:
         raise Unreachable(f"nothing here can ask about {file_system_id}")
 
 
+def never_forks(_plan: Plan) -> bool:
+    """False: trees that hold connections, or live in this process alone."""
+    return False
+
+
 def nothing_to_release() -> None:
     """Trees that hold nothing open."""
 
@@ -56,7 +61,8 @@ class Context:
     tells this attempt's files from those of every other attempt. The trees are
     made on first use, because most tasks need one or none. ``entry_copier`` is what
     copies where one store holds both trees. ``release`` closes what the trees hold open, when the task ends:
-    the function may go on to the next one in the same process. ``objects`` reads a manifest.
+    the function may go on to the next one in the same process. ``forks`` says whether both trees are
+    mounts, which several processes can use. ``objects`` reads a manifest.
     ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
     ``prices`` are dollars that the stack's forecasts reckon with, unless a request names others.
     ``turns`` keeps two runs from writing to one tree at the same time; without it nothing does.
@@ -70,6 +76,7 @@ class Context:
     destination: Callable[[Plan], Tree]
     entry_copier: Callable[[Plan], EntryCopier | None] = no_entry_copier
     release: Callable[[], None] = nothing_to_release
+    forks: Callable[[Plan], bool] = never_forks
     objects: ObjectReader = field(default_factory=NoObjects)
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)

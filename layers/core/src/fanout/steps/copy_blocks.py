@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass
 
 from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt, big_file_from_row
@@ -18,6 +20,18 @@ from fanout.steps.byte_budget import ByteBudget
 from fanout.steps.context import Context
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How many blocks are copied at once, and in pieces of what size each is read and written."""
+
+    in_flight: int
+    piece_bytes: int
+
+
+ANY_STORE = Way(limits.BLOCKS_IN_FLIGHT, limits.COPY_OBJECT_BYTES)  # as a whole
+ON_MOUNTS = Way(limits.BLOCKS_IN_FLIGHT_ON_MOUNTS, limits.BLOCK_BYTES_ON_MOUNTS)
+
+
 def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
     """Copy the blocks of a part that have no receipt yet; the cursor counts receipts, no block is an entry.
 
@@ -27,7 +41,8 @@ def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progres
     plan = context.ledger.read_plan()
     big = big_file_from_row(context.ledger.read_json(shard.key))
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
-    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, crc64nvme)
+    way = ON_MOUNTS if context.forks(plan) else ANY_STORE
+    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, crc64nvme, way)
 
 
 def move_blocks(
@@ -38,6 +53,7 @@ def move_blocks(
     blocks: Iterable[int],
     context: Context,
     crc64nvme: Crc64Nvme,
+    way: Way = ANY_STORE,
 ) -> Progress:
     """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``."""
     ledger = context.ledger
@@ -51,10 +67,12 @@ def move_blocks(
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
         return Progress(shard.items, True, Count())
     try:
-        copier = _BlockCopier(big, source, target, crc64nvme)
+        copier = _BlockCopier(big, source, target, crc64nvme, way)
         written, copied_bytes, passing = _run(copier, wanted, shard, context, stop_at)
     finally:
         source.close()
+        with suppress(ItemError):  # what has no receipt is copied again
+            target.sync()
     if passing is not None and not written:
         raise Transient(f"{shard.id}: {passing.message}")
     total = len(known) + written
@@ -77,6 +95,7 @@ def _run(
         nonlocal written, files, copied_bytes, flushed_at
         flushed_at = context.clock.now()
         if held:
+            copier.settle(held)
             size = sum(copier.big.block(index)[1] for index, receipt in held.items() if receipt.reason is None)
             context.ledger.write_receipts(shard.id, f"{context.nonce}-{files:04d}", held, size)
             written, files, copied_bytes = written + len(held), files + 1, copied_bytes + size
@@ -94,15 +113,16 @@ def _run(
 
 
 class _BlockCopier:
-    def __init__(self, big: BigFile, source: Source, target: BlockTarget, crc64nvme: Crc64Nvme) -> None:
+    def __init__(self, big: BigFile, source: Source, target: BlockTarget, crc64nvme: Crc64Nvme, way: Way) -> None:
         self.big = big
+        self._way = way
         self._source, self._target = source, target
         self._crc64nvme = crc64nvme
         self._budget = ByteBudget(limits.BUFFER_BYTES)
 
     def copy(self, wanted: list[int], out_of_time: Callable[[], bool]) -> Iterator[Receipt]:
         """Receipts as they come; blocks that the time did not reach have none."""
-        threads = max(1, min(limits.BLOCKS_IN_FLIGHT, len(wanted)))
+        threads = max(1, min(self._way.in_flight, len(wanted)))
         with ThreadPoolExecutor(threads) as pool:
             futures: list[Future[Receipt | None]] = [
                 pool.submit(self._copy_block, index, out_of_time) for index in wanted
@@ -112,8 +132,21 @@ class _BlockCopier:
                 if receipt is not None:
                     yield receipt
 
+    def settle(self, receipts: dict[int, Receipt]) -> None:
+        """Have what was written stay, before receipts say that it was; where it does not, they say why.
+
+        Raises ``Transient`` for what may pass: none of them counts then.
+        """
+        try:
+            self._target.sync()
+        except ItemError as error:
+            if error.reason is Reason.TRANSIENT:
+                raise Transient(error.message) from error
+            receipts.update({index: failed_block(index, error) for index in receipts})
+
     def _copy_block(self, index: int, out_of_time: Callable[[], bool]) -> Receipt | None:
         offset, length = self.big.block(index)
+        piece_bytes = min(self._way.piece_bytes, length)
         with self._budget.take(length):
             if out_of_time():
                 return None
@@ -121,11 +154,15 @@ class _BlockCopier:
                 # The last block is written even so: it makes the file.
                 if self._target.keeps_holes and index < self.big.blocks - 1 and self._source.zeros_at(offset) >= length:
                     return Receipt(index, append_zeros(NO_BYTES, length))
-                data = self._source.read(offset, length)
-                if len(data) != length:
-                    raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
-                checksum = self._crc64nvme(data, NO_BYTES)
-                return Receipt(index, checksum, self._target.write(index, offset, data, checksum))
+                checksum, word = NO_BYTES, ""
+                for start in range(0, length, piece_bytes):
+                    wanted = min(piece_bytes, length - start)
+                    data = self._source.read(offset + start, wanted)
+                    if len(data) != wanted:
+                        raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
+                    checksum = self._crc64nvme(data, checksum)
+                    word = self._target.write(index, offset + start, data, checksum)
+                return Receipt(index, checksum, word)
             except ItemError as error:
                 return failed_block(index, error)
             except (Throttled, Transient) as error:

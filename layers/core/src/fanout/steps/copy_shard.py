@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.books import Count, tally
-from fanout.domain.checksums import Crc64Nvme
+from fanout.domain.checksums import NO_BYTES, Crc64Nvme
 from fanout.domain.coverage import indexes_of
 from fanout.domain.decisions import Compare
 from fanout.domain.entries import Attributes, Entry
@@ -21,6 +21,7 @@ from fanout.steps.context import Context
 from fanout.steps.copy_blocks import copy_blocks
 from fanout.steps.copying import Copier, never_same
 from fanout.steps.forecasting import threads_of
+from fanout.steps.forked_copier import CopiesEntries, ForkedCopier, processes_for
 from fanout.steps.same_content import SameContent, or_copy
 
 
@@ -81,6 +82,9 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     same: Callable[[Entry], str | None] = never_same
     if plan.request.compare is Compare.CHECKSUM:
         same = or_copy(SameContent(source, destination, crc64nvme, out_of_time, inside_s3=plan.request.inside_s3))
+    crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
+    on_mounts = context.forks(plan)
+    processes = processes_for(len(work)) if on_mounts else 1
     copier = Copier(
         source,
         destination,
@@ -89,13 +93,15 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
         symlinks=plan.request.symlinks,
         within=context.entry_copier(plan),
         same=same,
+        buffer_bytes=limits.BUFFER_BYTES // processes,
+        block_bytes=limits.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
     )
-    writer = copy_work(work, copier, shard, context)
+    writer = copy_work(work, copier if processes == 1 else ForkedCopier(copier, processes), shard, context)
     total = len(settled) + writer.written
     return Progress(total, total >= len(entries), writer.copied)
 
 
-def copy_work(work: list[tuple[int, Entry]], copier: Copier, shard: Shard, context: Context) -> OutcomeWriter:
+def copy_work(work: list[tuple[int, Entry]], copier: CopiesEntries, shard: Shard, context: Context) -> OutcomeWriter:
     """Copy these entries of a shard; returns what wrote their outcomes.
 
     Raises ``Transient`` if nothing at all could be copied for reasons that may pass.

@@ -30,6 +30,7 @@ class Copier:
     directories that were made, to be set when their content is there. With ``within``
     the store that holds both trees copies, and no byte passes through here. ``same`` gives the
     checksum of an entry that the destination holds already, and is then all that is done.
+    ``block_bytes`` is the size to read and write in, where the destination does not ask for its own.
     """
 
     def __init__(
@@ -41,6 +42,8 @@ class Copier:
         symlinks: Symlinks = Symlinks.KEEP,
         within: EntryCopier | None = None,
         same: Callable[[Entry], str | None] = never_same,
+        buffer_bytes: int = limits.BUFFER_BYTES,
+        block_bytes: int | None = None,
     ) -> None:
         self._source, self._destination = source, destination
         self._symlinks = symlinks
@@ -48,7 +51,8 @@ class Copier:
         self._same = same
         self._crc64nvme = crc64nvme
         self._out_of_time = out_of_time
-        self._budget = ByteBudget(limits.BUFFER_BYTES)
+        self._budget = ByteBudget(buffer_bytes)
+        self._block_bytes = block_bytes
         self.directories: list[tuple[Entry, Attributes]] = []
         self.unfinished: list[tuple[int, Entry]] = []
 
@@ -120,7 +124,7 @@ class Copier:
         return to_base64(checksum)
 
     def _copy_blocks(self, entry: Entry, source: Source, target: Target) -> int:
-        block_bytes = self._destination.block_bytes(entry)
+        block_bytes = self._block_bytes or self._destination.block_bytes(entry)
         checksum, offset = NO_BYTES, 0
         while offset < entry.size:
             zeros = _whole_holes(entry, source, target, offset, block_bytes)

@@ -29,6 +29,9 @@ class StagedBlockTarget:
     def __init__(self, staged: Ledger, shard_id: str) -> None:
         self._staged, self._shard_id = staged, shard_id
 
+    def sync(self) -> None:
+        """See ``fanout.ports.BlockTarget``; an object stays when it is there."""
+
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
         """See ``fanout.ports.BlockTarget``."""
         if not data.strip(b"\0"):

@@ -9,6 +9,7 @@ from contextlib import suppress
 from fanout.adapters.posix.attributes import apply_attributes
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.errors import destination_error
+from fanout.adapters.posix.shared_descriptor import SharedDescriptor
 from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
 from fanout.domain.big_files import Receipt
 from fanout.domain.entries import Attributes
@@ -27,19 +28,28 @@ class StagedBlocks:
         self._token = token
         self._path = path
         self._size = size
+        self._written = SharedDescriptor(self._open_staged)
+
+    def _open_staged(self) -> int:
+        with self._directories.hold(self._staged, create=True) as staged:
+            return os.open(self._token, _FLAGS | os.O_CREAT, 0o600, dir_fd=staged)
 
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
         """See ``fanout.ports.BlockTarget``; the first block that is written makes the file."""
         try:
-            with self._directories.hold(self._staged, create=True) as staged:
-                descriptor = os.open(self._token, _FLAGS | os.O_CREAT, 0o600, dir_fd=staged)
-            try:
+            with self._written.use() as descriptor:
                 write_all(descriptor, data, offset)
-            finally:
-                os.close(descriptor)
+                os.posix_fadvise(descriptor, offset, len(data), os.POSIX_FADV_DONTNEED)  # send it now
         except OSError as error:
             raise destination_error("write", error) from error
         return ""
+
+    def sync(self) -> None:
+        """See ``fanout.ports.BlockTarget``: closing flushes, and its error is that of a write."""
+        try:
+            self._written.close()
+        except OSError as error:
+            raise destination_error("write", error) from error
 
     def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
         """See ``fanout.ports.BlockTarget``. Done twice it finds the file in its place, and no staged one."""

@@ -39,6 +39,10 @@ class Held:
     ) -> None:
         self._release(self)
 
+    def let_go(self) -> None:
+        """End what ``hold`` began, for those that hold it longer than a ``with``."""
+        self._release(self)
+
 
 class Directories:
     """Descriptors of directories by path, each opened once from its parent's.
@@ -57,7 +61,7 @@ class Directories:
         self._opening: dict[str, threading.Event] = {}
 
     def hold(self, path: str, *, create: bool = False) -> Held:
-        """The descriptor of a directory, made with those above it if ``create``; for ``with``, at once.
+        """The descriptor of a directory, made with those above it if ``create``; for ``with`` or until ``let_go``.
 
         One thread opens or makes it, the others that want it wait for that one. Raises
         ``OSError`` if it is not there, and ``ItemError`` if a component is a symlink.

@@ -23,7 +23,8 @@ from fanout.domain.names import STAGING_PREFIX
 
 # Chosen: far over the 15 minutes of an attempt, and a run's own clean-up comes at its end.
 ABANDONED_SECONDS = 7 * 86_400
-# Directories of an attempt. Two threads share one at most: their creations overlap with the rest of their work.
+# Directories of a process of an attempt. Two threads share one at most: their creations overlap with the rest of
+# their work.
 _DIRECTORIES = 32
 
 
@@ -35,25 +36,28 @@ class Staging:
         self.path = f"{root}{STAGING_PREFIX}{run_id}/"
         self._nonce = nonce
         self._numbers = itertools.count()
+        self._threads = itertools.count()
         self._thread = threading.local()
         self._renaming = threading.Lock()
+        self._pid = os.getpid()
 
     def place(self) -> tuple[str, str]:
         """A directory (a path of ``Directories``) and a file name in it that nobody else uses."""
-        number = next(self._numbers)
         if not hasattr(self._thread, "directory"):
-            self._thread.directory = f"{self.path}{self._nonce}-{number % _DIRECTORIES}/"
-        return self._thread.directory, str(number)
+            own = next(self._threads) % _DIRECTORIES
+            self._thread.directory = f"{self.path}{self._nonce}-{os.getpid()}/{own}/"
+        return self._thread.directory, str(next(self._numbers))
 
     def move(self, staged: int, staged_name: str, directory: int, name: str) -> None:
         """Give a staged file its place in a directory, at once, replacing a file that is there.
 
         A kernel lets one rename between two directories of a mount through at a time, for as
-        long as the server takes. So one thread renames and those that find it at that link the
-        file to its name and unlink the staged one, which overlap over directories. What exists
-        already, and what can not be linked, is renamed.
+        long as the server takes. So one thread of the process that made this renames; those that
+        find it at that, and those of other processes, link the file to its name and unlink the
+        staged one, which overlap over directories. What exists already, and what can not be
+        linked, is renamed.
         """
-        if self._renaming.acquire(blocking=False):
+        if self._pid == os.getpid() and self._renaming.acquire(blocking=False):
             try:
                 os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
             finally:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from fanout.adapters.posix.attributes import apply_attributes
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.errors import destination_error
-from fanout.adapters.posix.holes import runs_of_data
+from fanout.adapters.posix.holes import CHUNK_BYTES, runs_of_data
 from fanout.adapters.posix.staging import Staging, open_staged
 from fanout.domain.entries import Attributes
 
@@ -18,6 +18,8 @@ DEFAULT_FILE_MODE = 0o644
 
 def write_all(descriptor: int, data: bytes, offset: int) -> int:
     """Write every byte but whole chunks of zeros, which stay holes; returns where the last write ended."""
+    if len(data) < CHUNK_BYTES and os.pwrite(descriptor, data, offset) == len(data):
+        return offset + len(data)
     view = memoryview(data)
     written_until = 0
     for start, end in runs_of_data(data):
@@ -41,18 +43,24 @@ class FileTarget:
         self._size = size
         self._written_until = 0
         self._staging = staging
-        self._staged_directory, self._staged_name = staging.place()
+        staged_directory, self._staged_name = staging.place()
         mode = DEFAULT_FILE_MODE if attributes.mode is None else stat.S_IMODE(attributes.mode)
         try:
-            with directories.hold(self._staged_directory, create=True) as directory:
-                self._descriptor, self._found = open_staged(directory, self._staged_name, mode & 0o777)
+            self._staged = directories.hold(staged_directory, create=True)
         except OSError as error:
+            raise destination_error("create", error) from error
+        try:
+            self._descriptor, self._found = open_staged(self._staged.descriptor, self._staged_name, mode & 0o777)
+        except OSError as error:
+            self._staged.let_go()
             raise destination_error("create", error) from error
 
     def write(self, offset: int, data: bytes) -> None:
         """See ``fanout.ports.Target``."""
         try:
             self._written_until = write_all(self._descriptor, data, offset) or self._written_until
+            if self._size > len(data):  # send it now, while the next block is read, and not all at the end
+                os.posix_fadvise(self._descriptor, offset, len(data), os.POSIX_FADV_DONTNEED)
         except OSError as error:
             raise destination_error("write", error) from error
 
@@ -65,14 +73,12 @@ class FileTarget:
             apply_attributes(self._descriptor, self._attributes, DEFAULT_FILE_MODE, self._found)
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
-            with (
-                self._directories.hold(self._staged_directory) as staged,
-                self._directories.hold(parent + separator, create=True) as directory,
-            ):
-                self._staging.move(staged, self._staged_name, directory, name)
+            with self._directories.hold(parent + separator, create=True) as directory:
+                self._staging.move(self._staged.descriptor, self._staged_name, directory, name)
         except OSError as error:
             raise destination_error("commit", error) from error
         self._staged_name = ""
+        self._staged.let_go()
 
     def abort(self) -> None:
         """See ``fanout.ports.Target``. What can not be removed now goes with the staging directory."""
@@ -81,6 +87,7 @@ class FileTarget:
                 os.close(self._descriptor)
             self._descriptor = -1
         if self._staged_name:
-            with suppress(OSError), self._directories.hold(self._staged_directory) as staged:
-                os.unlink(self._staged_name, dir_fd=staged)
+            with suppress(OSError):
+                os.unlink(self._staged_name, dir_fd=self._staged.descriptor)
             self._staged_name = ""
+            self._staged.let_go()

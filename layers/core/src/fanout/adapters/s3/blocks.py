@@ -26,6 +26,9 @@ class UploadBlocks:
         self._size = size
         self._upload_id = upload_id
 
+    def sync(self) -> None:
+        """See ``fanout.ports.BlockTarget``; a part stays when it is answered for."""
+
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
         """See ``fanout.ports.BlockTarget``; S3 refuses bytes that the checksum does not fit."""
         try:

@@ -1,0 +1,75 @@
+"""A copier of files of a mount in several processes of one function."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import Protocol
+
+from fanout.domain import limits
+from fanout.domain.entries import Attributes, Entry
+from fanout.domain.outcomes import Outcome, Result
+from fanout.steps.copying import Copier
+from fanout.steps.processes import in_processes
+
+Work = tuple[int, Entry]
+
+
+class CopiesEntries(Protocol):
+    """What copies entries and says what became of them; see ``Copier``."""
+
+    directories: list[tuple[Entry, Attributes]]
+    unfinished: list[Work]
+
+    def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
+        """See ``Copier.copy_all``."""
+
+
+class ForkedCopier:
+    """Copies with the same copier in so many processes; the trees of both ends must be mounts.
+
+    A copier and its trees hold nothing yet when the processes are made, and each makes its own.
+    """
+
+    def __init__(self, copier: Copier, processes: int) -> None:
+        self._copier = copier
+        self._processes = processes
+        self.directories: list[tuple[Entry, Attributes]] = []
+        self.unfinished: list[Work] = []
+
+    def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
+        """As ``Copier.copy_all``, with ``threads`` in all processes together."""
+        each = max(1, threads // self._processes)
+
+        def work(turns: Iterator[Work]) -> Generator[list[_Message], None, list[Work]]:
+            copier = self._copier
+            for index, outcome in copier.copy_all(turns, each):
+                made, copier.directories = copier.directories, []
+                is_plain = outcome.result is Result.COPIED
+                yield [(index, outcome.crc64nvme if is_plain else outcome, made)]
+            return copier.unfinished
+
+        known = dict(entries)
+        messages = in_processes(entries, work, self._processes)
+        while True:
+            try:
+                batch = next(messages)
+            except StopIteration as stop:
+                for unfinished in stop.value:
+                    self.unfinished += unfinished
+                return
+            for index, outcome, made in batch:
+                self.directories += made
+                yield index, outcome if isinstance(outcome, Outcome) else _copied(known[index], outcome)
+
+
+# The index of an entry, its outcome or, where it was copied, its checksum alone, and the directories made.
+_Message = tuple[int, Outcome | str | None, list[tuple[Entry, Attributes]]]
+
+
+def _copied(entry: Entry, checksum: str | None) -> Outcome:
+    return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=checksum)
+
+
+def processes_for(entries: int) -> int:
+    """How many processes so many entries are worth: each costs milliseconds and a few MB."""
+    return max(1, min(limits.COPY_PROCESSES, entries // limits.ENTRIES_A_PROCESS))

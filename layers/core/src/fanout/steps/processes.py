@@ -1,0 +1,156 @@
+"""Work on many items in several processes of one function.
+
+Threads that wait for a server still need the interpreter's lock for a moment between two
+operations, and where many wait, handing it on costs more processor time than the work: 64
+threads of one process copied 1,385 files/s to the simulated EFS with 37 changes of context a
+file, 8 processes of 8 threads 15 changes a file.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import select
+import signal
+import struct
+from array import array
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from fanout.domain.errors import Transient
+
+Item = TypeVar("Item")
+Message = TypeVar("Message")
+End = TypeVar("End")
+
+_LENGTH = struct.Struct("<I")
+_POSITION = array("I").itemsize
+_READ_BYTES = 1 << 20
+# Messages that are sent together; pickling one by one costs more than the work on a small file.
+_SENT_TOGETHER = 256
+# Items that a process takes at once: one where there are few, for even ends; taking is an operation too.
+_ITEMS_FOR_ONE_TURN, _MOST_AT_ONCE = 1_000, 8
+
+
+def in_processes(
+    items: Sequence[Item], work: Callable[[Iterator[Item]], Generator[list[Message], None, End]], processes: int
+) -> Generator[list[Message], None, list[End]]:
+    """What ``work`` yields in each of so many processes, and at the end what it returned there.
+
+    Each process takes the next items as it gets on. An exception of ``work`` is raised here. A
+    process that ends without a word raises ``Transient``; the others are ended.
+    """
+    queue = os.memfd_create("items", os.MFD_CLOEXEC)
+    pipes: dict[int, int] = {}
+    try:
+        os.write(queue, array("I", range(len(items))).tobytes())
+        os.lseek(queue, 0, os.SEEK_SET)
+        gc.freeze()
+        for _ in range(processes):
+            reading, writing = os.pipe()
+            parent = os.getpid()
+            child = os.fork()
+            if not child:
+                _child(writing, work, _turns(queue, items, parent))
+            os.close(writing)
+            pipes[reading] = child
+        return (yield from _messages(pipes))
+    finally:
+        os.close(queue)
+        for reading, child in pipes.items():
+            os.close(reading)
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        gc.unfreeze()
+
+
+def _turns(queue: int, items: Sequence[Item], parent: int) -> Iterator[Item]:
+    """Items by the positions of a file whose offset all processes share, as long as there is a parent."""
+    at_once = max(1, min(len(items) // _ITEMS_FOR_ONE_TURN, _MOST_AT_ONCE))
+    while os.getppid() == parent and (taken := os.read(queue, at_once * _POSITION)):
+        for position in array("I", taken):
+            yield items[position]
+
+
+def _child(
+    writing: int, work: Callable[[Iterator[Item]], Generator[list[Message], None, End]], turns: Iterator[Item]
+) -> NoReturn:
+    """Work and tell, then end without what the parent would do at its end."""
+    status = 1
+    try:
+        try:
+            end = yield_all(work(turns), lambda batch: _send(writing, ("some", batch)))
+            _send(writing, ("end", end))
+        except Exception as error:  # noqa: BLE001 - the parent raises it
+            _send(writing, ("error", (type(error), error.args, error.__dict__)))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def yield_all(work: Generator[list[Message], None, End], send: Callable[[list[Message]], None]) -> End:
+    """Send what a generator yields, several lists together; returns what it returns."""
+    held: list[Message] = []
+    while True:
+        try:
+            held += next(work)
+        except StopIteration as stop:
+            send(held)
+            end: End = stop.value
+            return end
+        if len(held) >= _SENT_TOGETHER:
+            send(held)
+            held = []
+
+
+def _send(writing: int, message: tuple[str, Any]) -> None:
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    view = memoryview(_LENGTH.pack(len(data)) + data)
+    while view:
+        view = view[os.write(writing, view) :]
+
+
+def _messages(pipes: dict[int, int]) -> Generator[list[Any], None, list[Any]]:
+    """What the processes send until all have ended; those that have are taken out of ``pipes``."""
+    poll = select.poll()
+    buffers = {reading: bytearray() for reading in pipes}
+    for reading in pipes:
+        poll.register(reading, select.POLLIN)
+    ends: list[Any] = []
+    while pipes:
+        for reading, _ in poll.poll():
+            data = os.read(reading, _READ_BYTES)
+            buffers[reading] += data
+            for kind, value in _frames(buffers[reading]):
+                if kind == "error":
+                    raise _error(*value)
+                if kind == "some":
+                    yield value
+                else:
+                    ends.append(value)
+            if not data:
+                poll.unregister(reading)
+                os.close(reading)
+                _, status = os.waitpid(pipes.pop(reading), 0)
+                if status:
+                    raise Transient(f"a process that copied ended with {os.waitstatus_to_exitcode(status)}")
+    return ends
+
+
+def _error(kind: type[Exception], arguments: tuple[Any, ...], fields: dict[str, Any]) -> Exception:
+    """An exception as it was; pickle would call its class with the arguments of ``Exception``."""
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(fields)
+    return error
+
+
+def _frames(buffer: bytearray) -> Iterator[tuple[str, Any]]:
+    """The whole messages at the beginning of a buffer, which are taken out of it."""
+    while len(buffer) >= _LENGTH.size:
+        (length,) = _LENGTH.unpack_from(buffer)
+        if len(buffer) < _LENGTH.size + length:
+            return
+        message: tuple[str, Any] = pickle.loads(memoryview(buffer)[_LENGTH.size : _LENGTH.size + length].tobytes())
+        del buffer[: _LENGTH.size + length]
+        yield message

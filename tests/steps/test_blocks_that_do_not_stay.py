@@ -1,0 +1,75 @@
+"""Blocks whose loss only closing tells: no receipt says that they were copied."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.posix.shared_descriptor import SharedDescriptor
+from fanout.domain import limits
+from fanout.domain.errors import Transient
+from fanout.domain.rows import shard_from_row
+from fanout.steps.copy_shard import copy_shard
+from fanout.steps.finish_tree import finish_tree
+from fanout.steps.partition_shards import partition_shards
+from tests.support.flow import World
+from tests.support.mounts import world_of
+
+REQUEST = {
+    "source": "efs:///in",
+    "destination": "efs:///out",
+    "limits": {"split_bytes": limits.BLOCK_BYTES, "shard_seconds": 0.1},
+}
+
+
+def parted(tmp_path: Path) -> World:
+    """A run up to CopyShards whose only file is copied in blocks, by processes that share mounts."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/big").write_bytes(os.urandom(3 * limits.BLOCK_BYTES + 7))
+    world = world_of(tmp_path)
+    world.forks = True
+    world.list_all(world.plan(REQUEST))
+    partition_shards(world.context())
+    return world
+
+
+def copy_all(world: World) -> None:
+    for row in world.ledger.read_json("shards.json"):
+        copy_shard(shard_from_row(row["shard"]), world.context(), crc64nvme)
+
+
+def losing(number: int) -> Callable[[SharedDescriptor], None]:
+    close = SharedDescriptor.close
+
+    def lose(self: SharedDescriptor) -> None:
+        close(self)
+        raise OSError(number, os.strerror(number))
+
+    return lose
+
+
+def test_a_full_file_system_fails_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = parted(tmp_path)
+    monkeypatch.setattr(SharedDescriptor, "close", losing(errno.ENOSPC))
+    copy_all(world)
+    monkeypatch.undo()
+    finish_tree(world.context())
+    assert world.end("copied")["status"] == "FAILED_WITH_ITEMS"
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_what_may_pass_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = parted(tmp_path)
+    monkeypatch.setattr(SharedDescriptor, "close", losing(errno.EIO))
+    with pytest.raises(Transient, match="EIO"):
+        copy_all(world)
+    monkeypatch.undo()
+    copy_all(world)
+    finish_tree(world.context())
+    assert world.end("copied")["status"] == "SUCCEEDED"
+    assert (tmp_path / "out/big").read_bytes() == (tmp_path / "in/big").read_bytes()

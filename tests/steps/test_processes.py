@@ -1,0 +1,154 @@
+"""Work in several processes: everything once, nothing lost without a word, nobody left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.posix.tree import PosixTree
+from fanout.domain import limits
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.errors import ItemError, Transient
+from fanout.domain.outcomes import Reason, Result
+from fanout.domain.segments import Segment
+from fanout.steps.copying import Copier
+from fanout.steps.forked_copier import ForkedCopier, processes_for
+from fanout.steps.processes import in_processes
+
+Work = Generator[list[int], None, int]
+
+
+def all_of(messages: Generator[list[int], None, list[int]]) -> tuple[list[int], list[int]]:
+    """Everything that is yielded, and what is returned."""
+    found: list[int] = []
+    while True:
+        try:
+            found += next(messages)
+        except StopIteration as stop:
+            return found, stop.value
+
+
+def no_child_is_left() -> bool:
+    """Whether this process has waited for all that it started."""
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 700, 20_000])
+def test_every_item_is_worked_on_once(count: int) -> None:
+    def work(turns: Iterator[int]) -> Work:
+        taken = 0
+        for item in turns:
+            taken += 1
+            yield [item]
+        return taken
+
+    found, taken = all_of(in_processes(range(count), work, 3))
+    assert sorted(found) == list(range(count))
+    assert len(taken) == 3
+    assert sum(taken) == count
+    assert no_child_is_left()
+
+
+def test_an_error_of_a_process_is_raised_here() -> None:
+    def work(turns: Iterator[int]) -> Work:
+        for item in turns:
+            if item == 40:
+                raise ItemError(Reason.NO_SPACE, "full")
+            yield [item]
+        return 0
+
+    with pytest.raises(ItemError, match="full") as caught:
+        all_of(in_processes(range(100), work, 4))
+    assert caught.value.reason is Reason.NO_SPACE
+    assert no_child_is_left()
+
+
+def test_a_process_that_is_killed_is_not_taken_for_one_that_is_done() -> None:
+    def work(turns: Iterator[int]) -> Work:
+        for item in turns:
+            if item == 40:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield [item]
+        return 0
+
+    with pytest.raises(Transient, match="ended with -9"):
+        all_of(in_processes(range(100), work, 4))
+    assert no_child_is_left()
+
+
+def test_processes_end_when_nobody_wants_their_work() -> None:
+    def work(turns: Iterator[int]) -> Work:
+        for item in turns:
+            yield [item]
+        signal.pause()
+        return 0
+
+    messages = in_processes(range(2_000), work, 2)
+    assert next(messages)
+    messages.close()
+    assert no_child_is_left()
+
+
+def filled(root: Path, files: int) -> None:
+    for number in range(files):
+        path = root / f"d{number % 5}/e{number % 3}/f{number}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(os.urandom(number * 97 % 5_000))
+    root.mkdir(exist_ok=True)
+    (root / "large").write_bytes(os.urandom(3 * limits.BLOCK_BYTES_ON_MOUNTS + 5))
+
+
+def test_processes_copy_what_one_does(tmp_path: Path) -> None:
+    filled(tmp_path / "in", 300)
+    source = PosixTree(tmp_path, "in", "run", "s", "source")
+    destination = PosixTree(tmp_path, "out", "run", "d")
+    work = [*enumerate(source.list(Segment("all"))), (999, Entry("missing", Kind.FILE, 1))]
+    copier = ForkedCopier(Copier(source, destination, crc64nvme, lambda: False, block_bytes=limits.MIB), 4)
+    outcomes = dict(copier.copy_all(work, 16))
+    assert outcomes.pop(999).reason is Reason.SOURCE_VANISHED
+    assert {one.result for one in outcomes.values()} == {Result.COPIED}
+    entries = dict(work)
+    one = Copier(source, PosixTree(tmp_path, "one", "run", "e"), crc64nvme, lambda: False)
+    assert dict(one.copy_all(work[:-1], 1)) == outcomes
+    assert sorted(entry.path for entry, _ in copier.directories) == sorted(entry.path for entry, _ in one.directories)
+    destination.finish()
+    for index in outcomes:
+        path = entries[index].path
+        copied = tmp_path / "out" / path
+        assert copied.is_dir() if path.endswith("/") else copied.read_bytes() == (tmp_path / "in" / path).read_bytes()
+    assert not list((tmp_path / "out").glob(".fanout-*"))
+
+
+def test_what_the_time_cuts_off_is_named(tmp_path: Path) -> None:
+    filled(tmp_path / "in", 0)
+    source = PosixTree(tmp_path, "in", "run", "s", "source")
+    work = list(enumerate(source.list(Segment("all"))))
+    parent = os.getpid()
+    looked = iter(range(10))
+    copier = ForkedCopier(
+        Copier(
+            source,
+            PosixTree(tmp_path, "out", "run", "d"),
+            crc64nvme,
+            lambda: os.getpid() != parent and next(looked) > 0,
+            block_bytes=limits.MIB,
+        ),
+        1,
+    )
+    assert list(copier.copy_all(work, 1)) == []
+    assert [entry.path for _, entry in copier.unfinished] == ["large"]
+    assert not (tmp_path / "out/large").exists()
+
+
+@pytest.mark.parametrize(("entries", "processes"), [(0, 1), (99, 1), (100, 2), (250, 5), (20_000, 8)])
+def test_few_entries_are_not_worth_many_processes(entries: int, processes: int) -> None:
+    assert processes_for(entries) == processes
