@@ -47,7 +47,7 @@ def copy_tree(source: Path, mounts: list[Path], scratch: Path) -> EngineRun:
     """Copy a tree to ``copy/`` of the mounted file system. Raises if an entry was not copied."""
     began = time.monotonic()
     ledger = Ledger(DirectoryStore(scratch), RUN)
-    shards = _partition(source, len(mounts), ledger)
+    shards = partition(source, len(mounts), ledger)
     started = time.monotonic()
     peak_mb = _run_workers(shards, source, mounts, scratch)
     finishing = context_of(scratch, source, mounts[0], "finish")
@@ -66,7 +66,7 @@ def copy_tree(source: Path, mounts: list[Path], scratch: Path) -> EngineRun:
     return EngineRun(ended - started, started - began + finished - ended, peak_mb, len(shards))
 
 
-def _partition(source: Path, workers: int, ledger: Ledger) -> list[Shard]:
+def partition(source: Path, workers: int, ledger: Ledger) -> list[Shard]:
     """A shard a worker where the tree allows it, packed as PartitionShards packs loose ends; big files in parts."""
     where = MountLocation("", "")
     request = Request(where, where, Compare.ALWAYS, Limits(workers, 60.0))

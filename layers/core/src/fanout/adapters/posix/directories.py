@@ -71,7 +71,8 @@ class Directories:
                 held = self._open.get(path)
                 if held is not None:
                     held.users += 1
-                    self._open.move_to_end(path)
+                    if len(self._open) >= KEPT_DIRECTORIES:
+                        self._open.move_to_end(path)
                     return held
                 opening = self._opening.get(path)
                 if opening is None:
