@@ -149,6 +149,9 @@ def test_what_the_time_cuts_off_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "out/large").exists()
 
 
-@pytest.mark.parametrize(("entries", "processes"), [(0, 1), (99, 1), (100, 2), (250, 5), (20_000, 8)])
-def test_few_entries_are_not_worth_many_processes(entries: int, processes: int) -> None:
-    assert processes_for(entries) == processes
+@pytest.mark.parametrize(
+    ("entries", "threads", "processes"),
+    [(0, 64, 1), (99, 64, 1), (100, 64, 2), (250, 64, 5), (20_000, 64, 8), (20_000, 3, 3), (20_000, 1, 1)],
+)
+def test_few_entries_are_not_worth_many_processes(entries: int, threads: int, processes: int) -> None:
+    assert processes_for(entries, threads) == processes

@@ -84,7 +84,7 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
         same = or_copy(SameContent(source, destination, crc64nvme, out_of_time, inside_s3=plan.request.inside_s3))
     crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
     on_mounts = context.forks(plan)
-    processes = processes_for(len(work)) if on_mounts else 1
+    processes = processes_for(len(work), threads_of(ledger)) if on_mounts else 1
     copier = Copier(
         source,
         destination,

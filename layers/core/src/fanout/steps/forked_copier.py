@@ -70,6 +70,6 @@ def _copied(entry: Entry, checksum: str | None) -> Outcome:
     return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=checksum)
 
 
-def processes_for(entries: int) -> int:
-    """How many processes so many entries are worth: each costs milliseconds and a few MB."""
-    return max(1, min(limits.COPY_PROCESSES, entries // limits.ENTRIES_A_PROCESS))
+def processes_for(entries: int, threads: int) -> int:
+    """How many processes so many entries are worth, of which each has a thread: one costs milliseconds and a few MB."""
+    return max(1, min(limits.COPY_PROCESSES, threads, entries // limits.ENTRIES_A_PROCESS))
