@@ -28,6 +28,8 @@ MOUNTED = {
     "DeleteShardFunction",
     "RemoveDirectoriesFunction",
 }
+# No state calls it, but a queue.
+BESIDE = {"StartBatchFunction"}
 FANNED_OUT = {"ListSegment", "CopyShard", "RecordShardFailure", "DeleteShard", "VerifyShard"}
 KNOWS_MOUNTS = MOUNTED | {"PlanTransferFunction"}
 
@@ -86,7 +88,9 @@ def folder_of(function: str) -> Path:
 
 def arns() -> dict[str, Any]:
     """What the main template calls the ARN of each function, that of a twin on the second file system with it."""
-    found: dict[str, Any] = {name: {"Fn::GetAtt": [name, "Arn"]} for name in functions() if name not in MOUNTED}
+    found: dict[str, Any] = {
+        name: {"Fn::GetAtt": [name, "Arn"]} for name in functions() if name not in MOUNTED | BESIDE
+    }
     for name in MOUNTED:
         found[name] = {"Fn::GetAtt": ["FirstMount", f"Outputs.{name}Arn"]}
         found[f"Second{name}"] = {"Fn::GetAtt": ["SecondMount", f"Outputs.{name}Arn"]}

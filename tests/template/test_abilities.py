@@ -31,7 +31,10 @@ CHECKED = {
     "AbortMultipartUpload": {"s3:AbortMultipartUpload"},
 }
 # What is called of other services than S3, by the words in the package that call it.
-CALLED_ELSEWHERE = {"states:DescribeExecution": "AWSStepFunctions.DescribeExecution"}
+CALLED_ELSEWHERE = {
+    "states:DescribeExecution": "AWSStepFunctions.DescribeExecution",
+    "states:StartExecution": "AWSStepFunctions.StartExecution",
+}
 # What no code of ours calls, by who does; the permission is checked against the function's role all the same.
 CALLED_BY_SERVICES = {
     "Lambda writes the logs": {"logs:CreateLogStream", "logs:PutLogEvents"},
@@ -52,6 +55,7 @@ CALLED_BY_SERVICES = {
     "the meter asks for": set(
         re.findall(r'operation = "(\w+:\w+)"', (PACKAGE / "adapters/aws_meter.py").read_text(encoding="utf-8"))
     ),
+    "Lambda takes the messages of a queue": {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
     "S3 uses the keys of objects": {"kms:Decrypt", "kms:GenerateDataKey"},
 }
 

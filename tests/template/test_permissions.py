@@ -99,7 +99,7 @@ def test_kms_keys_are_those_of_the_parameter_and_only_as_s3_uses_them() -> None:
     assert len(users) == 1 + len(MOUNTED)
 
 
-@pytest.mark.parametrize("name", ["WorkBucketPolicy", "FileSystem", "NotificationTopicPolicy"])
+@pytest.mark.parametrize("name", ["WorkBucketPolicy", "FileSystem", "NotificationTopicPolicy", "EventQueuesPolicy"])
 def test_nothing_goes_without_tls(name: str) -> None:
     denials = [s for owner, s in policies() if owner == name and s["Effect"] == "Deny"]
     assert [s["Condition"] for s in denials] == [{"Bool": {"aws:SecureTransport": "false"}}]

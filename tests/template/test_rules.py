@@ -16,6 +16,7 @@ EXISTING = {
     "ExistingSecurityGroupIds": "sg-00000001",
 }
 SECOND = {name.replace("Existing", "Second"): value.replace("0001", "0009") for name, value in EXISTING.items()}
+EVENTS = {"EventBucketName": "my-data", "EventRequest": '{"source": "s3://my-data/", "destination": "efs:///a"}'}
 SCHEDULE = {"ScheduleExpression": "rate(1 day)", "ScheduleRequest": '{"source": "s3://a/", "destination": "efs:///a"}'}
 
 
@@ -56,6 +57,8 @@ def refused(given: dict[str, str]) -> list[str]:
         SECOND,
         {**EXISTING, **SECOND},
         SCHEDULE,
+        EVENTS,
+        {**EVENTS, "EventPrefix": "in/"},
         {"Monitoring": "false"},
         {"NotifyEmail": "a@example.com", "ExpectRunEveryHours": "25"},
     ],
@@ -78,6 +81,9 @@ def without(given: dict[str, str], name: str) -> dict[str, str]:
         ({**SECOND, "SecondMountName": "data"}, "are to differ"),
         (without(SCHEDULE, "ScheduleRequest"), "ScheduleRequest"),
         (without(SCHEDULE, "ScheduleExpression"), "ScheduleExpression"),
+        (without(EVENTS, "EventRequest"), "EventRequest"),
+        (without(EVENTS, "EventBucketName"), "EventBucketName"),
+        ({"EventPrefix": "in/"}, "EventBucketName"),
         ({"Monitoring": "false", "NotifyEmail": "a@example.com"}, "NotifyEmail"),
         ({"Monitoring": "false", "ExpectRunEveryHours": "25"}, "ExpectRunEveryHours"),
     ],

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanout.domain.sides import ON_DESTINATION, ON_SOURCE
-from tests.template.templates import MOUNTED, STATE_MACHINE, Resource, arns, functions, of_type, policies
+from tests.template.templates import BESIDE, MOUNTED, STATE_MACHINE, Resource, arns, functions, of_type, policies
 
 
 def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
@@ -17,7 +17,7 @@ def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
     called = {**ON_SOURCE, **ON_DESTINATION}
     tasks = list(tasks_of(json.loads(STATE_MACHINE.read_text(encoding="utf-8"))))
     # ListOneSegment calls the function of ListSegment.
-    assert len(tasks) == len(functions()) - len(MOUNTED) + len(called) + 1
+    assert len(tasks) == len(functions()) - len(BESIDE) - len(MOUNTED) + len(called) + 1
     for task in tasks:
         parameters = task["Parameters"]
         chosen = parameters.get("FunctionName.$", "").rpartition(".")[2]

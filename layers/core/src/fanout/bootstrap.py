@@ -70,6 +70,11 @@ def _client_of(bucket: str) -> S3Client:
     return _work_client() if bucket == settings().work_bucket else _data_client()
 
 
+def make_executions() -> StepFunctionsExecutions:
+    """What asks about executions and starts them."""
+    return StepFunctionsExecutions(settings().region, credentials_from_environment, settings().states_url)
+
+
 def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
     """The context of one attempt that may take so many seconds."""
     clock = SystemClock()
@@ -80,7 +85,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
     here = settings()
     store = S3WorkStore(_work_client(), here.work_bucket)
     ledger = Ledger(store, run_id, prefix)
-    executions = StepFunctionsExecutions(here.region, credentials_from_environment, here.states_url)
+    executions = make_executions()
 
     def tree(field: str, location: Location, plan: Plan) -> Tree:
         is_seen = isinstance(location, S3Location) or location.mount in settings().mounts

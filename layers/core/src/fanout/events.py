@@ -49,6 +49,11 @@ def plan_event(event: Json) -> PlanEvent:
     return PlanEvent(request, run_id, execution, tuple(field(event, "functions")))
 
 
+def messages_of(event: Json) -> dict[str, str]:
+    """The bodies of the messages of a queue by their ids, as Lambda hands them over."""
+    return {field(record, "messageId"): field(record, "body") for record in field(event, "Records")}
+
+
 def run_id_of(event: Json) -> str:
     """The run of any other event."""
     run_id: str = field(event, "run", "id")

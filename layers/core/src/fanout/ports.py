@@ -16,6 +16,7 @@ from fanout.domain.errors import ItemError
 from fanout.domain.file_columns import Listed
 from fanout.domain.measurement import Described, Readings
 from fanout.domain.pruning import Prunes, no_pruning
+from fanout.domain.rows import Json
 from fanout.domain.segments import Segment
 
 
@@ -235,6 +236,13 @@ class Executions(Protocol):
 
     def running(self, execution: str) -> bool:
         """Whether the execution of the ARN goes on; one that does not exist does not."""
+
+
+class Starts(Protocol):
+    """What starts runs."""
+
+    def start(self, machine: str, run_id: str, request: Json) -> bool:
+        """Start a run of the state machine of the ARN; returns false where there is a run of this name already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Settings:
 
     ``prices`` are the stack's own dollars of a forecast, by the names of ``fanout.domain.prices``.
     ``endpoint_url``, ``efs_url``, ``metrics_url`` and ``states_url`` are where S3, EFS, CloudWatch and Step Functions
-    are asked, empty for those of the region.
+    are asked, empty for those of the region. Batches of S3's events start ``state_machine`` with ``event_request``.
     """
 
     work_bucket: str
@@ -39,6 +39,8 @@ class Settings:
     metrics_url: str = ""
     prices: Mapping[str, float] = field(default_factory=dict)
     states_url: str = ""
+    state_machine: str = ""
+    event_request: str = ""
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -68,4 +70,6 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         prices=json.loads(environment.get("FANOUT_PRICES", "{}")),
         metrics_url=environment.get("AWS_ENDPOINT_URL_CLOUDWATCH") or environment.get("AWS_ENDPOINT_URL", ""),
         states_url=environment.get("AWS_ENDPOINT_URL_SFN") or environment.get("AWS_ENDPOINT_URL", ""),
+        state_machine=environment.get("FANOUT_STATE_MACHINE", ""),
+        event_request=environment.get("FANOUT_EVENT_REQUEST", ""),
     )

@@ -30,6 +30,8 @@ DELETIONS = "deletions.json"
 DELETED_DIRECTORIES = "deleted-directories.json"
 SEGMENTS_FAILED = "segments/failed/"
 CARRIED = "segments/carried-"
+# No run, but a place beside the runs, so that it expires with them: manifests of batches of S3's events.
+BATCHES = "batches"
 
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")

@@ -1,0 +1,116 @@
+"""S3's events as keys to copy: the table of ``fanout.domain.event_batches``, over both forms of an event."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanout.domain.event_batches import ObjectEvent, batch_of, batch_run_id, parse_events
+from fanout.domain.ledger_keys import run_prefix
+from fanout.domain.locations import S3Location
+
+SOURCE = S3Location("my-data", "in/")
+
+
+def eventbridge(key: str, sequencer: str = "01", kind: str = "Object Created", bucket: str = "my-data") -> str:
+    found = {"key": key, "size": 5, "etag": "e", "sequencer": sequencer}
+    return json.dumps(
+        {"detail-type": kind, "source": "aws.s3", "detail": {"bucket": {"name": bucket}, "object": found}}
+    )
+
+
+def notification(key: str, name: str = "ObjectCreated:Put") -> str:
+    found = {
+        "bucket": {"name": "my-data"},
+        "object": {"key": quote_plus(key, errors="surrogateescape"), "sequencer": "1"},
+    }
+    return json.dumps({"Records": [{"eventName": name, "s3": found}]})
+
+
+def made(key: str, sequencer: str = "01", deleted: bool = False, bucket: str = "my-data") -> ObjectEvent:
+    return ObjectEvent(bucket, key, sequencer, deleted)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_a_key_is_the_same_in_both_forms(key: str) -> None:
+    assert parse_events(eventbridge(key))[0].key == key
+    assert parse_events(notification(key))[0].key == key
+
+
+def test_only_a_notification_is_url_encoded() -> None:
+    assert parse_events(eventbridge("in/a+b%2Fc"))[0].key == "in/a+b%2Fc"
+    assert parse_events(notification("in/a+b c%2F/ü"))[0].key == "in/a+b c%2F/ü"
+    assert parse_events(notification("in/\udcff"))[0].key == "in/\udcff"
+
+
+@pytest.mark.parametrize(
+    ("body", "deleted"),
+    [
+        (eventbridge("k", kind="Object Created"), False),
+        (eventbridge("k", kind="Object Deleted"), True),
+        (notification("k", "ObjectCreated:CompleteMultipartUpload"), False),
+        (notification("k", "s3:ObjectCreated:Copy"), False),
+        (notification("k", "ObjectRemoved:DeleteMarkerCreated"), True),
+        (notification("k", "LifecycleExpiration:Delete"), True),
+    ],
+)
+def test_what_makes_and_what_deletes(body: str, deleted: bool) -> None:
+    assert [event.deleted for event in parse_events(body)] == [deleted]
+
+
+def test_the_message_with_which_s3_tries_a_queue_is_no_event() -> None:
+    assert parse_events(json.dumps({"Service": "Amazon S3", "Event": "s3:TestEvent", "Bucket": "my-data"})) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "no JSON", "[]", "7", "{}", '{"Records": 3}', '{"Records": [{}]}', '{"detail-type": "Object Created"}',
+     eventbridge("k", kind="Object Tags Added"), notification("k", "ObjectTagging:Put")],
+)  # fmt: skip
+def test_a_message_that_is_no_event_is_refused(body: str) -> None:
+    with pytest.raises(ValueError):
+        parse_events(body)
+
+
+@pytest.mark.parametrize(
+    ("events", "keys", "repeated", "deleted", "outside"),
+    [
+        ([], [], 0, 0, 0),
+        ([made("in/b"), made("in/a")], ["in/a", "in/b"], 0, 0, 0),
+        ([made("in/a"), made("in/a"), made("in/a", "02")], ["in/a"], 2, 0, 0),
+        # The last event decides, in whatever order they come.
+        ([made("in/a", "01"), made("in/a", "02", deleted=True)], [], 1, 1, 0),
+        ([made("in/a", "02", deleted=True), made("in/a", "01")], [], 1, 1, 0),
+        ([made("in/a", "02"), made("in/a", "01", deleted=True)], ["in/a"], 1, 0, 0),
+        # The shorter one is filled on its right.
+        ([made("in/a", "005"), made("in/a", "0050001", deleted=True)], [], 1, 1, 0),
+        ([made("in/a", "01"), made("in/a", "0099", deleted=True)], ["in/a"], 1, 0, 0),
+        ([made("in/a", ""), made("in/a", "01", deleted=True)], [], 1, 1, 0),
+        # Not of the source.
+        ([made("other/a"), made("in"), made("in/a", bucket="your-data"), made("in/")], [], 0, 0, 4),
+        ([made("in//a"), made("in/../a"), made("in/d/")], ["in/../a", "in//a", "in/d/"], 0, 0, 0),
+    ],
+)
+def test_the_table(events: list[ObjectEvent], keys: list[str], repeated: int, deleted: int, outside: int) -> None:
+    batch = batch_of(events, SOURCE)
+    assert (batch.keys, batch.repeated, batch.deleted, batch.outside) == (keys, repeated, deleted, outside)
+
+
+@given(st.data())
+def test_the_order_of_the_messages_changes_nothing(data: Any) -> None:
+    event = st.builds(made, st.sampled_from(["in/a", "in/b", "out/a"]), st.sampled_from("123456789"), st.booleans())
+    events = data.draw(st.lists(event, unique_by=lambda one: (one.key, one.sequencer)))
+    shuffled = data.draw(st.permutations(events))
+    assert batch_of(events, SOURCE) == batch_of(shuffled, SOURCE)
+    total = batch_of(events, SOURCE)
+    assert len(total.keys) + total.repeated + total.deleted + total.outside == len(events)
+
+
+def test_the_same_messages_are_the_same_run_and_its_name_can_be_one() -> None:
+    assert batch_run_id(["a", "b"]) == batch_run_id(["b", "a"]) != batch_run_id(["a"])
+    assert run_prefix(batch_run_id(["a"])).startswith("runs/batch-")
