@@ -22,13 +22,13 @@ ONE_AT_A_TIME = ("cp", "rsync", "cp+parallel")
 _FAST = ("cp", "cp+parallel", "fpart+cpio+parallel", "rclone-64")
 
 SHORT = [
-    Cell("small", "modern", 5_000, (1, 2), slow_share=25),
-    Cell("megabyte", "legacy", 800, (1,), slow_share=40),
+    Cell("small", "modern", 4_000, (1, 2), slow_share=20),
+    Cell("megabyte", "legacy", 600, (1,), slow_share=30),
     Cell("32-directories", "modern", 4_000, (1,), slow_share=20, peers=_FAST),
     Cell("one-directory", "modern", 1_500, (1,), slow_share=10, peers=_FAST),
-    Cell("megabyte", "modern", 800, (1, 2, 4), slow_share=20, peers=(*_FAST, "rclone-16")),
+    Cell("megabyte", "modern", 600, (1, 2, 4), slow_share=15),
     Cell("big", "modern", 1_024, (1, 2, 4), peers=("cp", "rsync", "rclone-16")),
-    Cell("skewed", "modern", 1_500, (1, 2), slow_share=20, peers=_FAST),
+    Cell("skewed", "modern", 1_000, (1, 2), slow_share=10, peers=_FAST),
 ]
 FULL = [
     Cell("megabyte", "legacy", 5_000, (1, 2)),

@@ -14,6 +14,7 @@ import platform
 import shutil
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--full", action="store_true", help="all data sets at full size: hours")
     parser.add_argument("--only", nargs="*", default=[], metavar="DATA_SET[:CALIBRATION]")
     parser.add_argument("--tools", nargs="*", default=[], metavar="TOOL", help="these alone; ours is fanout")
+    parser.add_argument("--count", type=int, help="files (MiB of the big one) instead of the set's own number")
+    parser.add_argument("--workers", type=int, nargs="*", help="numbers of workers of ours instead of the set's own")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
@@ -43,6 +46,10 @@ def main(arguments: list[str] | None = None) -> int:
         print("needs root and .fanout/bench/efslab: run scripts/setup-bench.sh", file=sys.stderr)
         return 2
     chosen = [cell for cell in (cells.FULL if options.full else cells.SHORT) if _wanted(cell, options.only)]
+    if options.count:
+        chosen = [replace(cell, count=options.count) for cell in chosen]
+    if options.workers:
+        chosen = [replace(cell, workers=tuple(options.workers)) for cell in chosen]
     before = report.read(options.results) if options.only else []
     rows: list[report.Row] = []
     began = time.time()
