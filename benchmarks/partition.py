@@ -19,6 +19,7 @@ from benchmarks.discarding_store import DiscardingStore
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.entries import Entry, Kind
+from fanout.domain.file_columns import Listed, in_columns
 from fanout.domain.plan import Plan
 from fanout.domain.pruning import Prunes
 from fanout.domain.segments import Segment, open_round
@@ -43,8 +44,11 @@ class SyntheticTree:
     def __init__(self, count: int, step: int, changed_ns: int) -> None:
         self._count, self._step, self._changed_ns = count, step, changed_ns
 
-    def list_columns(self, segment: Segment, prunes: Prunes) -> Iterator[Entry]:
+    def list_columns(self, segment: Segment, prunes: Prunes) -> Iterator[Listed]:
         """See ``fanout.ports.Tree``; the whole tree is one segment."""
+        return in_columns(self._entries(), limits.LIST_PAGE_KEYS)
+
+    def _entries(self) -> Iterator[Entry]:
         for number in range(0, self._count, self._step):
             path = f"set-{number // FILES_A_DIRECTORY:06d}/file-{number:09d}.dat"
             yield Entry(path, Kind.FILE, 20_000 + number % 977, 10**18, self._changed_ns, f'"{number:032x}"')
