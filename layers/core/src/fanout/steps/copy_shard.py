@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from fanout.domain import ledger_keys as keys
@@ -84,7 +85,8 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
         same = or_copy(SameContent(source, destination, crc64nvme, out_of_time, inside_s3=plan.request.inside_s3))
     crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
     on_mounts = context.forks(plan)
-    processes = processes_for(len(work), threads_of(ledger)) if on_mounts else 1
+    may_fork = on_mounts and threading.active_count() == 1  # what other threads hold, nobody would let go
+    processes = processes_for(len(work), threads_of(ledger)) if may_fork else 1
     copier = Copier(
         source,
         destination,
