@@ -51,6 +51,9 @@ CALLED_BY_SERVICES = {
         "elasticfilesystem:ClientMount",
         "elasticfilesystem:ClientWrite",
         "elasticfilesystem:ClientRootAccess",
+        "s3files:ClientMount",
+        "s3files:ClientWrite",
+        "s3files:ClientRootAccess",
     },
     "the meter asks for": set(
         re.findall(r'operation = "(\w+:\w+)"', (PACKAGE / "adapters/aws_meter.py").read_text(encoding="utf-8"))

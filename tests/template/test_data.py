@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanout.domain.ledger_keys import staged_prefix
-from tests.template.templates import actions, policies, resources
+from tests.template.templates import actions, policies, resources, template
 
 
 def test_what_is_staged_can_be_removed_and_is_in_the_end() -> None:
@@ -19,9 +19,15 @@ def test_what_is_staged_can_be_removed_and_is_in_the_end() -> None:
 
 
 @pytest.mark.parametrize("name", ["WorkBucket", "FileSystem"])
-def test_what_holds_data_outlives_the_stack(name: str) -> None:
-    resource = resources()[name]
-    assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Retain"
+def test_what_holds_data_outlives_the_stack_unless_a_parameter_says_otherwise(name: str) -> None:
+    resource = template()["Resources"][name]
+    assert resource["DeletionPolicy"] == {"Ref": f"{name}AtDeletion"}
+    parameter = template()["Parameters"][f"{name}AtDeletion"]
+    assert (parameter["Default"], parameter["AllowedValues"]) == ("Retain", ["Retain", "Delete"])
+    # A change that would replace it never deletes the data, whatever the parameter says.
+    assert resource["UpdateReplacePolicy"] == "Retain"
+    # Without this transform CloudFormation takes no parameter there, and it has to come first.
+    assert template()["Transform"] == ["AWS::LanguageExtensions", "AWS::Serverless-2016-10-31"]
 
 
 def test_the_work_bucket_is_private_encrypted_and_cleaned_up() -> None:

@@ -44,18 +44,48 @@ def test_every_statement_has_its_reason_beside_it(path: Path) -> None:
 
 
 def _explained(lines: list[str], number: int) -> bool:
-    above = lines[number - 1].strip()
-    return above.startswith("#") or (above.endswith("Buckets") and lines[number - 2].strip() == "- !If")
+    """Whether a comment stands above a statement, or above the choice between two that it belongs to."""
+    indent = len(lines[number]) - len(lines[number].lstrip())
+    outer = next(n for n in range(number - 1, -1, -1) if lines[n].strip() and not lines[n].startswith(" " * indent))
+    first = outer if lines[outer].strip() == "- !If" else number
+    return lines[first - 1].strip().startswith("#")
 
 
 def test_only_functions_that_write_the_file_system_may() -> None:
     writing = ("CheckMount", "CopyShard", "FinishTree", "DeleteShard", "RemoveDirectories")
     assert roles_with("MountWritePolicy") == {f"{name}Role" for name in writing}
     assert roles_with("MountReadPolicy") == {"ListSegmentRole", "VerifyShardRole"}
+    writes = {(name, s["Effect"]) for name, s in policies() if any("ClientWrite" in str(one) for one in [s["Action"]])}
+    assert writes == {("MountWritePolicy", "Allow"), ("FileSystem", "Deny")}
+
+
+def test_a_mount_that_is_only_read_lets_no_function_write() -> None:
     for name, statement in policies():
-        assert ("elasticfilesystem:ClientWrite" in actions(statement)) == (
-            name == "MountWritePolicy" or (name == "FileSystem" and statement["Effect"] == "Deny")
-        )
+        if name == "MountWritePolicy":
+            (service,) = {action.partition(":")[0] for action in actions(statement)}
+            assert {"Fn::If": ["Writes", f"{service}:ClientWrite", {"Ref": "AWS::NoValue"}]} in statement["Action"]
+
+
+@pytest.mark.parametrize("name", ["MountReadPolicy", "MountWritePolicy"])
+def test_a_mount_is_of_efs_or_of_s3_files_and_through_its_access_point(name: str) -> None:
+    files, efs = (statement for owner, statement in policies() if owner == name)
+    words = [action.replace("elasticfilesystem:", "s3files:") for action in actions(efs)]
+    assert words == actions(files)
+    for service, statement in (("s3files", files), ("elasticfilesystem", efs)):
+        assert statement["Condition"] == {"StringEquals": {f"{service}:AccessPointArn": {"Ref": "AccessPointArn"}}}
+        assert f":{service}:" in statement["Resource"]["Fn::Sub"]
+
+
+@pytest.mark.parametrize("end", ["Read", "Write"])
+def test_what_may_be_listed_and_touched_is_limited_where_a_parameter_says_so(end: str) -> None:
+    lists = [s for name, s in policies() if name == "ListBucketsPolicy" and f"{end}BucketArns" in str(s["Resource"])]
+    prefixes = {"StringLike": {"s3:prefix": {"Fn::Split": [",", {"Ref": f"{end}Prefixes"}]}}}
+    assert [s["Condition"]["Fn::If"][:2] for s in lists] == [[f"Limits{end}Prefixes", prefixes]]
+    objects = {"Read": ["ReadObjectsPolicy"], "Write": ["WriteObjectsPolicy", "ReadBackPolicy", "DeleteObjectsPolicy"]}
+    for name in objects[end]:
+        (statement,) = [s for owner, s in policies() if owner == name]
+        limited = {"Fn::Split": [",", {"Ref": f"{end}ObjectArns"}]}
+        assert statement["Resource"]["Fn::If"][:2] == [f"Limits{end}Objects", limited]
 
 
 def test_one_function_alone_measures_and_only_the_file_systems_of_the_stack() -> None:

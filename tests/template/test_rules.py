@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -17,6 +18,13 @@ EXISTING = {
 }
 SECOND = {name.replace("Existing", "Second"): value.replace("0001", "0009") for name, value in EXISTING.items()}
 EVENTS = {"EventBucketName": "my-data", "EventRequest": '{"source": "s3://my-data/", "destination": "efs:///a"}'}
+LIMITS = {
+    "ReadObjectArns": "arn:aws:s3:::a/in/*",
+    "ReadPrefixes": "in/*",
+    "WriteBucketArns": "arn:aws:s3:::b",
+    "WriteObjectArns": "arn:aws:s3:::b/out/*,arn:aws:s3:::b/more/*",
+    "WritePrefixes": "out/*,more/*",
+}
 SCHEDULE = {"ScheduleExpression": "rate(1 day)", "ScheduleRequest": '{"source": "s3://a/", "destination": "efs:///a"}'}
 
 
@@ -59,6 +67,8 @@ def refused(given: dict[str, str]) -> list[str]:
         SCHEDULE,
         EVENTS,
         {**EVENTS, "EventPrefix": "in/"},
+        LIMITS,
+        {**EXISTING, "MountAccess": "read-only"},
         {"Monitoring": "false"},
         {"NotifyEmail": "a@example.com", "ExpectRunEveryHours": "25"},
     ],
@@ -84,6 +94,8 @@ def without(given: dict[str, str], name: str) -> dict[str, str]:
         (without(EVENTS, "EventRequest"), "EventRequest"),
         (without(EVENTS, "EventBucketName"), "EventBucketName"),
         ({"EventPrefix": "in/"}, "EventBucketName"),
+        *((without(LIMITS, name), name) for name in LIMITS),
+        ({"MountAccess": "read-only"}, "MountAccess"),
         ({"Monitoring": "false", "NotifyEmail": "a@example.com"}, "NotifyEmail"),
         ({"Monitoring": "false", "ExpectRunEveryHours": "25"}, "ExpectRunEveryHours"),
     ],
@@ -98,3 +110,22 @@ def test_no_output_has_the_name_of_a_list_parameter() -> None:
     """``sam build`` takes an output of that name for the parameter, and ends with a TypeError."""
     lists = {name for name, one in template()["Parameters"].items() if one["Type"] == "CommaDelimitedList"}
     assert lists and not lists & set(template()["Outputs"])
+
+
+EFS = EXISTING["ExistingAccessPointArn"]
+S3_FILES = "arn:aws:s3files:eu-west-1:111122223333:file-system/fs-0123456789abcdef0/access-point/fsap-0123456789abcdef0"
+
+
+@pytest.mark.parametrize("name", ["ExistingAccessPointArn", "SecondAccessPointArn"])
+def test_an_access_point_is_one_of_efs_or_of_s3_files(name: str) -> None:
+    pattern = template()["Parameters"][name]["AllowedPattern"]
+    assert all(re.search(pattern, arn) for arn in ("", EFS, S3_FILES))
+    assert not re.search(pattern, "arn:aws:s3:eu-west-1:111122223333:accesspoint/data")
+    assert not re.search(pattern, S3_FILES.partition("/access-point")[0])
+
+
+@pytest.mark.parametrize("name", ["ReadObjectArns", "WriteObjectArns"])
+def test_what_limits_objects_names_them(name: str) -> None:
+    pattern = template()["Parameters"][name]["AllowedPattern"]
+    assert re.search(pattern, "arn:aws:s3:::b/out/*,arn:aws:s3:::b/more/*")
+    assert not re.search(pattern, "arn:aws:s3:::b")

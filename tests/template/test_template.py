@@ -27,7 +27,7 @@ from tests.template.templates import (
 
 # The two stacks of the functions that mount differ in these parameters alone.
 OF_A_MOUNT = {
-    *("LogPrefix", "MountName", "ActsAsRoot"),
+    *("LogPrefix", "MountName", "MountAccess", "ActsAsRoot"),
     *("AccessPointArn", "FileSystemId", "MountSubnetIds", "MountSecurityGroupIds"),
 }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fanout.adapters.s3.listings import ListingCalls
 from fanout.adapters.s3.multipart import MultipartCalls
 from fanout.adapters.s3.objects import ObjectCalls
+from fanout.adapters.s3.transport import Response
+from fanout.domain.errors import AccessDenied, NotFound
 
 
 class S3Client(ObjectCalls, ListingCalls, MultipartCalls):
@@ -12,3 +14,17 @@ class S3Client(ObjectCalls, ListingCalls, MultipartCalls):
 
     Every method raises the errors of ``fanout.domain.errors`` alone.
     """
+
+    def head_object(self, bucket: str, key: str, *, if_match: str = "") -> Response:
+        """The object's headers; ``NotFound`` also where S3 hides that it is missing.
+
+        Without the right to list the whole bucket S3 answers 403 for a missing key, as for one that may not be read
+        (AmazonS3/latest/API/API_HeadObject.html). A role that is limited to prefixes can still list the key itself.
+        """
+        try:
+            return super().head_object(bucket, key, if_match=if_match)
+        except AccessDenied as denied:
+            listed = self.list_objects_v2(bucket, prefix=key, max_keys=1).objects
+            if any(found.key == key for found in listed):
+                raise
+            raise NotFound(f"HeadObject on s3://{bucket}/{key}: it is not listed", "NoSuchKey") from denied
