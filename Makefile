@@ -19,7 +19,7 @@ setup: .fanout/setup.done ## Install everything that the other targets need
 
 setup-tests: .fanout/setup-tests.done ## The same and what only the tests need
 
-.fanout/setup-tests.done: scripts/setup.sh pyproject.toml uv.lock tools/emulator.txt tools/sam.txt tools/s3server.txt
+.fanout/setup-tests.done: scripts/setup.sh pyproject.toml uv.lock tools/emulator.txt tools/sam.txt tools/s3server.txt tools/checks.txt
 	@scripts/setup.sh tests
 	@touch .fanout/setup.done $@
 
@@ -31,7 +31,9 @@ check: setup-tests ## Lint, types, import contracts, template and state machine
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy layers cli functions tests benchmarks scripts
 	$(VENV)/bin/lint-imports --no-cache
-	$(VENV)/bin/cfn-lint template.yaml templates/*.yaml
+	$(PY) scripts/review_templates.py
+	$(TOOLS)/checks/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(TOOLS)/checks/bin/zizmor -q --offline .github/workflows
 	$(PY) -m pytest -q tests/template tests/statemachine/test_definition.py
 
 test: check ## Everything: the checks and all tests
@@ -67,6 +69,7 @@ lock: setup ## Resolve the lock files anew
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/emulator.in -o tools/emulator.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/sam.in -o tools/sam.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/s3server.in -o tools/s3server.txt
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/checks.in -o tools/checks.txt
 
 clean: ## Remove everything that the other targets made
 	rm -rf $(VENV) .fanout .aws-sam

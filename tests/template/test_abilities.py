@@ -126,3 +126,8 @@ def test_every_role_is_bounded_and_has_its_path(name: str) -> None:
     bound = {"Fn::If": ["IsBounded", {"Ref": "PermissionsBoundaryArn"}, {"Ref": "AWS::NoValue"}]}
     assert role["PermissionsBoundary"] == bound
     assert "RoleName" not in role
+
+
+def test_no_role_has_more_policies_than_an_account_allows_by_default() -> None:
+    """Ten managed policies a role (IAM/latest/UserGuide/reference_iam-quotas.html)."""
+    assert max(len(abilities(role)) for role in of_type("AWS::IAM::Role").values()) <= 10

@@ -81,7 +81,10 @@ def test_what_may_be_listed_and_touched_is_limited_where_a_parameter_says_so(end
     lists = [s for name, s in policies() if name == "ListBucketsPolicy" and f"{end}BucketArns" in str(s["Resource"])]
     prefixes = {"StringLike": {"s3:prefix": {"Fn::Split": [",", {"Ref": f"{end}Prefixes"}]}}}
     assert [s["Condition"]["Fn::If"][:2] for s in lists] == [[f"Limits{end}Prefixes", prefixes]]
-    objects = {"Read": ["ReadObjectsPolicy"], "Write": ["WriteObjectsPolicy", "ReadBackPolicy", "DeleteObjectsPolicy"]}
+    objects = {
+        "Read": ["ReadObjectsPolicy"],
+        "Write": ["WriteObjectsPolicy", "ReadBackPolicy", "DeleteObjectsPolicy", "BeginUploadsPolicy"],
+    }
     for name in objects[end]:
         (statement,) = [s for owner, s in policies() if owner == name]
         limited = {"Fn::Split": [",", {"Ref": f"{end}ObjectArns"}]}
@@ -99,7 +102,7 @@ def test_one_function_alone_measures_and_only_the_file_systems_of_the_stack() ->
 
 def test_only_one_function_may_delete_objects_of_a_tree_and_it_can_not_write_any() -> None:
     deleting = {name for name, s in policies() if s["Effect"] == "Allow" and "s3:DeleteObject" in actions(s)}
-    assert deleting == {"DeleteObjectsPolicy", "S3Endpoint", "StagedPolicy"}
+    assert deleting == {"DeleteObjectsPolicy", "S3Endpoint", "StagedPolicy", "UnstagePolicy"}
     assert roles_with("DeleteObjectsPolicy") == {"DeleteShardRole"}
     assert "DeleteShardRole" not in roles_with("WriteObjectsPolicy")
     (statement,) = [s for name, s in policies() if name == "DeleteObjectsPolicy"]
@@ -107,14 +110,15 @@ def test_only_one_function_may_delete_objects_of_a_tree_and_it_can_not_write_any
 
 
 def test_what_a_copy_inside_s3_calls_is_allowed_and_may_pass_the_endpoint() -> None:
-    read = {"s3:GetObject", "s3:GetObjectTagging"}
-    written = {"s3:PutObject", "s3:PutObjectTagging", "s3:AbortMultipartUpload", "s3:GetObject"}
+    read, tags = {"s3:GetObject"}, {"s3:GetObjectTagging", "s3:PutObjectTagging"}
+    written = {"s3:PutObject", "s3:AbortMultipartUpload", "s3:GetObject"}
     allowed: defaultdict[str, set[str]] = defaultdict(set)
     for name, statement in policies():
         if statement["Effect"] == "Allow":
             allowed[name] |= set(actions(statement))
     assert (allowed["ReadObjectsPolicy"], allowed["WriteObjectsPolicy"]) == (read, written)
-    assert read | written <= allowed["S3Endpoint"]
+    assert allowed["CopyTagsPolicy"] == tags and roles_with("CopyTagsPolicy") == {"CopyShardRole"}
+    assert read | written | tags <= allowed["S3Endpoint"]
     assert {"ReadObjectsPolicy", "WriteObjectsPolicy"} <= set(abilities(resources()["CopyShardRole"]))
 
 
@@ -123,7 +127,7 @@ def test_kms_keys_are_those_of_the_parameter_and_only_as_s3_uses_them() -> None:
     assert statement["Resource"] == {"Fn::Split": [",", {"Ref": "KmsKeyArns"}]}
     assert "kms:ViaService" in statement["Condition"]["StringEquals"]
     # Every HEAD asks for the checksum, and every upload has one: of an encrypted object both need its key.
-    objects = ("ReadObjectsPolicy", "ReadBackPolicy", "WriteObjectsPolicy", "DeleteObjectsPolicy")
+    objects = ("ReadObjectsPolicy", "ReadBackPolicy", "WriteObjectsPolicy", "DeleteObjectsPolicy", "BeginUploadsPolicy")
     users = roles_with("KmsKeysPolicy")
     assert users == set().union(*map(roles_with, objects))
     assert len(users) == 1 + len(MOUNTED)

@@ -96,6 +96,7 @@ def without(given: dict[str, str], name: str) -> dict[str, str]:
         ({"EventPrefix": "in/"}, "EventBucketName"),
         *((without(LIMITS, name), name) for name in LIMITS),
         ({"MountAccess": "read-only"}, "MountAccess"),
+        ({"ExistingFileSystemType": "s3files"}, "ExistingFileSystemType"),
         ({"Monitoring": "false", "NotifyEmail": "a@example.com"}, "NotifyEmail"),
         ({"Monitoring": "false", "ExpectRunEveryHours": "25"}, "ExpectRunEveryHours"),
     ],

@@ -28,7 +28,7 @@ from tests.template.templates import (
 # The two stacks of the functions that mount differ in these parameters alone.
 OF_A_MOUNT = {
     *("LogPrefix", "MountName", "MountAccess", "ActsAsRoot"),
-    *("AccessPointArn", "FileSystemId", "MountSubnetIds", "MountSecurityGroupIds"),
+    *("AccessPointArn", "FileSystemId", "FileSystemType", "MountSubnetIds", "MountSecurityGroupIds"),
 }
 
 
@@ -142,8 +142,9 @@ def test_the_functions_on_the_second_file_system_differ_in_what_they_mount_alone
     assert first == second
     differ = {name for name in given if given[name] != twin[name]}
     # With a second one there is something to stage; without, there is no such policy.
-    assert differ == OF_A_MOUNT | {"StagedPolicyArn"}
-    assert given["StagedPolicyArn"] == {"Fn::If": ["HasSecondMount", twin["StagedPolicyArn"], ""]}
+    staging = ("StagedPolicyArn", "UnstagePolicyArn")
+    assert differ == OF_A_MOUNT | set(staging)
+    assert all(given[name] == {"Fn::If": ["HasSecondMount", twin[name], ""]} for name in staging)
     assert twin["AccessPointArn"] == {"Ref": "SecondAccessPointArn"}
     assert twin["MountSubnetIds"] == {"Fn::Join": [",", {"Ref": "SecondSubnetIds"}]}
 

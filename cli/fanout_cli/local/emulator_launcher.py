@@ -104,6 +104,22 @@ def checksum_of_whole_uploads() -> None:
     s3._composite_checksum, s3._complete_multipart_upload = whole_checksum, complete_whole
 
 
+def keep_attributes_of_nested_resources() -> None:
+    """A resource of a nested stack that an update leaves as it is keeps its attributes, as in the main stack."""
+    from ministack.services.cloudformation import _stacks, provisioners  # type: ignore[import-not-found]
+
+    update = provisioners._update_resource
+
+    def keeping(kind: str, physical: str, old: Any, new: Any, stack: str, *rest: Any) -> tuple[str, dict[str, Any]]:
+        if len(rest) != 1 or "_parent_stack_name" not in _stacks.get(stack, {}):  # the main stack gives them along
+            return update(kind, physical, old, new, stack, *rest)  # type: ignore[no-any-return]
+        known = _stacks[stack]["_resources"].get(rest[0], {}).get("Attributes", {})
+        updated, attributes = update(kind, physical, old, new, stack, rest[0], known)
+        return updated, {**known, **attributes} if updated == physical else attributes
+
+    provisioners._update_resource = keeping
+
+
 def save_on_request(marker: Path) -> None:
     """Resources are saved when asked to, not at the end: what is saved is the deployment, without its runs.
 
@@ -137,6 +153,7 @@ def main() -> None:
     name_a_death_at_start()
     checksum_in_native_code()
     checksum_of_whole_uploads()
+    keep_attributes_of_nested_resources()
     save_on_request(Path(sys.argv.pop()))
     threading.Thread(target=end_with_input, daemon=True).start()
     from ministack import app

@@ -1,0 +1,154 @@
+"""Each function's role against the requests that it makes, recorded while whole runs go through the handlers.
+
+The handlers run in this process against moto's S3. Every request is translated into the permissions that AWS checks for
+it, and these are looked up in the policies of the function's own role, with the parameters of a stack that reads parts
+of one bucket and writes a part of another.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fanout import bootstrap
+from fanout.adapters.s3.transport import CurlTransport
+from tests.functions.conftest import Invoke
+from tests.support.actions import Need, needs
+from tests.support.handler_flow import HandlerFlow
+from tests.support.iam import Given, Statement, is_allowed, statements_of
+from tests.template.templates import functions
+from tests.template.test_abilities import CALLED_BY_SERVICES
+
+SOURCE, TARGET, WORK = "source-bucket", "target-bucket", "work-bucket"
+CONDITIONS = {
+    **dict.fromkeys(
+        ("ReadsBuckets", "WritesBuckets", "HasSecondMount", "Stages", "Root", "Writes", "UsesKmsKeys"), True
+    ),
+    **dict.fromkeys(("LimitsReadObjects", "LimitsReadPrefixes", "LimitsWriteObjects", "LimitsWritePrefixes"), True),
+    "CopiesTags": True,
+    "IsS3Files": False,
+}
+PARAMETERS = {
+    "AWS::Partition": "aws",
+    "AWS::Region": "us-east-1",
+    "AWS::AccountId": "123456789012",
+    "AWS::URLSuffix": "amazonaws.com",
+    "Name": "fanout",
+    "WorkBucketName": WORK,
+    "ReadBucketArns": f"arn:aws:s3:::{SOURCE}",
+    "ReadObjectArns": f"arn:aws:s3:::{SOURCE}/in/*,arn:aws:s3:::{SOURCE}/lists/*",
+    "ReadPrefixes": "in/*",
+    "WriteBucketArns": f"arn:aws:s3:::{TARGET}",
+    "WriteObjectArns": f"arn:aws:s3:::{TARGET}/out/*",
+    "WritePrefixes": "out/*",
+    "KmsKeyArns": "arn:aws:kms:us-east-1:123456789012:key/1",
+    "FileSystemId": "fs-1",
+    "FileSystemArns": "file-system/fs-00000001",
+    "AccessPointArn": "arn:aws:elasticfilesystem:us-east-1:123456789012:access-point/fsap-1",
+}
+GIVEN = Given(PARAMETERS, CONDITIONS)
+# What a role holds for what no run here comes to, each with its reason.
+NOT_SEEN_HERE = {
+    ("CopyShardFunction", "s3:AbortMultipartUpload"): "an upload whose source fails in the middle is given up",
+    ("FinishTreeFunction", "s3:GetObject"): "an upload whose completion was answered by nobody is looked at",
+    ("FinishTreeFunction", "s3:ListBucket"): "and may be missing",
+    ("RemoveDirectoriesFunction", "s3:ListBucket"): "one policy lets both ends be listed, and it needs the source",
+}
+BY_SERVICES = set().union(*CALLED_BY_SERVICES.values())
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[Need]]:
+    """The permissions that were needed, by function; ``running`` says which one is at work."""
+    found: defaultdict[str, set[Need]] = defaultdict(set)
+    exchange = CurlTransport.exchange
+
+    def recording(self: CurlTransport, method: str, url: str, headers: Any, body: Any = None) -> Any:
+        found[HandlerFlow.running].update(needs(method, url, headers, body))
+        return exchange(self, method, url, headers, body)
+
+    monkeypatch.setattr(CurlTransport, "exchange", recording)
+    return found
+
+
+def tree(root: Path) -> None:
+    for number in range(4):
+        (root / f"d{number}").mkdir(parents=True)
+        (root / f"d{number}/f").write_bytes(b"x" * number)
+    (root / "big").write_bytes(b"b" * 17_000_000)
+    (root / "link").symlink_to("big")
+
+
+@pytest.fixture
+def flow(s3: Any, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HandlerFlow:
+    """Two mounts and two buckets with a tree in each source."""
+    for bucket in (SOURCE, TARGET):
+        s3.create_bucket(Bucket=bucket)
+    for name in ("data", "archive"):
+        (tmp_path / name).mkdir()
+    tree(tmp_path / "data/in")
+    for path in (tmp_path / "data/in").rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            key = f"in/{path.relative_to(tmp_path / 'data/in')}"
+            s3.put_object(Bucket=SOURCE, Key=key, Body=path.read_bytes(), Tagging="team=a")
+    s3.put_object(Bucket=SOURCE, Key="lists/some.csv", Body=b"d1/f\nd2/f\n")
+    return HandlerFlow(invoke, s3, monkeypatch, {"data": tmp_path / "data", "archive": tmp_path / "archive"}, bootstrap)
+
+
+SPLIT = {"split_bytes": 8 * 1024 * 1024}
+S3_IN, S3_OUT = f"s3://{SOURCE}/in/", f"s3://{TARGET}/out/"
+GUARD = {"delete_guard": {"max_percent": 90.0, "max_count": 100}}
+
+
+def every_run(flow: HandlerFlow, s3: Any, tmp_path: Path) -> None:
+    """Runs of every kind: between which ends, of which mode, with what after the copy."""
+    flow.run("a", {"source": S3_IN, "destination": "efs:///from-s3", "limits": SPLIT, "verify": "all"})
+    flow.run("b", {"source": "efs:///in", "destination": f"{S3_OUT}b/", "limits": SPLIT, "verify": "copied"})
+    flow.run("c", {"source": S3_IN, "destination": f"{S3_OUT}c/", "limits": SPLIT, "verify": "all"})
+    flow.run("d", {"source": "efs://data/in", "destination": "efs://archive/in", "limits": SPLIT, "verify": "all"})
+    flow.run("e", {"source": S3_IN, "destination": "efs:///some", "manifest": f"s3://{SOURCE}/lists/some.csv"})
+    (tmp_path / "data/from-s3/extra").mkdir()
+    (tmp_path / "data/from-s3/extra/file").write_text("extra")
+    flow.run("f", {"source": S3_IN, "destination": "efs:///from-s3", "mode": "sync", **GUARD})
+    s3.put_object(Bucket=TARGET, Key="out/c/extra", Body=b"extra")
+    flow.run("g", {"source": S3_IN, "destination": f"{S3_OUT}c/", "mode": "sync", **GUARD})
+    flow.run("h", {"source": S3_IN, "destination": f"{S3_OUT}c/", "mode": "verify"})
+    flow.run("i", {"source": S3_IN, "destination": f"{S3_OUT}c/", "compare": "checksum"})
+    flow.run("j", {"source": "efs:///in", "destination": f"{S3_OUT}j/", "limits": SPLIT}, fail_shards=True)
+    flow.run("k", {"resume_from": "j"})
+    flow.run("l", {"source": "efs://data/in", "destination": "efs://archive/l", "limits": SPLIT}, fail_shards=True)
+
+
+def test_every_role_allows_what_its_function_calls_and_nothing_else(
+    recorded: dict[str, set[Need]], flow: HandlerFlow, s3: Any, tmp_path: Path
+) -> None:
+    every_run(flow, s3, tmp_path)
+    recorded.pop("", None)
+    assert set(recorded) == set(functions())
+    refused, needless = [], []
+    for name in sorted(functions()):
+        statements = statements_of(name, GIVEN)
+        refused += [(name, need) for need in recorded[name] if not is_allowed(need, statements)]
+        needless += list(unused(name, statements, recorded[name]))
+    assert not refused, refused
+    assert not needless, needless
+
+
+def unused(name: str, statements: list[Statement], found: set[Need]) -> Iterator[tuple[str, str, str]]:
+    """The permissions of a role, statement by statement, that no recorded request needed."""
+    for statement in statements:
+        for action in statement.actions:
+            called = any(need.action == action and statement.matches(need) for need in found)
+            if action == "s3:ListBucket":
+                # S3 tells a missing key from a forbidden one only to who may list its bucket.
+                called = called or any(need.action == "s3:GetObject" and _in(need, statement) for need in found)
+            if action not in BY_SERVICES and not called and (name, action) not in NOT_SEEN_HERE:
+                yield name, statement.policy, action
+
+
+def _in(need: Need, statement: Statement) -> bool:
+    return need.resource.partition("/")[0] in statement.resources

@@ -1,0 +1,72 @@
+"""Which permissions AWS checks for an HTTP request, and for what.
+
+Source: service-authorization/latest/reference/list_amazons3.html.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs, unquote, urlsplit
+
+_KEYS_OF_A_DELETE = re.compile(rb"<Key>(.*?)</Key>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Need:
+    """A permission that a request needs, on what, and the condition keys that come with it."""
+
+    action: str
+    resource: str
+    context: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+def needs(method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> list[Need]:
+    """The permissions that a request with the bucket in its path needs; raises ``ValueError`` for one not known."""
+    parts = urlsplit(url)
+    query = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
+    if parts.path.startswith("/2015-02-01/file-systems"):
+        return [Need("elasticfilesystem:DescribeFileSystems", f"file-system/{query['FileSystemId']}")]
+    if parts.path == "/" and b"Action=GetMetricData" in (body or b""):
+        return [Need("cloudwatch:GetMetricData", "*")]
+    bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
+    lowered = {name.lower(): value for name, value in headers.items()}
+    return list(_of_bucket(method, bucket, query, body) if not key else _of_object(method, bucket, key, query, lowered))
+
+
+def _of_bucket(method: str, bucket: str, query: Mapping[str, str], body: bytes | None) -> Iterator[Need]:
+    arn = f"arn:aws:s3:::{bucket}"
+    if method == "POST" and "delete" in query:
+        for key in _KEYS_OF_A_DELETE.findall(body or b""):
+            yield Need("s3:DeleteObject", f"{arn}/{key.decode()}")
+    elif method == "GET" and "uploads" in query:
+        yield Need("s3:ListBucketMultipartUploads", arn)
+    elif method == "GET" and "list-type" in query:
+        yield Need("s3:ListBucket", arn, {"s3:prefix": query["prefix"]} if "prefix" in query else {})
+    elif method == "HEAD":
+        yield Need("s3:ListBucket", arn)
+    else:
+        raise ValueError(f"{method} on the bucket {bucket} with {sorted(query)}: which permission does it need?")
+
+
+def _of_object(
+    method: str, bucket: str, key: str, query: Mapping[str, str], headers: Mapping[str, str]
+) -> Iterator[Need]:
+    arn = f"arn:aws:s3:::{bucket}/{key}"
+    if method in ("GET", "HEAD"):
+        plain = "s3:ListMultipartUploadParts" if "uploadId" in query else "s3:GetObject"
+        yield Need("s3:GetObjectTagging" if "tagging" in query else plain, arn)
+    elif method == "DELETE":
+        yield Need("s3:AbortMultipartUpload" if "uploadId" in query else "s3:DeleteObject", arn)
+    elif method in ("PUT", "POST"):
+        yield Need("s3:PutObject", arn)
+        if source := headers.get("x-amz-copy-source"):
+            yield Need("s3:GetObject", f"arn:aws:s3:::{unquote(source).lstrip('/')}")
+            if "uploadId" not in query:  # a copy of the whole takes the tags along
+                yield Need("s3:GetObjectTagging", f"arn:aws:s3:::{unquote(source).lstrip('/')}")
+                yield Need("s3:PutObjectTagging", arn)
+        if "x-amz-tagging" in headers:
+            yield Need("s3:PutObjectTagging", arn)
+    else:
+        raise ValueError(f"{method} on an object: which permission does it need?")

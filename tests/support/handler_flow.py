@@ -1,0 +1,133 @@
+"""The state machine's flow through the handlers of the functions, each seeing the mounts that it sees when deployed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import pytest
+
+MOUNTED = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard", "DeleteShard", "RemoveDirectories")
+OFFERED = [{name: f"{prefix}{name}" for name in MOUNTED} for prefix in ("", "Second")]
+WORK = "work-bucket"
+TASKS = 1_000
+"""More tasks than any state here takes until it is done."""
+
+
+class HandlerFlow:
+    """Calls handlers in the order of ``statemachine/transfer.asl.json``, without its error handling."""
+
+    running: ClassVar[str] = ""
+    """The function that is at work, as the template calls it; empty for none."""
+
+    def __init__(
+        self,
+        invoke: Callable[[str, dict[str, Any]], Any],
+        s3: Any,
+        monkeypatch: pytest.MonkeyPatch,
+        mounts: Mapping[str, Path],
+        bootstrap: ModuleType,
+    ) -> None:
+        self._invoke, self._s3, self._monkeypatch, self._bootstrap = invoke, s3, monkeypatch, bootstrap
+        self._mounts = {name: str(path) for name, path in mounts.items()}
+
+    def run(self, run_id: str, request: dict[str, Any], *, fail_shards: bool = False) -> Any:
+        """A whole run; what SummariseTransfer says. With ``fail_shards`` each shard is recorded as failed."""
+        state = self._call("PlanTransfer", {"request": request, "run_id": run_id, "functions": OFFERED})
+        run = state["run"]
+        chosen = run["functions"]
+        self._call(chosen["CheckMount"], {"run": run})
+        if run["apart"]:
+            self._call(chosen["CheckOtherMount"], {"run": run})
+        self._list(state)
+        shards = self._call("PartitionShards", {"run": run})
+        if shards["next"] == "verify":
+            self._verify(run, shards["key"])
+        elif shards["next"] != "plan":
+            for row in self._rows(shards["key"]):
+                self._fail(run, row["shard"]) if fail_shards else self._copy(run, row["shard"])
+            self._repeat(chosen["FinishTree"], {"run": run})
+            if shards["extras"]:
+                self._delete(run)
+            if shards["verify"] == "copied":
+                self._verify(run, shards["key"])
+            elif shards["verify"] == "all":
+                inner = self._call("BeginVerification", {"run": run})
+                self._list(inner)
+                self._verify(inner["run"], self._call("PartitionShards", {"run": inner["run"]})["key"])
+        return self._call("SummariseTransfer", {"state": {**state, "shards": shards}})
+
+    def _list(self, state: dict[str, Any]) -> None:
+        run, listed = state["run"], state["list"]
+        while listed["count"]:
+            for segment in self._rows(listed["key"]):
+                event = {"run": run, "segment": segment}
+                if run["apart"]:
+                    self._call(run["functions"]["ListDestination"], {**event, "end": "destination"})
+                self._call(run["functions"]["ListSegment"], event)
+            listed = self._call("GatherSegments", {"run": run, "list": listed})
+
+    def _copy(self, run: dict[str, Any], shard: Any) -> None:
+        event = {"run": run, "shard": shard, "cursor": 0}
+        if not run["apart"]:
+            self._repeat(run["functions"]["CopyShard"], event)
+            return
+        for _ in range(TASKS):
+            packed = self._call(run["functions"]["PackShard"], {**event, "end": "source"})
+            step = {**event, "cursor": packed["cursor"]}
+            unpacked = {"next": "unpack"}
+            while unpacked["next"] == "unpack":
+                unpacked = self._call(run["functions"]["UnpackShard"], {**step, "end": "destination"})
+                step = {**step, "cursor": unpacked["cursor"]}
+            if unpacked["next"] == "done":
+                return
+            event = {**event, "cursor": unpacked["cursor"]}
+        raise AssertionError("the shard never ends")
+
+    def _fail(self, run: dict[str, Any], shard: Any) -> None:
+        if run["apart"]:
+            self._call(run["functions"]["PackShard"], {"run": run, "shard": shard, "cursor": 0, "end": "source"})
+        error = {"Error": "Transient", "Cause": '{"errorMessage": "no answer"}'}
+        self._call("RecordShardFailure", {"run": run, "shard": shard, "cursor": 0, "error": error})
+
+    def _delete(self, run: dict[str, Any]) -> None:
+        deletion = self._call("BeginDeletion", {"run": run})
+        for row in self._rows(deletion["key"]) if deletion["count"] else []:
+            self._repeat(run["functions"]["DeleteShard"], {"run": run, "shard": row["shard"]})
+        if deletion["directories"]:
+            self._repeat(run["functions"]["RemoveDirectories"], {"run": run})
+
+    def _verify(self, run: dict[str, Any], key: str) -> None:
+        for row in self._rows(key):
+            event = {"run": run, "shard": row["shard"]}
+            if run["apart"] == "verify":
+                self._repeat(run["functions"]["DigestShard"], {**event, "end": "source"})
+            self._repeat(run["functions"]["VerifyShard"], event)
+
+    def _repeat(self, function: str, event: dict[str, Any]) -> None:
+        for _ in range(TASKS):
+            answer = self._call(function, event)
+            if answer["done"]:
+                return
+            event = {**event, **{name: answer[name] for name in ("cursor", "shard") if name in answer}}
+        raise AssertionError(f"{function} is never done")
+
+    def _rows(self, key: str) -> list[Any]:
+        rows: list[Any] = json.loads(self._s3.get_object(Bucket=WORK, Key=key)["Body"].read())
+        return rows
+
+    def _call(self, function: str, event: dict[str, Any]) -> Any:
+        word = function.removeprefix("Second")
+        first, second = self._mounts.items()
+        seen = dict([second if function.startswith("Second") else first]) if word in MOUNTED else self._mounts
+        self._monkeypatch.setenv("FANOUT_MOUNTS", json.dumps(seen))
+        self._bootstrap.settings.cache_clear()
+        folder = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in word).lstrip("_")
+        HandlerFlow.running = f"{word}Function"
+        try:
+            return self._invoke(folder, event)
+        finally:
+            HandlerFlow.running = ""

@@ -1,0 +1,107 @@
+"""A role of the templates with its parameters filled in, and what it allows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from tests.support.actions import Need
+from tests.template.templates import Resource, abilities, documents, functions, resources
+
+NO_VALUE = {"Ref": "AWS::NoValue"}
+
+
+@dataclass(frozen=True)
+class Given:
+    """The parameters of a deployment, and which of its conditions hold."""
+
+    parameters: Mapping[str, str]
+    conditions: Mapping[str, bool]
+
+    def value(self, expression: Any) -> Any:
+        """An expression of a template as CloudFormation evaluates it."""
+        if isinstance(expression, list):
+            return [self.value(one) for one in expression if self._chosen(one) != NO_VALUE]
+        if not isinstance(expression, dict):
+            return expression
+        if len(expression) == 1:
+            [(name, argument)] = expression.items()
+            if name == "Ref":
+                return self.parameters[argument]
+            if name == "Fn::If":
+                return self.value(self._chosen(expression))
+            if name == "Fn::Split":
+                return self.value(argument[1]).split(argument[0])
+            if name == "Fn::Join":
+                return argument[0].join(self.value(argument[1]))
+            if name == "Fn::GetAtt":
+                return self.parameters[".".join(argument)]
+            if name == "Fn::Sub":
+                return self._substituted(argument)
+        return {key: self.value(one) for key, one in expression.items() if self._chosen(one) != NO_VALUE}
+
+    def _chosen(self, expression: Any) -> Any:
+        if isinstance(expression, dict) and list(expression) == ["Fn::If"]:
+            condition, yes, no = expression["Fn::If"]
+            return self._chosen(yes if self.conditions[condition] else no)
+        return expression
+
+    def _substituted(self, argument: Any) -> str:
+        text, own = (argument, {}) if isinstance(argument, str) else argument
+        known = {**self.parameters, **{name: self.value(one) for name, one in own.items()}}
+        return re.sub(r"\$\{([\w:.]+)\}", lambda found: str(known[found[1]]), text)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a role's policy says, without expressions."""
+
+    policy: str
+    effect: str
+    actions: tuple[str, ...]
+    resources: tuple[str, ...]
+    prefixes: tuple[str, ...]
+    """Patterns that ``s3:prefix`` has to match; empty for no such condition."""
+
+    def matches(self, need: Need) -> bool:
+        """Whether the statement is about a permission, on this, with these condition keys."""
+        prefix = need.context.get("s3:prefix")
+        return (
+            need.action in self.actions
+            and any(fnmatchcase(need.resource, one) or one == "*" for one in self.resources)
+            and (not self.prefixes or (prefix is not None and any(fnmatchcase(prefix, one) for one in self.prefixes)))
+        )
+
+
+def statements_of(function: str, given: Given) -> list[Statement]:
+    """What the role of a function says in a deployment."""
+    role = resources()[functions()[function]["Role"]["Fn::GetAtt"][0]]
+    held = [name for name, condition in abilities(role).items() if not condition or given.conditions[condition]]
+    own = [("", document) for one in role["Properties"].get("Policies", []) for document in documents(one)]
+    attached = [(name, document) for name in held for document in documents(resources()[name]["Properties"])]
+    return [found for name, document in own + attached for found in _parsed(name, document, given)]
+
+
+def _parsed(name: str, document: Resource, given: Given) -> Iterator[Statement]:
+    for statement in given.value(document["Statement"]):
+        condition = statement.get("Condition", {})
+        prefixes = condition.get("StringLike", {}).get("s3:prefix", ())
+        yield Statement(
+            name,
+            statement["Effect"],
+            _tuple(statement["Action"]),
+            _tuple(statement["Resource"]),
+            _tuple(prefixes),
+        )
+
+
+def _tuple(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def is_allowed(need: Need, statements: list[Statement]) -> bool:
+    """Whether a role allows a permission; denials are the services' and name none of ours."""
+    return any(one.effect == "Allow" and one.matches(need) for one in statements)
