@@ -7,11 +7,13 @@ of one bucket and writes a part of another.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 
 from fanout import bootstrap
@@ -47,7 +49,7 @@ PARAMETERS = {
     "WritePrefixes": "out/*",
     "KmsKeyArns": "arn:aws:kms:us-east-1:123456789012:key/1",
     "FileSystemId": "fs-1",
-    "FileSystemArns": "file-system/fs-00000001",
+    "FileSystemArns": "file-system/fs-*",
     "AccessPointArn": "arn:aws:elasticfilesystem:us-east-1:123456789012:access-point/fsap-1",
 }
 GIVEN = Given(PARAMETERS, CONDITIONS)
@@ -79,13 +81,16 @@ def tree(root: Path) -> None:
     for number in range(4):
         (root / f"d{number}").mkdir(parents=True)
         (root / f"d{number}/f").write_bytes(b"x" * number)
-    (root / "big").write_bytes(b"b" * 17_000_000)
+    (root / "big").write_bytes(b"b" * 9_000_000)
     (root / "link").symlink_to("big")
 
 
 @pytest.fixture
 def flow(s3: Any, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HandlerFlow:
     """Two mounts and two buckets with a tree in each source."""
+    efs: Any = boto3.client("efs", endpoint_url=s3.meta.endpoint_url, region_name="us-east-1")
+    file_system = efs.create_file_system(CreationToken="data")["FileSystemId"]
+    monkeypatch.setenv("FANOUT_FILE_SYSTEMS", json.dumps({"data": file_system}))
     for bucket in (SOURCE, TARGET):
         s3.create_bucket(Bucket=bucket)
     for name in ("data", "archive"):
@@ -120,6 +125,9 @@ def every_run(flow: HandlerFlow, s3: Any, tmp_path: Path) -> None:
     flow.run("i", {"source": S3_IN, "destination": f"{S3_OUT}c/", "compare": "checksum"})
     flow.run("j", {"source": "efs:///in", "destination": f"{S3_OUT}j/", "limits": SPLIT}, fail_shards=True)
     flow.run("k", {"resume_from": "j"})
+    stopped = {"source": S3_IN, "destination": "efs:///stopped"}
+    flow.plan("stopped", stopped)
+    flow.run("after-stopped", stopped)
     flow.run("l", {"source": "efs://data/in", "destination": "efs://archive/l", "limits": SPLIT}, fail_shards=True)
 
 

@@ -5,6 +5,7 @@ Source: service-authorization/latest/reference/list_amazons3.html.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -30,8 +31,10 @@ def needs(method: str, url: str, headers: Mapping[str, str], body: bytes | None)
         return [Need("elasticfilesystem:DescribeFileSystems", f"file-system/{query['FileSystemId']}")]
     if parts.path == "/" and b"Action=GetMetricData" in (body or b""):
         return [Need("cloudwatch:GetMetricData", "*")]
-    bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
     lowered = {name.lower(): value for name, value in headers.items()}
+    if lowered.get("x-amz-target") == "AWSStepFunctions.DescribeExecution":
+        return [Need("states:DescribeExecution", json.loads(body or b"{}")["executionArn"])]
+    bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
     return list(_of_bucket(method, bucket, query, body) if not key else _of_object(method, bucket, key, query, lowered))
 
 

@@ -36,7 +36,7 @@ class HandlerFlow:
 
     def run(self, run_id: str, request: dict[str, Any], *, fail_shards: bool = False) -> Any:
         """A whole run; what SummariseTransfer says. With ``fail_shards`` each shard is recorded as failed."""
-        state = self._call("PlanTransfer", {"request": request, "run_id": run_id, "functions": OFFERED})
+        state = self.plan(run_id, request)
         run = state["run"]
         chosen = run["functions"]
         self._call(chosen["CheckMount"], {"run": run})
@@ -59,6 +59,12 @@ class HandlerFlow:
                 self._list(inner)
                 self._verify(inner["run"], self._call("PartitionShards", {"run": inner["run"]})["key"])
         return self._call("SummariseTransfer", {"state": {**state, "shards": shards}})
+
+    def plan(self, run_id: str, request: dict[str, Any]) -> Any:
+        """PlanTransfer alone, as of a run that is stopped after it."""
+        execution = f"arn:aws:states:us-east-1:123456789012:execution:fanout-transfer:{run_id}"
+        event = {"request": request, "run_id": run_id, "execution": execution, "functions": OFFERED}
+        return self._call("PlanTransfer", event)
 
     def _list(self, state: dict[str, Any]) -> None:
         run, listed = state["run"], state["list"]
