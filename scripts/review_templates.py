@@ -82,9 +82,7 @@ def parse(report: str) -> tuple[int, list[Finding]]:
 def main() -> int:
     """Print what is to be done; 0 if nothing is."""
     files = [str(path.relative_to(ROOT)) for path in (ROOT / "template.yaml", *sorted(ROOT.glob("templates/*.yaml")))]
-    ended = subprocess.run(
-        [CHECKOV, "--file", *files, *OPTIONS], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    ended = subprocess.run([CHECKOV, "--file", *files, *OPTIONS], cwd=ROOT, capture_output=True, text=True, check=False)
     try:
         passed, findings = parse(ended.stdout)
     except (ValueError, KeyError, TypeError) as error:
