@@ -18,7 +18,8 @@ from fanout_cli.local.deployment import STACK_NAME
 from fanout_cli.local.emulator import REGION, Emulator
 from tests.template.templates import template
 
-pytestmark = pytest.mark.e2e
+# Three deployments, which take minutes where the machine is busy.
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 PREVIOUS = Path(__file__).with_name("previous.tar.gz")
 TREE = {f"d{number % 3}/f{number}": b"x" * number for number in range(30)}
 # What the template makes and the emulator can list: the words of the API, and where a name is in its answer.
