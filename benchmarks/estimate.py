@@ -36,14 +36,15 @@ RESULTS = Path(__file__).parent / "results" / "estimate.json"
 MOST_ERROR = 0.2
 # Data set, and its number of files (of MiB, for the big one), for one worker; more workers copy as much more.
 CELLS = (
-    ("small", 3_000),
+    ("small", 5_000),
     ("32-directories", 5_000),
-    ("megabyte", 400),
+    ("megabyte", 800),
     ("skewed", 1_500),
     ("one-directory", 900),
-    ("big", 768),
+    ("big", 448),
 )
-FEW, MANY = 500, 2_000
+FEW, MANY = 1_000, 4_000
+BULK_FILES, BULK_BYTES = 160, 2 * MIB
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Bulk(DataSet):
     """Large files over some directories."""
 
     def files(self, count: int) -> Iterator[tuple[str, int]]:
-        """Files of 8 MiB."""
-        return ((f"d{number % 8}/file{number:03d}", 8 * MIB) for number in range(count))
+        """Files of 2 MiB."""
+        return ((f"d{number % 8}/file{number:03d}", BULK_BYTES) for number in range(count))
 
 
 @dataclass(frozen=True)
@@ -88,14 +89,13 @@ def measure_figures(profile: str, workers: int) -> Figures:
     many = _copy(_named("32-directories"), MANY * workers, profile, workers)
     per_entry = (many - few) / (MANY - FEW)
     start = max(0.0, few - FEW * per_entry)
-    files = 24
-    bulk = _copy(Bulk("bulk", "", 0, 0), files * workers, profile, workers)
+    bulk = _copy(Bulk("bulk", "", 0, 0), BULK_FILES * workers, profile, workers)
     alone = _copy(_named("big"), 192, profile, 1)
     flat = _copy(_named("one-directory"), 300, profile, 1)
     return Figures(
         start,
         per_entry,
-        files * 8 * MIB / (bulk - start - files * per_entry),
+        BULK_FILES * BULK_BYTES / max(0.05, bulk - start - BULK_FILES * per_entry),
         192 * MIB / (alone - start),
         300 / (flat - start),
     )
