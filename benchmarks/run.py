@@ -12,8 +12,10 @@ import argparse
 import os
 import platform
 import shutil
+import signal
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,11 +55,14 @@ def main(arguments: list[str] | None = None) -> int:
     before = report.read(options.results) if options.only else []
     rows: list[report.Row] = []
     began = time.time()
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # unmounts before it ends
     try:
         for cell in chosen:
-            rows += measure_cell(cell, options.runs, options.tools)
-            report.add_ratios(rows)
-            report.write(options.results, about(options, began), report.merged(before, rows))
+            found: list[report.Row] = []
+            for found in measure_cell(cell, options.runs, options.tools):
+                report.add_ratios(found)
+                report.write(options.results, about(options, began), report.merged(before, rows + found))
+            rows += found
     finally:
         shutil.rmtree(SCRATCH, ignore_errors=True)
         MEMORY.unlink(missing_ok=True)
@@ -69,8 +74,8 @@ def _wanted(cell: Cell, only: list[str]) -> bool:
     return not only or cell.data_set in only or f"{cell.data_set}:{cell.calibration}" in only
 
 
-def measure_cell(cell: Cell, runs: int, only: list[str]) -> list[report.Row]:
-    """All tools of a cell in turn, as often as ``runs``, every other time in the opposite order."""
+def measure_cell(cell: Cell, runs: int, only: list[str]) -> Iterator[list[report.Row]]:
+    """All tools of a cell in turn, every other time in the opposite order; its rows after each of ``runs``."""
     data_set = next(one for one in DATA_SETS if one.name == cell.data_set)
     source = _source(data_set, cell.count, "source")
     slow_count = max(cell.count // cell.slow_share, 1)
@@ -95,6 +100,13 @@ def measure_cell(cell: Cell, runs: int, only: list[str]) -> list[report.Row]:
             samples[tool, workers].append(sample)
             rate = part.files / sample.seconds
             print(f"{cell.data_set} {cell.calibration} {number + 1} {name}: {rate:,.0f} files/s", flush=True)
+        yield _rows(cell, data_set, (source, slow, slow_count), samples)
+
+
+def _rows(
+    cell: Cell, data_set: DataSet, sources: tuple[Source, Source, int], samples: dict[Tool, list[Sample]]
+) -> list[report.Row]:
+    source, slow, slow_count = sources
     named = {"data_set": cell.data_set, "calibration": cell.calibration, "count": cell.count}
     rows = []
     for (tool, workers), found in samples.items():
