@@ -27,6 +27,7 @@ KINDS: list[Callable[[], World]] = [
     runs.planned,
     runs.synced,
     runs.broken,
+    runs.skipped,
     lambda: runs.large(shards=200, failures=500),
 ]
 
@@ -42,8 +43,8 @@ def test_the_summary_of_every_kind_of_run_is_valid(run: Callable[[], World]) -> 
 
 def test_the_kinds_together_show_every_field_and_every_status() -> None:
     summaries = [run().ledger.read_json("summary.json") for run in KINDS]
-    assert {summary["status"] for summary in summaries} == {"SUCCEEDED", "FAILED_WITH_ITEMS", "FAILED"}
-    for name in ("error", "tasks", "sizes", "failures_by_class", "verification", "planned"):
+    assert {summary["status"] for summary in summaries} == {"SUCCEEDED", "FAILED_WITH_ITEMS", "FAILED", "SKIPPED"}
+    for name in ("error", "tasks", "sizes", "failures_by_class", "verification", "planned", "skipped"):
         assert any(summary[name] for summary in summaries), name
 
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 
 from fanout.adapters.memory import MemoryTree
+from fanout.adapters.memory_store import MemoryStore
 from fanout.domain.attempts import Attempt, End, attempt_key
 from fanout.domain.books import Count, no_counts
 from fanout.domain.entries import Entry, Kind
@@ -16,6 +17,7 @@ from fanout.domain.sizes import Sizes
 from fanout.steps.finish_tree import finish_tree
 from fanout.steps.partition_shards import partition_shards
 from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.steps.write_turn import WriteTurns
 from tests.support.flow import ManualClock, World
 
 # Each would act, hide or reorder if it were not shown as what it is.
@@ -105,6 +107,22 @@ def synced() -> World:
     world.destination.put("d2/extra", Kind.FILE, b"extra")
     world.run({"source": "s3://a-bucket/tree/", "destination": "efs:///copy", "mode": "sync"})
     return world
+
+
+def skipped() -> World:
+    """A run that found another one of the same transfer at work."""
+    first = filled(5)
+
+    class GoesOn:
+        def running(self, execution: str) -> bool:
+            return True
+
+    assert isinstance(first.store, MemoryStore)
+    first.turns = WriteTurns(first.store, GoesOn(), first.clock)
+    first.plan()
+    second = first.next_run("run-2")
+    second.plan()
+    return second
 
 
 def broken() -> World:

@@ -35,6 +35,18 @@ def test_the_numbers_are_those_of_the_summary() -> None:
     }
 
 
+def test_the_credits_are_the_fewest_of_those_that_play_a_part() -> None:
+    systems: list[dict[str, Any]] = [
+        {"credits": None},
+        {"credits": {"begin_bytes": 7}},
+        {"credits": {"begin_bytes": 5}},
+    ]
+    assert run_metrics(summary(forecast={"file_systems": systems}))["BytesOfCredits"] == 5
+    nothing: list[dict[str, Any] | None] = [None, {"file_systems": systems[:1]}, {"file_systems": []}]
+    for none in nothing:
+        assert "BytesOfCredits" not in run_metrics(summary(forecast=none))
+
+
 @pytest.mark.parametrize("status", ["FAILED_WITH_ITEMS", "FAILED"])
 def test_a_run_that_did_not_succeed_is_a_failed_one(status: str) -> None:
     found = run_metrics(summary(status=status))

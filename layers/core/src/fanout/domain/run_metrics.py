@@ -27,4 +27,12 @@ def run_metrics(summary: Json) -> dict[str, float]:
         "Retries": max(again, 0),
         **{f"{phase.capitalize()}Seconds": seconds for phase, seconds in summary["seconds"].items()},
         "RunSeconds": sum(summary["seconds"].values()),
+        **_credits(summary.get("forecast")),
     }
+
+
+def _credits(forecast: Json | None) -> dict[str, float]:
+    """The fewest burst credits of a file system of the run when it was planned; nothing where they play no part."""
+    file_systems = forecast["file_systems"] if forecast else []
+    found = [one["credits"]["begin_bytes"] for one in file_systems if one["credits"]]
+    return {"BytesOfCredits": min(found)} if found else {}
