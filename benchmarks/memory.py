@@ -6,6 +6,7 @@ keeps of it tells nothing. Proportional (PSS): what forked processes share count
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from types import TracebackType
@@ -45,11 +46,17 @@ def memory_mb(roots: list[int]) -> float:
 def _tree(roots: list[int]) -> list[int]:
     found = list(roots)
     for process in found:
-        for thread in Path(f"/proc/{process}/task").glob("*/children"):
-            try:
-                found += map(int, thread.read_text().split())
-            except OSError:
-                continue  # it has ended
+        found += _children(process)
+    return found
+
+
+def _children(process: int) -> list[int]:
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{process}/task"):
+            found += map(int, Path(f"/proc/{process}/task/{thread}/children").read_text().split())
+    except OSError:
+        return found  # it has ended, or the thread has
     return found
 
 
