@@ -60,6 +60,8 @@ NOT_SEEN_HERE = {
     ("FinishTreeFunction", "s3:ListBucket"): "and may be missing",
     ("RemoveDirectoriesFunction", "s3:ListBucket"): "one policy lets both ends be listed, and it needs the source",
 }
+# No state of the flow: the queue of S3's events starts it, and it starts the run. Not compared here.
+STARTED_ELSEWHERE = {"StartBatchFunction"}
 BY_SERVICES = set().union(*CALLED_BY_SERVICES.values())
 
 
@@ -136,9 +138,9 @@ def test_every_role_allows_what_its_function_calls_and_nothing_else(
 ) -> None:
     every_run(flow, s3, tmp_path)
     recorded.pop("", None)
-    assert set(recorded) == set(functions())
+    assert set(recorded) == set(functions()) - STARTED_ELSEWHERE
     refused, needless = [], []
-    for name in sorted(functions()):
+    for name in sorted(recorded):
         statements = statements_of(name, GIVEN)
         refused += [(name, need) for need in recorded[name] if not is_allowed(need, statements)]
         needless += list(unused(name, statements, recorded[name]))
