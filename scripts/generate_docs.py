@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from cfnlint.decode import cfn_yaml
+from pydantic import BaseModel
 
 from fanout.domain.outcomes import REMEDIES, Reason
+from fanout.probe_requests import ProbeModel
 from fanout.requests import RequestModel
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,9 +28,9 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def request_rows() -> Iterator[str]:
+def request_rows(model: type[BaseModel] = RequestModel) -> Iterator[str]:
     """A row for each field of a request, those of inner objects with their path."""
-    schema = RequestModel.model_json_schema()
+    schema = model.model_json_schema()
     yield from _rows(schema, schema.get("$defs", {}), "")
 
 
@@ -94,6 +96,14 @@ def parameters() -> str:
             "| field | allowed | default | meaning |",
             "|---|---|---|---|",
             *request_rows(),
+            "",
+            "## Fields of a probe",
+            "",
+            "The input of an execution of ProbeFileSystem ([probe](probe.md)).",
+            "",
+            "| field | allowed | default | meaning |",
+            "|---|---|---|---|",
+            *request_rows(ProbeModel),
             "",
             "## Parameters of the stack",
             "",

@@ -24,8 +24,9 @@ def test_generated_parts_are_what_the_code_says() -> None:
 
 
 def fail_states() -> set[str]:
-    states = json.loads((ROOT / "statemachine/transfer.asl.json").read_text())["States"]
-    return {state["Error"] for state in states.values() if state["Type"] == "Fail" and "Error" in state}
+    machines = [json.loads(path.read_text())["States"] for path in (ROOT / "statemachine").glob("*.asl.json")]
+    states = [state for machine in machines for state in machine.values()]
+    return {state["Error"] for state in states if state["Type"] == "Fail" and "Error" in state}
 
 
 @pytest.mark.parametrize("name", sorted({error.__name__ for error in TASK_ERRORS} | fail_states()))

@@ -58,6 +58,7 @@ NOT_SEEN_HERE = {
     ("CopyShardFunction", "s3:AbortMultipartUpload"): "an upload whose source fails in the middle is given up",
     ("FinishTreeFunction", "s3:GetObject"): "an upload whose completion was answered by nobody is looked at",
     ("FinishTreeFunction", "s3:ListBucket"): "and may be missing",
+    ("PlanProbeFunction", "s3:GetObject"): "one policy lets the ledger be read and written",
     ("RemoveDirectoriesFunction", "s3:ListBucket"): "one policy lets both ends be listed, and it needs the source",
 }
 # No state of the flow: the queue of S3's events starts it, and it starts the run. Not compared here.
@@ -91,7 +92,7 @@ def tree(root: Path) -> None:
 def flow(s3: Any, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HandlerFlow:
     """Two mounts and two buckets with a tree in each source."""
     efs: Any = boto3.client("efs", endpoint_url=s3.meta.endpoint_url, region_name="us-east-1")
-    file_system = efs.create_file_system(CreationToken="data")["FileSystemId"]
+    file_system = efs.create_file_system(CreationToken="data", ThroughputMode="elastic")["FileSystemId"]
     monkeypatch.setenv("FANOUT_FILE_SYSTEMS", json.dumps({"data": file_system}))
     for bucket in (SOURCE, TARGET):
         s3.create_bucket(Bucket=bucket)
@@ -113,6 +114,8 @@ GUARD = {"delete_guard": {"max_percent": 90.0, "max_count": 100}}
 
 def every_run(flow: HandlerFlow, s3: Any, tmp_path: Path) -> None:
     """Runs of every kind: between which ends, of which mode, with what after the copy."""
+    small = {"budget_bytes": "256 MiB", "budget_seconds": 600, "max_functions": 1}
+    assert flow.probe("probe", small)["status"] == "SUCCEEDED"
     flow.run("a", {"source": S3_IN, "destination": "efs:///from-s3", "limits": SPLIT, "verify": "all"})
     flow.run("b", {"source": "efs:///in", "destination": f"{S3_OUT}b/", "limits": SPLIT, "verify": "copied"})
     flow.run("c", {"source": S3_IN, "destination": f"{S3_OUT}c/", "limits": SPLIT, "verify": "all"})

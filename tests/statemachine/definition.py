@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ASL_FILE = Path(__file__).parents[2] / "statemachine" / "transfer.asl.json"
+PROBE_FILE = ASL_FILE.with_name("probe.asl.json")
 FUNCTION_ARN = "arn:aws:lambda:eu-west-1:123456789012:function:{name}"
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
@@ -23,23 +24,23 @@ class State(NamedTuple):
     body: Json
 
 
-def source_text() -> str:
-    return ASL_FILE.read_text(encoding="utf-8")
+def source_text(file: Path = ASL_FILE) -> str:
+    return file.read_text(encoding="utf-8")
 
 
-def load() -> Json:
+def load(file: Path = ASL_FILE) -> Json:
     """The file as it stands, with its ``${...}`` in place."""
-    loaded: Json = json.loads(source_text())
+    loaded: Json = json.loads(source_text(file))
     return loaded
 
 
-def placeholders() -> list[str]:
-    return sorted(set(PLACEHOLDER.findall(source_text())))
+def placeholders(file: Path = ASL_FILE) -> list[str]:
+    return sorted(set(PLACEHOLDER.findall(source_text(file))))
 
 
-def substitutions() -> dict[str, str]:
+def substitutions(file: Path = ASL_FILE) -> dict[str, str]:
     """``${CopyShardFunctionArn}`` becomes the ARN of a function with the name CopyShard."""
-    return {name: FUNCTION_ARN.format(name=name.removesuffix("FunctionArn")) for name in placeholders()}
+    return {name: FUNCTION_ARN.format(name=name.removesuffix("FunctionArn")) for name in placeholders(file)}
 
 
 def workflows(definition: Json, name: str = "root") -> Iterator[tuple[str, Json]]:
@@ -81,9 +82,10 @@ def drop_result_writers(definition: Json) -> None:
 ADAPTATIONS_FOR_MOTO = (write_tolerated_percentage_as_a_float, drop_result_writers)
 
 
-def for_moto() -> Json:
+def for_moto(file: Path = ASL_FILE) -> Json:
     """The file with its substitutions and the adaptations, and nothing else changed."""
-    text = PLACEHOLDER.sub(lambda found: substitutions()[found.group(1)], source_text())
+    given = substitutions(file)
+    text = PLACEHOLDER.sub(lambda found: given[found.group(1)], source_text(file))
     definition: Json = json.loads(text)
     for adapt in ADAPTATIONS_FOR_MOTO:
         adapt(definition)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 MOUNTED = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard", "DeleteShard", "RemoveDirectories")
+PROBING = ("PlanProbe", "OpenProbe", "RunExperiment", "CloseProbe")
 OFFERED = [{name: f"{prefix}{name}" for name in MOUNTED} for prefix in ("", "Second")]
 WORK = "work-bucket"
 TASKS = 1_000
@@ -18,7 +19,7 @@ TASKS = 1_000
 
 
 class HandlerFlow:
-    """Calls handlers in the order of ``statemachine/transfer.asl.json``, without its error handling."""
+    """Calls handlers in the order of ``statemachine/transfer.asl.json`` or of a probe's, without its error handling."""
 
     running: ClassVar[str] = ""
     """The function that is at work, as the template calls it; empty for none."""
@@ -65,6 +66,17 @@ class HandlerFlow:
         execution = f"arn:aws:states:us-east-1:123456789012:execution:fanout-transfer:{run_id}"
         event = {"request": request, "run_id": run_id, "execution": execution, "functions": OFFERED}
         return self._call("PlanTransfer", event)
+
+    def probe(self, probe_id: str, request: dict[str, Any]) -> Any:
+        """A probe of the first mount, one function at a time; what SummariseProbe says."""
+        state = self._call("PlanProbe", {"request": request, "run_id": probe_id})
+        run = state["run"]
+        self._call("OpenProbe", {"run": run})
+        for one in state["rounds"]:
+            for member in one["members"]:
+                self._call("RunExperiment", {"run": run, "round": one["number"], "member": member})
+        self._call("CloseProbe", {"run": run})
+        return self._call("SummariseProbe", {"state": state})
 
     def _list(self, state: dict[str, Any]) -> None:
         run, listed = state["run"], state["list"]
@@ -128,7 +140,9 @@ class HandlerFlow:
     def _call(self, function: str, event: dict[str, Any]) -> Any:
         word = function.removeprefix("Second")
         first, second = self._mounts.items()
-        seen = dict([second if function.startswith("Second") else first]) if word in MOUNTED else self._mounts
+        seen = (
+            dict([second if function.startswith("Second") else first]) if word in (*MOUNTED, *PROBING) else self._mounts
+        )
         self._monkeypatch.setenv("FANOUT_MOUNTS", json.dumps(seen))
         self._bootstrap.settings.cache_clear()
         folder = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in word).lstrip("_")

@@ -18,6 +18,7 @@ TEMPLATE = REPO / "template.yaml"
 NESTED = REPO / "templates"
 EVERY = (TEMPLATE, *sorted(NESTED.glob("*.yaml")))
 STATE_MACHINE = REPO / "statemachine" / "transfer.asl.json"
+PROBE_STATE_MACHINE = REPO / "statemachine" / "probe.asl.json"
 STACK = "AWS::CloudFormation::Stack"
 MOUNTED = {
     "CheckMountFunction",
@@ -30,8 +31,11 @@ MOUNTED = {
 }
 # No state calls it, but a queue.
 BESIDE = {"StartBatchFunction"}
-FANNED_OUT = {"ListSegment", "CopyShard", "RecordShardFailure", "DeleteShard", "VerifyShard"}
-KNOWS_MOUNTS = MOUNTED | {"PlanTransferFunction"}
+# Those of a probe, which has a state machine of its own for each mount.
+PROBE_MOUNTED = {"OpenProbeFunction", "RunExperimentFunction", "CloseProbeFunction"}
+PROBE = PROBE_MOUNTED | {"PlanProbeFunction", "SummariseProbeFunction"}
+FANNED_OUT = {"ListSegment", "CopyShard", "RecordShardFailure", "DeleteShard", "VerifyShard", "RunExperiment"}
+KNOWS_MOUNTS = MOUNTED | PROBE_MOUNTED | {"PlanTransferFunction", "PlanProbeFunction"}
 
 
 @cache
@@ -87,9 +91,9 @@ def folder_of(function: str) -> Path:
 
 
 def arns() -> dict[str, Any]:
-    """What the main template calls the ARN of each function, that of a twin on the second file system with it."""
+    """What the main template calls the ARN of each function of a transfer, of a twin on the second file system too."""
     found: dict[str, Any] = {
-        name: {"Fn::GetAtt": [name, "Arn"]} for name in functions() if name not in MOUNTED | BESIDE
+        name: {"Fn::GetAtt": [name, "Arn"]} for name in functions() if name not in MOUNTED | BESIDE | PROBE
     }
     for name in MOUNTED:
         found[name] = {"Fn::GetAtt": ["FirstMount", f"Outputs.{name}Arn"]}

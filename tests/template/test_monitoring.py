@@ -10,7 +10,18 @@ import pytest
 
 from fanout.domain.run_metrics import run_metrics
 from fanout.steps.summarise_transfer import PHASES
-from tests.template.templates import BESIDE, MOUNTED, NESTED, functions, of_type, policies, resources, stacks, template
+from tests.template.templates import (
+    BESIDE,
+    MOUNTED,
+    NESTED,
+    PROBE,
+    functions,
+    of_type,
+    policies,
+    resources,
+    stacks,
+    template,
+)
 
 TOTALS = ("listed", "copied", "unchanged", "skipped", "failed", "rejected", "deleted")
 SUMMARY: dict[str, Any] = {
@@ -47,7 +58,7 @@ def test_the_dimension_of_the_run_s_metrics_is_the_stack() -> None:
     """Powertools makes its service the dimension ``service``."""
     for name, function in functions().items():
         assert function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"] == {
-            "Ref": "Name" if name in MOUNTED | BESIDE else "AWS::StackName"
+            "Ref": "Name" if name in MOUNTED | BESIDE | PROBE else "AWS::StackName"
         }
     assert stacks()["Monitors"][1]["Name"] == {"Ref": "AWS::StackName"}
     alarm = resources()["EntriesFailedAlarm"]["Properties"]
@@ -115,12 +126,14 @@ def test_a_saved_query_asks_every_function() -> None:
     groups = {name: function["LoggingConfig"]["LogGroup"] for name, function in functions().items()}
     mounted = template(NESTED / "mounted.yaml")["Outputs"]["LogGroupNames"]["Value"]["Fn::Join"][1]
     assert sorted(map(str, mounted)) == sorted(str(groups[name]) for name in MOUNTED)
+    probing = template(NESTED / "probe.yaml")["Outputs"]["LogGroupNames"]["Value"]["Fn::Join"][1]
+    assert sorted(map(str, probing)) == sorted(str(groups[name]) for name in PROBE)
     asked = stacks()["Queries"][1]["LogGroupNames"]["Fn::Join"][1]
-    first, second = ({"Fn::GetAtt": [f"{side}Mount", "Outputs.LogGroupNames"]} for side in ("First", "Second"))
-    own = [group for name, group in groups.items() if name not in MOUNTED | BESIDE]
-    assert sorted(map(str, asked)) == sorted(
-        map(str, [*own, first, {"Fn::If": ["HasSecondMount", second, {"Ref": "AWS::NoValue"}]}])
-    )
+    nested = ("FirstMount", "SecondMount", "Probe", "SecondProbe")
+    first, second, probe, twin = ({"Fn::GetAtt": [name, "Outputs.LogGroupNames"]} for name in nested)
+    own = [group for name, group in groups.items() if name not in MOUNTED | BESIDE | PROBE]
+    twins = [{"Fn::If": ["HasSecondMount", one, {"Ref": "AWS::NoValue"}]} for one in (second, twin)]
+    assert sorted(map(str, asked)) == sorted(map(str, [*own, first, probe, *twins]))
     queries = of_type("AWS::Logs::QueryDefinition")
     assert len(queries) >= 5
     assert all(query["Properties"]["LogGroupNames"] == {"Ref": "LogGroupNames"} for query in queries.values())

@@ -54,19 +54,20 @@ def _explained(lines: list[str], number: int) -> bool:
 def test_only_functions_that_write_the_file_system_may() -> None:
     writing = ("CheckMount", "CopyShard", "FinishTree", "DeleteShard", "RemoveDirectories")
     assert roles_with("MountWritePolicy") == {f"{name}Role" for name in writing}
+    assert roles_with("ProbeMountPolicy") == {"OpenProbeRole", "RunExperimentRole", "CloseProbeRole"}
     assert roles_with("MountReadPolicy") == {"ListSegmentRole", "VerifyShardRole"}
     writes = {(name, s["Effect"]) for name, s in policies() if any("ClientWrite" in str(one) for one in [s["Action"]])}
-    assert writes == {("MountWritePolicy", "Allow"), ("FileSystem", "Deny")}
+    assert writes == {("MountWritePolicy", "Allow"), ("ProbeMountPolicy", "Allow"), ("FileSystem", "Deny")}
 
 
 def test_a_mount_that_is_only_read_lets_no_function_write() -> None:
     for name, statement in policies():
-        if name == "MountWritePolicy":
+        if name in ("MountWritePolicy", "ProbeMountPolicy"):
             (service,) = {action.partition(":")[0] for action in actions(statement)}
             assert {"Fn::If": ["Writes", f"{service}:ClientWrite", {"Ref": "AWS::NoValue"}]} in statement["Action"]
 
 
-@pytest.mark.parametrize("name", ["MountReadPolicy", "MountWritePolicy"])
+@pytest.mark.parametrize("name", ["MountReadPolicy", "MountWritePolicy", "ProbeMountPolicy"])
 def test_a_mount_is_of_efs_or_of_s3_files_and_through_its_access_point(name: str) -> None:
     files, efs = (statement for owner, statement in policies() if owner == name)
     words = [action.replace("elasticfilesystem:", "s3files:") for action in actions(efs)]
@@ -91,13 +92,21 @@ def test_what_may_be_listed_and_touched_is_limited_where_a_parameter_says_so(end
         assert statement["Resource"]["Fn::If"][:2] == [f"Limits{end}Objects", limited]
 
 
-def test_one_function_alone_measures_and_only_the_file_systems_of_the_stack() -> None:
-    assert roles_with("MeasurePolicy") == {"PlanTransferRole"}
+def test_what_plans_measures_and_only_the_file_systems_of_the_stack() -> None:
+    assert roles_with("MeasurePolicy") == {"PlanTransferRole", "PlanProbeRole"}
     scopes = {actions(s)[0]: s["Resource"] for name, s in policies() if name == "MeasurePolicy"}
     assert scopes == {
         "elasticfilesystem:DescribeFileSystems": {"Fn::Split": [",", {"Ref": "FileSystemArns"}]},
         "cloudwatch:GetMetricData": "*",
     }
+
+
+def test_what_plans_reads_the_results_that_one_function_writes() -> None:
+    results = {"Fn::Sub": "arn:${AWS::Partition}:s3:::${WorkBucketName}/probes/*"}
+    allowed = {(name, action) for name, s in policies() if s.get("Resource") == results for action in actions(s)}
+    assert allowed == {("ReadProbesPolicy", "s3:GetObject"), ("ProbeResultPolicy", "s3:PutObject")}
+    assert roles_with("ProbeResultPolicy") == {"SummariseProbeRole"}
+    assert roles_with("ReadProbesPolicy") == {"PlanTransferRole"}
 
 
 def test_only_one_function_may_delete_objects_of_a_tree_and_it_can_not_write_any() -> None:

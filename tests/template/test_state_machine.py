@@ -8,7 +8,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanout.domain.sides import ON_DESTINATION, ON_SOURCE
-from tests.template.templates import BESIDE, MOUNTED, STATE_MACHINE, Resource, arns, functions, of_type, policies
+from tests.template.templates import (
+    BESIDE,
+    MOUNTED,
+    PROBE,
+    PROBE_STATE_MACHINE,
+    STATE_MACHINE,
+    Resource,
+    arns,
+    functions,
+    of_type,
+    policies,
+)
 
 
 def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
@@ -17,7 +28,10 @@ def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
     called = {**ON_SOURCE, **ON_DESTINATION}
     tasks = list(tasks_of(json.loads(STATE_MACHINE.read_text(encoding="utf-8"))))
     # ListOneSegment calls the function of ListSegment.
-    assert len(tasks) == len(functions()) - len(BESIDE) - len(MOUNTED) + len(called) + 1
+    assert len(tasks) == len(functions()) - len(BESIDE) - len(PROBE) - len(MOUNTED) + len(called) + 1
+    probing = list(tasks_of(json.loads(PROBE_STATE_MACHINE.read_text(encoding="utf-8"))))
+    assert len(probing) == len(PROBE)
+    tasks += probing
     for task in tasks:
         parameters = task["Parameters"]
         chosen = parameters.get("FunctionName.$", "").rpartition(".")[2]
@@ -51,3 +65,14 @@ def test_every_placeholder_of_the_state_machine_is_substituted_and_invocable() -
     allowed = given({"Ref": "AWS::NoValue"}).values()
     (invoke,) = [s for name, s in policies() if name == "TransferRole" and s["Action"] == "lambda:InvokeFunction"]
     assert sorted(map(str, invoke["Resource"])) == sorted(map(str, allowed))
+
+
+def test_the_state_machine_of_a_probe_calls_the_functions_of_its_template_and_no_other() -> None:
+    placeholders = set(re.findall(r"\$\{(\w+)\}", PROBE_STATE_MACHINE.read_text(encoding="utf-8")))
+    (machine,) = of_type("AWS::StepFunctions::StateMachine").values()
+    given = {f"{name}Arn": {"Fn::GetAtt": [name, "Arn"]} for name in PROBE}
+    assert machine["Properties"]["DefinitionSubstitutions"] == given
+    assert set(given) == placeholders
+    assert machine["Properties"]["DefinitionS3Location"] == "../statemachine/probe.asl.json"
+    (invoke,) = [s for name, s in policies() if name == "ProbeRole" and s["Action"] == "lambda:InvokeFunction"]
+    assert sorted(map(str, invoke["Resource"])) == sorted(map(str, given.values()))

@@ -15,6 +15,8 @@ from tests.template.templates import (
     KNOWS_MOUNTS,
     MOUNTED,
     NESTED,
+    PROBE,
+    PROBE_MOUNTED,
     REPO,
     TEMPLATE,
     folder_of,
@@ -90,13 +92,14 @@ def test_a_function_that_mounts_is_as_the_others_are() -> None:
     same = {"Runtime", "Handler", "Architectures"}
     words = {"Ref:WorkBucket": "WorkBucketName", "Ref:AWS::StackName": "Name"}
     environment = {name: _renamed(value, words) for name, value in shared["Environment"]["Variables"].items()}
-    for name in MOUNTED:
+    for name in MOUNTED | PROBE:
         function = functions()[name]
         assert {key: function[key] for key in same} == {key: shared[key] for key in same}
         assert function["Layers"] == [{"Ref": "LayerArn"}]
         variables = function["Environment"]["Variables"]
-        assert {key: value for key, value in variables.items() if key != "FANOUT_MOUNTS"} == environment
-    for _, given in (stacks()["FirstMount"], stacks()["SecondMount"]):
+        own = {"FANOUT_MOUNTS", "FANOUT_FILE_SYSTEMS"}
+        assert {key: value for key, value in variables.items() if key not in own} == environment
+    for _, given in map(stacks().__getitem__, ("FirstMount", "SecondMount", "Probe", "SecondProbe")):
         assert given["LayerArn"] == {"Ref": "CoreLayer"}
         assert (given["WorkBucketName"], given["Name"]) == ({"Ref": "WorkBucket"}, {"Ref": "AWS::StackName"})
 
@@ -108,10 +111,10 @@ def _renamed(value: Any, words: dict[str, str]) -> Any:
 @pytest.mark.parametrize("name", sorted(functions()))
 def test_only_the_functions_that_mount_the_file_system_are_in_the_network(name: str) -> None:
     function = functions()[name]
-    assert ("VpcConfig" in function) == ("FileSystemConfigs" in function) == (name in MOUNTED)
+    assert ("VpcConfig" in function) == ("FileSystemConfigs" in function) == (name in MOUNTED | PROBE_MOUNTED)
     variables = function["Environment"]["Variables"]
     assert ("FANOUT_MOUNTS" in variables) == (name in KNOWS_MOUNTS)
-    if name in MOUNTED:
+    if name in MOUNTED | PROBE_MOUNTED:
         mount = function["FileSystemConfigs"][0]["LocalMountPath"]["Fn::Sub"]
         assert mount in variables["FANOUT_MOUNTS"]["Fn::Sub"]
 
@@ -130,9 +133,9 @@ def test_the_plan_knows_the_file_system_of_each_mount() -> None:
 
 def test_a_function_is_not_made_before_there_is_something_to_mount() -> None:
     """The reference to the network's outputs makes it wait for all of that stack, the mount targets too."""
-    _, given = stacks()["FirstMount"]
     made = {"Fn::GetAtt": ["Network", "Outputs.SubnetIds"]}
-    assert given["MountSubnetIds"]["Fn::If"][:2] == ["MakesFileSystem", made]
+    for name in ("FirstMount", "Probe"):
+        assert stacks()[name][1]["MountSubnetIds"]["Fn::If"][:2] == ["MakesFileSystem", made]
     assert len(of_type("AWS::EFS::MountTarget")) == 2
     assert not set(of_type("AWS::EFS::MountTarget")) & set(template()["Resources"])
 
@@ -149,9 +152,19 @@ def test_the_functions_on_the_second_file_system_differ_in_what_they_mount_alone
     assert twin["MountSubnetIds"] == {"Fn::Join": [",", {"Ref": "SecondSubnetIds"}]}
 
 
+def test_a_probe_mounts_what_the_transfers_of_its_file_system_mount() -> None:
+    for transfer, probe in (("FirstMount", "Probe"), ("SecondMount", "SecondProbe")):
+        (path, given), (_, mounted) = stacks()[probe], stacks()[transfer]
+        assert path == NESTED / "probe.yaml"
+        assert set(given) - set(mounted) == {"MeasurePolicyArn"}
+        assert {name: given[name] for name in set(given) & set(mounted)} == {
+            name: mounted[name] for name in set(given) & set(mounted)
+        }
+
+
 def test_nothing_of_the_second_file_system_is_there_without_one() -> None:
     conditional = {name for name, r in template()["Resources"].items() if r.get("Condition") == "HasSecondMount"}
-    assert conditional == {"SecondMount"}
+    assert conditional == {"SecondMount", "SecondProbe"}
     _, given = stacks()["Policies"]
     assert given["Stages"] == {"Fn::If": ["HasSecondMount", "true", "false"]}
     assert resources()["StagedPolicy"]["Condition"] == "Stages"

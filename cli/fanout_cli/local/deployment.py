@@ -116,7 +116,7 @@ class Deployment:
 
         The emulator's own Python workers would call every error Runtime.HandlerError.
         """
-        for side, stack in _stacks(clients).items():
+        for side, stack in _stacks(clients):
             for resource, name in _resources(clients, stack, "AWS::Lambda::Function").items():
                 code = function_zip(self._paths.functions / folder_name(resource), self._paths.worker, side)
                 clients.functions.update_function_configuration(FunctionName=name, Runtime="provided.al2023")
@@ -149,10 +149,11 @@ def folder_name(resource: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r"_\1", resource.removesuffix("Function")).lower()
 
 
-def _stacks(clients: Clients) -> dict[Side, str]:
-    """The stack that holds the functions of each side: those that mount a file system are nested, one a mount."""
+def _stacks(clients: Clients) -> list[tuple[Side, str]]:
+    """The stacks that hold functions, each with its side: those that mount a file system are nested, two a mount."""
     nested = _resources(clients, STACK_NAME, "AWS::CloudFormation::Stack")
-    return {Side.NONE: STACK_NAME, Side.FIRST: nested["FirstMount"], Side.SECOND: nested["SecondMount"]}
+    mounted = {"FirstMount": Side.FIRST, "Probe": Side.FIRST, "SecondMount": Side.SECOND, "SecondProbe": Side.SECOND}
+    return [(Side.NONE, STACK_NAME), *((side, nested[name]) for name, side in mounted.items())]
 
 
 def _resources(clients: Clients, stack: str, kind: str) -> dict[str, str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 from fanout.adapters.aws_meter import AwsMeter, Services
+from fanout.adapters.posix.probe_directory import PosixProbeDirectory
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
@@ -23,6 +26,7 @@ from fanout.domain.locations import Location, MountLocation, S3Location
 from fanout.domain.object_options import ContentType
 from fanout.domain.plan import Plan
 from fanout.domain.request import Symlinks
+from fanout.events import only_mount
 from fanout.ledger import Ledger
 from fanout.ports import EntryCopier, Tree
 from fanout.settings import Settings, settings_from
@@ -139,6 +143,23 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
         raise InvalidRequest(field, f"this function does not see the mount {location.mount!r}", f"it sees {known}")
     follow = field == "source" and plan.request.symlinks is Symlinks.FOLLOW
     return PosixTree(mount, location.path, plan.run_id, nonce, field, follow=follow)
+
+
+@cache
+def _client_id() -> str:
+    """Of this process: in Lambda of the environment, which is a client of the file system with a cache of its own."""
+    return secrets.token_hex(4)
+
+
+@contextmanager
+def probe_directories(probe_id: str, path: str) -> Iterator[PosixProbeDirectory]:
+    """The directory of a probe on the mount that this function sees."""
+    mounts = settings().mounts
+    directory = PosixProbeDirectory(mounts[only_mount(mounts)], path, probe_id, _client_id())
+    try:
+        yield directory
+    finally:
+        directory.close()
 
 
 def make_entry_copier(plan: Plan) -> EntryCopier | None:

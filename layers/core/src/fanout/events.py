@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -41,6 +42,13 @@ def field(event: Json, *path: str) -> Any:
             raise InvalidRequest(".".join(path), "is missing in the event", "start the function from the state machine")
         value = value[name]
     return value
+
+
+def only_mount(mounts: Collection[str]) -> str:
+    """The mount of a probe, whose functions see one. Raises ``InvalidRequest`` where there is none."""
+    for mount in mounts:
+        return mount
+    raise InvalidRequest("FANOUT_MOUNTS", "names no mount", "deploy the function with templates/probe.yaml")
 
 
 def plan_event(event: Json) -> PlanEvent:

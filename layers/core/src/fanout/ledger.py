@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 from fanout.domain import ledger_keys as keys
+from fanout.domain import probe_keys
 from fanout.domain.big_files import Receipt, receipt_from_row, receipt_row
 from fanout.domain.books import Count
 from fanout.domain.coverage import Range, ranges_of
@@ -76,6 +77,10 @@ class Ledger:
     def of_run(self, run_id: str) -> Ledger:
         """The ledger of another run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
         return Ledger(self._store, run_id)
+
+    def of_file_system(self, name: str) -> Ledger:
+        """Where the results of probes of a file system lie, outside every run's ledger."""
+        return Ledger(self._store, self.run_id, probe_keys.results_prefix(name))
 
     def staged(self) -> Ledger:
         """What the run stages between two mounts, outside its ledger."""

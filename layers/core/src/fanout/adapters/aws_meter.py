@@ -131,7 +131,7 @@ def _described(found: Mapping[str, Any]) -> Described:
         standard_bytes=size.get("ValueInStandard", size["Value"]),
         infrequent_bytes=size.get("ValueInIA", 0),
         archive_bytes=size.get("ValueInArchive", 0),
-        provisioned_bytes_per_second=found.get("ProvisionedThroughputInMibps", 0) * MIB,
+        provisioned_bytes_per_second=(found.get("ProvisionedThroughputInMibps") or 0) * MIB,
     )
 
 

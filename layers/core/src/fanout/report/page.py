@@ -50,12 +50,10 @@ class _Phase:
 
 def render_report(findings: Findings) -> str:
     """The page as HTML. Text of the run is escaped, and shown as it is: no name can hide or act."""
-    environment = _environment()
-    style = Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8"))
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    sheet, digest = style()
     summary = findings.summary
     page: dict[str, Any] = {
-        "style": style,
+        "style": sheet,
         "style_digest": digest,
         "summary": summary,
         "verdict": verdict(summary),
@@ -69,11 +67,18 @@ def render_report(findings: Findings) -> str:
         "settings": _flat(findings.plan),
         "lost": End.LOST,
     }
-    return environment.get_template("report.html.j2").render(page)
+    return environment().get_template("report.html.j2").render(page)
 
 
-def _environment() -> Environment:
-    environment = Environment(
+def style() -> tuple[Markup, str]:
+    """The style sheet, and the digest by which a page allows itself to have it."""
+    sheet = Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8"))
+    return sheet, base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
+
+
+def environment() -> Environment:
+    """The templates with their filters."""
+    found = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -82,8 +87,8 @@ def _environment() -> Environment:
         finalize=_shown,
     )
     for name in ("count", "number", "size", "duration", "clock", "percent", "clip", "components", "spoken", "dollars"):
-        environment.filters[name] = getattr(text, name)
-    return environment
+        found.filters[name] = getattr(text, name)
+    return found
 
 
 def _shown(value: Any) -> Any:

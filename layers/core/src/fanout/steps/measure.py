@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from fanout.domain import ledger_keys as keys
-from fanout.domain.efs_model import FileSystemState, assumed_state
+from fanout.domain.calibration import Calibration
+from fanout.domain.efs_model import FileSystemState, ThroughputMode, assumed_state
 from fanout.domain.errors import FanoutError, Throttled, Transient
 from fanout.domain.forecast_row import state_from_row, state_row
 from fanout.domain.locations import MountLocation
@@ -21,18 +23,24 @@ T = TypeVar("T")
 PAUSES_SECONDS = (0.5, 2.0)
 
 
-def measure_file_systems(request: Request, context: Context) -> None:
+def measure_file_systems(
+    request: Request, context: Context, calibrations: Mapping[str, Calibration], notes: list[str]
+) -> None:
     """Write file-systems.json, what is known of each mount of the request whose file system has an id.
 
     One that can not be described is taken to be the smallest that there is; metrics that can not be read are missing
-    ones. Notes say what is assumed, and why; the run goes on.
+    ones. Notes say what is assumed, and why; the run goes on. Where a probe found the limit, no more is reckoned with.
     """
     ids = context.file_system_ids
     mounts = {end.mount for end in (request.source, request.destination) if isinstance(end, MountLocation)}
     measured: dict[str, FileSystemState] = {}
-    notes: list[str] = []
     for mount in sorted(mounts & ids.keys()):
         measured[mount] = _measured(ids[mount], context, notes)
+    for mount in sorted(mounts & calibrations.keys()):
+        limit = calibrations[mount].limit_bytes_per_second
+        if limit is not None:
+            state = measured.get(mount) or FileSystemState(ThroughputMode.ASSUMED, limit)
+            measured[mount] = replace(state, probed_bytes_per_second=limit)
     context.ledger.write_json(keys.FILE_SYSTEMS, {mount: state_row(state) for mount, state in measured.items()})
     if notes:
         context.ledger.write_json(keys.note_key("measure"), notes)

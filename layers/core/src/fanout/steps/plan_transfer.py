@@ -19,8 +19,8 @@ from fanout.domain.resuming import check_resumed
 from fanout.domain.rows import SCHEMA_VERSION, Json, segment_row
 from fanout.domain.segments import Segment, open_round
 from fanout.domain.sides import functions_of
-from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES
 from fanout.ledger import Ledger
+from fanout.steps.calibrations import rates_of, read_calibrations
 from fanout.steps.context import Context
 from fanout.steps.earlier_run import find_earlier_run, write_carried
 from fanout.steps.first_round import first_round
@@ -53,8 +53,8 @@ def plan_transfer(
     called = functions_of(request, mounts, functions) if functions else {}
     if earlier:
         check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
-    rates = INSIDE_S3_RATES if request.inside_s3 else DEFAULT_RATES
-    plan = Plan(context.ledger.run_id, request, rates, earlier.resumes if earlier else ())
+    calibrations, notes = read_calibrations(request, context)
+    plan = Plan(context.ledger.run_id, request, rates_of(request, calibrations), earlier.resumes if earlier else ())
     check_ends(plan, context, on_mount=False)
     ledger = context.ledger
     check_new(ledger)
@@ -65,7 +65,7 @@ def plan_transfer(
     ledger.write_json(keys.phase_key("plan"), {"began": began})
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)
-    measure_file_systems(request, context)
+    measure_file_systems(request, context, calibrations, notes)
     if earlier:
         pieces = write_carried(earlier, ledger)
     return {

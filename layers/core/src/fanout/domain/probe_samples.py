@@ -1,0 +1,85 @@
+"""From what the functions of a probe noted to medians and their spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+from typing import NamedTuple
+
+# Chosen: parts of the time in which all functions worked; each is a sample of what they did together.
+SLICES = 8
+
+
+class Record(NamedTuple):
+    """One file or block: from when to when, in seconds since 1970, and its bytes."""
+
+    began: float
+    ended: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Median, quartiles and ends of some values."""
+
+    median: float
+    lower_quartile: float
+    upper_quartile: float
+    least: float
+    most: float
+    samples: int
+
+
+def spread_of(values: Sequence[float]) -> Spread | None:
+    """``None`` without any value."""
+    if not values:
+        return None
+    lower, _, upper = quantiles(values, n=4, method="inclusive") if len(values) > 1 else (values[0],) * 3
+    return Spread(median(values), lower, upper, min(values), max(values), len(values))
+
+
+def rate_of(records: Sequence[Record]) -> float | None:
+    """Bytes a second from the first begin to the last end; ``None`` if nothing was moved, or in no time."""
+    seconds = _seconds(records)
+    size = sum(record.bytes for record in records)
+    return size / seconds if size and seconds > 0 else None
+
+
+def frequency_of(records: Sequence[Record]) -> float | None:
+    """Records a second, likewise."""
+    seconds = _seconds(records)
+    return len(records) / seconds if seconds > 0 else None
+
+
+def _seconds(records: Sequence[Record]) -> float:
+    if not records:
+        return 0.0
+    return max(record.ended for record in records) - min(record.began for record in records)
+
+
+def rates_together(members: Sequence[Sequence[Record]], slices: int = SLICES) -> list[float]:
+    """What several functions did together, bytes a second, in each part of the time in which all of them worked.
+
+    A record's bytes count as moved evenly from its begin to its end. Empty if one did nothing, or they never worked
+    at the same time.
+    """
+    if not members or not all(members):
+        return []
+    begin = max(min(record.began for record in records) for records in members)
+    end = min(max(record.ended for record in records) for records in members)
+    if end <= begin:
+        return []
+    width = (end - begin) / slices
+    every = [record for records in members for record in records]
+    return [_moved(every, begin + k * width, begin + (k + 1) * width) / width for k in range(slices)]
+
+
+def _moved(records: Sequence[Record], begin: float, end: float) -> float:
+    """Bytes that were moved between two times."""
+    moved = 0.0
+    for record in records:
+        inside = min(end, record.ended) - max(begin, record.began)
+        if inside > 0:
+            moved += record.bytes * inside / (record.ended - record.began)
+    return moved

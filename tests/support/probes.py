@@ -1,0 +1,280 @@
+"""A probe without Lambda: its states in their order, the functions of a round in threads."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fanout.adapters.memory_meter import MemoryMeter
+from fanout.adapters.memory_store import MemoryStore
+from fanout.adapters.posix.probe_directory import PosixProbeDirectory
+from fanout.domain.plan import Plan
+from fanout.domain.rows import Json
+from fanout.ledger import Ledger
+from fanout.ports import Clock, ProbeDirectory, Tree
+from fanout.steps.context import Context
+from fanout.steps.open_probe import close_probe, open_probe
+from fanout.steps.plan_probe import plan_probe
+from fanout.steps.run_experiment import run_experiment
+from fanout.steps.summarise_probe import summarise_probe
+
+MIB = 1024 * 1024
+SMALL = {"budget_bytes": 64 * MIB, "budget_seconds": 60, "max_functions": 2}
+Wrap = Callable[[ProbeDirectory], ProbeDirectory]
+
+
+class WallClock:
+    """The machine's clock."""
+
+    def now(self) -> float:
+        """See ``fanout.ports.Clock``."""
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        """See ``fanout.ports.Clock``."""
+        time.sleep(seconds)
+
+
+class SimulatedClock:
+    """Time that passes while a simulated file system works, and at no other time.
+
+    ``seen`` is the time as a thread knows it: when it read the clock last.
+    """
+
+    def __init__(self) -> None:
+        self._time = 1_000_000.0
+        self._lock = threading.Lock()
+        self._local = threading.local()
+
+    def now(self) -> float:
+        """See ``fanout.ports.Clock``."""
+        with self._lock:
+            self._local.seen = self._time
+            return self._time
+
+    def sleep(self, seconds: float) -> None:
+        """See ``fanout.ports.Clock``."""
+        with self._lock:
+            self._time += seconds
+
+    @property
+    def seen(self) -> float:
+        """The time that this thread read last."""
+        found: float = self._local.seen
+        return found
+
+
+class Simulated:
+    """A file system that takes ``latency`` seconds an operation and moves ``rate`` bytes a second.
+
+    The operations of ``stalls``, by their number, take hours. ``begun`` is when each that moves bytes began.
+    """
+
+    def __init__(self, rate: float, latency: float, stalls: set[int]) -> None:
+        self.clock = SimulatedClock()
+        self.moved = 0
+        self.begun: list[float] = []
+        self._rate, self._latency, self._stalls = rate, latency, stalls
+        self._lock = threading.Lock()
+        self._operations = itertools.count()
+        self._names: dict[str, int] = {}
+
+    def directory(self, member: int) -> SimulatedDirectory:
+        """The directory as one function sees it."""
+        return SimulatedDirectory(self, f"client{member}")
+
+    def work(self, size: int = 0) -> None:
+        """One operation."""
+        seconds = 10_000.0 if next(self._operations) in self._stalls else self._latency + size / self._rate
+        with self._lock:
+            if size:
+                self.moved += size
+                self.begun.append(self.clock.seen)
+        self.clock.sleep(seconds)
+
+    def wrote(self, path: str, end: int) -> None:
+        """Keep the size of a file."""
+        with self._lock:
+            self._names[path] = max(end, self._names.get(path, 0))
+
+    def size(self, path: str) -> int:
+        """The size of a file."""
+        return self._names[path]
+
+    def below(self, path: str) -> list[str]:
+        """The files below a directory."""
+        return sorted(name for name in self._names if name.startswith(f"{path}/"))
+
+
+class SimulatedDirectory:
+    """See ``fanout.ports.ProbeDirectory``."""
+
+    def __init__(self, files: Simulated, client: str) -> None:
+        self._files, self._client = files, client
+
+    @property
+    def client(self) -> str:
+        """See ``fanout.ports.ProbeDirectory``."""
+        return self._client
+
+    def free_bytes(self) -> int:
+        """See ``fanout.ports.ProbeDirectory``."""
+        return 2**60
+
+    def prepare(self) -> list[str]:
+        """See ``fanout.ports.ProbeDirectory``."""
+        return []
+
+    def claim(self, name: str) -> bool:
+        """See ``fanout.ports.ProbeDirectory``."""
+        self._files.work()
+        return True
+
+    def make(self, path: str) -> None:
+        """See ``fanout.ports.ProbeDirectory``."""
+        self._files.work()
+
+    def files(self, path: str) -> list[str]:
+        """See ``fanout.ports.ProbeDirectory``."""
+        return self._files.below(path)
+
+    def create(self, path: str, *, shared: bool = False) -> SimulatedFile:
+        """See ``fanout.ports.ProbeDirectory``."""
+        self._files.work()
+        self._files.wrote(path, 0)
+        return SimulatedFile(self._files, path)
+
+    def open(self, path: str) -> SimulatedFile:
+        """See ``fanout.ports.ProbeDirectory``."""
+        self._files.work()
+        return SimulatedFile(self._files, path)
+
+    def remove(self) -> None:
+        """See ``fanout.ports.ProbeDirectory``."""
+
+    def close(self) -> None:
+        """See ``fanout.ports.ProbeDirectory``."""
+
+
+class SimulatedFile:
+    """See ``fanout.ports.ProbeFile``."""
+
+    def __init__(self, files: Simulated, path: str) -> None:
+        self._files, self._path = files, path
+
+    def write(self, offset: int, data: bytes | memoryview) -> None:
+        """See ``fanout.ports.ProbeFile``."""
+        self._files.work(len(data))
+        self._files.wrote(self._path, offset + len(data))
+
+    def read(self, offset: int, length: int) -> int:
+        """See ``fanout.ports.ProbeFile``."""
+        size = min(length, self._files.size(self._path) - offset)
+        self._files.work(size)
+        return size
+
+    def sync(self) -> None:
+        """See ``fanout.ports.ProbeFile``."""
+        self._files.work()
+
+    def forget(self) -> None:
+        """See ``fanout.ports.ProbeFile``."""
+
+    def close(self) -> None:
+        """See ``fanout.ports.ProbeFile``."""
+        self._files.work()
+
+
+def no_tree(_plan: Plan) -> Tree:
+    """A probe has no trees."""
+    raise AssertionError("a probe asked for a tree")
+
+
+@dataclass
+class ProbeWorld:
+    """One mount and one ledger. ``wrap`` puts something between the probe and the directory; each member is a client.
+
+    ``mounts`` are directories of the same file system, one a client; of one alone each member has the same.
+    """
+
+    mounts: list[Path]
+    store: MemoryStore = field(default_factory=MemoryStore)
+    clock: Clock = field(default_factory=WallClock)
+    wrap: Wrap = lambda directory: directory
+    meter: MemoryMeter = field(default_factory=MemoryMeter)
+    file_system_ids: dict[str, str] = field(default_factory=dict)
+    function_seconds: float = 150.0
+    make: Callable[[int], ProbeDirectory] | None = None
+
+    def ledger(self, probe_id: str) -> Ledger:
+        return Ledger(self.store, probe_id)
+
+    def context(self, probe_id: str) -> Context:
+        return Context(
+            ledger=self.ledger(probe_id),
+            clock=self.clock,
+            deadline=self.clock.now() + self.function_seconds,
+            nonce="00000000",
+            source=no_tree,
+            destination=no_tree,
+            meter=self.meter,
+            file_system_ids=self.file_system_ids,
+        )
+
+    def client(self, member: int) -> Callable[[str, str], Any]:
+        """The directory as one function sees it."""
+
+        @contextmanager
+        def directories(probe_id: str, path: str) -> Iterator[ProbeDirectory]:
+            if self.make is not None:
+                yield self.make(member)
+                return
+            base = self.mounts[member % len(self.mounts)]
+            directory = PosixProbeDirectory(base, path, probe_id, f"client{member}")
+            try:
+                yield self.wrap(directory)
+            finally:
+                directory.close()
+
+        return directories
+
+    def plan(self, request: Any, probe_id: str) -> Json:
+        return plan_probe(request, self.context(probe_id), "data", 32, "work")
+
+    def open(self, probe_id: str) -> Json:
+        return open_probe(self.context(probe_id), self.client(0))
+
+    def experiment(self, probe_id: str, number: int, member: int) -> Json:
+        return run_experiment(self.context(probe_id), number, member, self.client(member))
+
+    def rounds(self, probe_id: str, rounds: list[Json]) -> None:
+        for one in rounds:
+            with ThreadPoolExecutor(len(one["members"])) as pool:
+                number = one["number"]
+                list(pool.map(lambda member: self.experiment(probe_id, number, member), one["members"]))  # noqa: B023
+
+    def close(self, probe_id: str) -> Json:
+        return close_probe(self.context(probe_id), self.client(0))
+
+    def summarise(self, probe_id: str, caught: dict[str, Any] | None = None) -> Json:
+        return summarise_probe(self.context(probe_id), caught or {})
+
+    def run(self, request: Any, probe_id: str = "probe-1") -> Json:
+        """The whole probe; returns probe.json."""
+        planned = self.plan(request, probe_id)
+        self.open(probe_id)
+        self.rounds(probe_id, planned["rounds"])
+        self.close(probe_id)
+        self.summarise(probe_id)
+        return self.result(probe_id)
+
+    def result(self, probe_id: str = "probe-1") -> Json:
+        found: Json = self.ledger(probe_id).read_json("probe.json")
+        return found
