@@ -44,6 +44,7 @@ unit: setup-tests ## The tests that need no emulator
 
 docs: setup ## Write the generated parts of docs/
 	$(PY) scripts/generate_docs.py
+	$(PY) scripts/licences.py
 	$(PY) -m benchmarks.cost_page
 
 audit: setup ## Known weaknesses of the locked dependencies (asks the package index)

@@ -17,8 +17,9 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
-def test_generated_parts_are_what_the_code_says() -> None:
-    command = [sys.executable, str(ROOT / "scripts/generate_docs.py"), "--check"]
+@pytest.mark.parametrize("script", ["generate_docs.py", "licences.py"])
+def test_generated_parts_are_what_the_code_says(script: str) -> None:
+    command = [sys.executable, str(ROOT / "scripts" / script), "--check"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
 
