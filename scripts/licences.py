@@ -37,7 +37,7 @@ SPDX = {
 HEAD = """# Licences
 
 What `sam build` packs into the layer and what the command `fanout` needs, with the licence that each package declares.
-Written by `make docs` from the lock files and the installed packages' metadata; a test holds it against them and refuses
+Written by `make docs` from the lock files and the installed packages; a test holds it against them, and refuses
 a licence that `scripts/licences.py` does not allow. The project's own licence is [Apache-2.0](../LICENSE).
 
 | package | licence | in the layer | in the command |
