@@ -19,6 +19,7 @@ from tests.template.templates import (
     functions,
     of_type,
     policies,
+    resources,
 )
 
 
@@ -76,3 +77,26 @@ def test_the_state_machine_of_a_probe_calls_the_functions_of_its_template_and_no
     assert machine["Properties"]["DefinitionS3Location"] == "../statemachine/probe.asl.json"
     (invoke,) = [s for name, s in policies() if name == "ProbeRole" and s["Action"] == "lambda:InvokeFunction"]
     assert sorted(map(str, invoke["Resource"])) == sorted(map(str, given.values()))
+
+
+def test_every_function_has_a_place_for_what_it_fails_at() -> None:
+    """A state machine calls it, whose states catch (tests/statemachine/test_error_policy.py), or a queue keeps it."""
+    called = {
+        name.removesuffix("Arn") for machine in machines() for name in machine["Properties"]["DefinitionSubstitutions"]
+    }
+    fed = {m["Properties"]["FunctionName"]["Ref"]: m["Properties"] for m in mappings()}
+    assert functions().keys() - called == fed.keys() == BESIDE
+    for mapping in fed.values():
+        queue = resources()[mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]
+        kept = resources()[queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]]
+        assert kept["Type"] == "AWS::SQS::Queue"
+        assert kept["Properties"]["MessageRetentionPeriod"] >= 14 * 86_400
+
+
+def machines() -> Iterator[Resource]:
+    yield from of_type("AWS::Serverless::StateMachine").values()
+    yield from of_type("AWS::StepFunctions::StateMachine").values()
+
+
+def mappings() -> Iterator[Resource]:
+    yield from of_type("AWS::Lambda::EventSourceMapping").values()
