@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup setup-tests demo check test unit docs audit sbom bench bench-full cold-start lock clean
+.PHONY: help setup setup-tests demo check test unit docs audit sbom bench bench-full bench-s3 cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -61,6 +61,10 @@ bench-full: setup ## The same with every data set at full size: hours
 	@scripts/setup-bench.sh
 	$(PY) -m benchmarks.run --full
 
+bench-s3: setup ## Objects to and from S3 beside s5cmd, rclone and aws s3 cp: some 15 minutes (Go, 12 GB of memory)
+	@scripts/setup-bench-s3.sh
+	$(PY) -m benchmarks.s3_objects --results benchmarks/results/s3_objects.json
+
 cold-start: setup ## Import time and package size of each function
 	$(PY) -m benchmarks.cold_start --layer
 
@@ -71,6 +75,7 @@ lock: setup ## Resolve the lock files anew
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/sam.in -o tools/sam.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/s3server.in -o tools/s3server.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/checks.in -o tools/checks.txt
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/s3peers.in -o tools/s3peers.txt
 
 clean: ## Remove everything that the other targets made
 	rm -rf $(VENV) .fanout .aws-sam

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from benchmarks.s3_objects import BUCKET, KEY, server
+from benchmarks.versitygw import BUCKET, KEY, server
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.credentials import Credentials

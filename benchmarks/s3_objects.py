@@ -1,198 +1,226 @@
-"""Small objects to and from S3: this product's client and copier beside s5cmd, in one run on one machine.
+"""Objects to and from S3: ours beside s5cmd, rclone and aws s3 cp, alternately, on one server and the same data.
 
-Needs versitygw, an S3 server over a directory, and s5cmd:
+    scripts/setup-bench-s3.sh
+    .venv/bin/python -m benchmarks.s3_objects [--only SET[:DIRECTION] ...] [--rounds 3]
 
-    go install github.com/versity/versitygw/cmd/versitygw@latest
-    go install github.com/peak/s5cmd/v2@latest
-    .venv/bin/python benchmarks/s3_objects.py --versitygw ~/go/bin/versitygw --s5cmd ~/go/bin/s5cmd
-
-Server and files lie on tmpfs and the network is the loopback, so the figures are about the clients' CPU.
-The rows "client" only move bytes between memory and S3; "copier" and s5cmd read and write files, and s5cmd
-also starts and lists. The runs take turns, and the median counts.
+Server, files and objects are in memory and the network is the loopback, so the figures are about the clients.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import resource
+import platform
 import shutil
-import socket
-import statistics
 import subprocess
-import tempfile
-import threading
+import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from statistics import median
+from typing import Any
 
-from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
-from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.entries import Entry
-from fanout.domain.errors import FanoutError
-from fanout.domain.outcomes import Result
-from fanout.domain.segments import Segment
-from fanout.ports import Tree
-from fanout.steps.copying import Copier
+from benchmarks import process_tree, s3_engine
+from benchmarks.data_sets import DATA_SETS, make
+from benchmarks.s3_lab import BINARY, DATA_BUCKET, WORK_BUCKET, S3Lab, running
+from benchmarks.s3_peers import PEERS, Peer
 
-BUCKET = "bench"
-DIRECTORIES = 64
-KEY = "testing"
+RESULT = Path(__file__).parent / "results/s3_objects.json"
+SCRATCH = Path("/dev/shm/fanout-bench-s3")
+OURS = "fanout"
+DIRECTIONS = ("download", "upload")
+# Objects, and of the big one MiB.
+COUNTS = {"small": 20_000, "megabyte": 2_000, "big": 2_048}
+Row = dict[str, Any]
 
 
-class Figure(NamedTuple):
-    """What one run took."""
+@dataclass(frozen=True)
+class Sample:
+    """What one run of one tool took."""
 
-    objects_per_second: float
-    cpu_seconds_per_1000: float
+    seconds: float
+    cpu_seconds: float
+    peak_rss_mb: float
+    server_cpu_seconds: float
+    objects: int
+    bytes: int
+    seconds_before: float = 0.0
 
 
-@contextmanager
-def server(binary: str, root: Path) -> Iterator[str]:
-    """versitygw over a directory; yields its URL."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [binary, "--access", KEY, "--secret", KEY, "--port", f"127.0.0.1:{port}", "--keep-alive", "--quiet"]
-    (root / "meta").mkdir()
-    (root / "objects").mkdir()
-    process = subprocess.Popen(
-        [*command, "posix", "--sidecar", str(root / "meta"), str(root / "objects")], stdout=subprocess.DEVNULL
+class Bench:
+    """One data set and all the tools."""
+
+    def __init__(self, lab: S3Lab, name: str, count: int) -> None:
+        self._lab = lab
+        self._number = 0
+        data_set = next(one for one in DATA_SETS if one.name == name)
+        self._sources: dict[int, tuple[int, int]] = {}
+        for share in {1, *(peer.share for peer in PEERS)} if name == "small" else {1}:
+            root = SCRATCH / f"source-{share}"
+            shutil.rmtree(root, ignore_errors=True)
+            self._sources[share] = make(data_set, max(count // share, 1), root)
+            lab.load(root, f"source-{share}/")
+
+    def run(self, tool: Peer | None, direction: str) -> Sample:
+        """Run a tool, or ours if ``tool`` is None, once. Raises if the copy is not the source."""
+        self._number += 1
+        share = tool.share if tool and tool.share in self._sources else 1
+        objects, size = self._sources[share]
+        source, copied = SCRATCH / f"source-{share}", SCRATCH / f"copy-{self._number}"
+        copied.mkdir()
+        log = SCRATCH / "log"
+        try:
+            before_cpu, before = self._lab.cpu_seconds(), 0.0
+            if tool is None:
+                local, remote = f"efs:///{copied.name}", f"s3://{DATA_BUCKET}/{copied.name}/"
+                ends = (f"s3://{DATA_BUCKET}/source-{share}/", local)
+                if direction == "upload":
+                    ends = (f"efs:///{source.name}", remote)
+                found = s3_engine.copy(self._lab, SCRATCH, f"run-{self._number}", *ends, objects, log)
+                used, before = found.used, found.seconds_before
+            else:
+                ends = (f"s3://{DATA_BUCKET}/source-{share}/", f"{copied}/")
+                if direction == "upload":
+                    ends = (f"{source}/", f"s3://{DATA_BUCKET}/{copied.name}/")
+                used = process_tree.run(tool.command(*ends, self._lab.url), self._lab.environment, log)
+            server = self._lab.cpu_seconds() - before_cpu
+            if direction == "upload":
+                self._lab.save(f"{copied.name}/", copied)
+            _compare(source, copied)
+        finally:
+            self._lab.remove(f"{copied.name}/")
+            self._lab.remove("", WORK_BUCKET)
+            shutil.rmtree(copied)
+        return Sample(used.seconds, used.cpu_seconds, used.peak_rss_mb, server, objects, size, before)
+
+
+def _compare(source: Path, copied: Path) -> None:
+    found = subprocess.run(
+        ["diff", "--recursive", "--brief", str(source), str(copied)], capture_output=True, text=True, check=False
     )
-    try:
-        for _ in range(100):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                break
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
+    if found.returncode:
+        raise RuntimeError((found.stdout or found.stderr)[:500])
 
 
-def measured(count: int, who: int, work: Callable[[], None]) -> Figure:
-    """Objects a second and CPU of ``who`` (this process or its children) for ``count`` objects."""
-    before, began = resource.getrusage(who), time.perf_counter()
-    work()
-    seconds, after = time.perf_counter() - began, resource.getrusage(who)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Figure(count / seconds, cpu / count * 1000)
+def row_of(name: str, direction: str, tool: str, samples: list[Sample]) -> Row:
+    """The medians of a tool's runs."""
+    one = samples[0]
+    return {
+        "data_set": name,
+        "direction": direction,
+        "tool": tool,
+        "runs": len(samples),
+        "objects": one.objects,
+        "bytes": one.bytes,
+        "objects_per_s": round(median(one.objects / sample.seconds for sample in samples), 1),
+        "mb_per_s": round(median(one.bytes / sample.seconds / 1e6 for sample in samples), 1),
+        "cpu_s_per_1000": round(median(sample.cpu_seconds for sample in samples) / one.objects * 1000, 3),
+        "peak_rss_mb": round(median(sample.peak_rss_mb for sample in samples), 1),
+        "server_cpu_s_per_1000": round(median(sample.server_cpu_seconds for sample in samples) / one.objects * 1000, 3),
+        "seconds": [round(sample.seconds, 2) for sample in samples],
+        "seconds_before": round(median(sample.seconds_before for sample in samples), 2),
+    }
 
 
-def in_threads(threads: int, count: int, work: Callable[[int], object]) -> None:
-    """``work`` for each number below ``count``, spread over threads."""
-
-    def run(first: int) -> None:
-        for number in range(first, count, threads):
-            work(number)
-
-    workers = [threading.Thread(target=run, args=(first,)) for first in range(threads)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-
-
-def copy_tree(source: Tree, destination: Tree, threads: int) -> None:
-    """List and copy everything. Raises ``RuntimeError`` for the first entry that fails."""
-    entries: Iterator[Entry] = source.list(Segment(""))
-    for _, outcome in Copier(source, destination, crc64nvme, lambda: False).copy_all(enumerate(entries), threads):
-        if outcome.result is not Result.COPIED:
-            raise RuntimeError(f"{outcome.path}: {outcome.message}")
-    destination.finish()
+def add_ratios(rows: list[Row]) -> None:
+    """Ours beside the better s5cmd, and beside the best peer, of the same cell."""
+    cells: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        cells[row["data_set"], row["direction"]].append(row)
+    for cell in cells.values():
+        peers = [row for row in cell if row["tool"] != OURS]
+        s5cmd = max((row["mb_per_s"] for row in peers if row["tool"].startswith("s5cmd")), default=None)
+        best = max((row["mb_per_s"] for row in peers), default=None)
+        for row in cell:
+            row["ratio_to_s5cmd"] = round(row["mb_per_s"] / s5cmd, 2) if s5cmd else None
+            row["ratio_to_best_peer"] = round(row["mb_per_s"] / best, 2) if best else None
 
 
-class Series:
-    """The runs of one round, each over its own keys or directory."""
-
-    def __init__(self, url: str, root: Path, s5cmd: str, count: int, size: int, threads: int) -> None:
-        self._url, self._root, self._s5cmd = url, root, s5cmd
-        self._count, self._threads = count, threads
-        self._client = S3Client(Endpoint("us-east-1", url), lambda: Credentials(KEY, KEY))
-        with suppress(FanoutError):
-            self._client.call("CreateBucket", "PUT", BUCKET, body=b"")
-        self._body = os.urandom(size)
-        self._files = root / "files"
-        for number in range(count):
-            path = self._files / self._name(number)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(self._body)
-
-    def round(self, number: int) -> dict[str, Figure]:
-        """Every client once."""
-        mine, children = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
-        runs: dict[str, tuple[int, Callable[[], None]]] = {
-            "upload: client": (mine, lambda: self._each(lambda name: self._put(f"client/{name}"))),
-            "upload: s5cmd": (children, lambda: self._run_s5cmd(f"{self._files}/", f"s3://{BUCKET}/s5cmd/")),
-            "upload: copier": (mine, lambda: copy_tree(self._posix("files"), self._s3("copier/"), self._threads)),
-            "download: client": (mine, lambda: self._each(lambda name: self._get(f"client/{name}"))),
-            "download: s5cmd": (children, lambda: self._run_s5cmd(f"s3://{BUCKET}/s5cmd/*", f"{self._root}/s5cmd/")),
-            "download: copier": (mine, lambda: copy_tree(self._s3("client/"), self._posix("copier"), self._threads)),
-        }
-        figures = {name: measured(self._count, who, work) for name, (who, work) in runs.items()}
-        for folder in ("s5cmd", "copier"):
-            found = sum(1 for path in (self._root / folder).rglob("*") if path.is_file())
-            if found != self._count:
-                raise RuntimeError(f"{folder} wrote {found} of {self._count} files in round {number}")
-            shutil.rmtree(self._root / folder)
-        return figures
-
-    def _name(self, number: int) -> str:
-        return f"{number % DIRECTORIES:02}/{number:06}"
-
-    def _each(self, work: Callable[[str], object]) -> None:
-        in_threads(self._threads, self._count, lambda number: work(self._name(number)))
-
-    def _put(self, key: str) -> None:
-        self._client.put_object(BUCKET, key, self._body, crc64nvme=crc64nvme(self._body))
-
-    def _get(self, key: str) -> None:
-        if self._client.get_object(BUCKET, key).body != self._body:
-            raise RuntimeError(f"{key} came back as something else")
-
-    def _posix(self, folder: str) -> PosixTree:
-        (self._root / folder).mkdir(exist_ok=True)
-        return PosixTree(self._root / folder, "", "bench", str(time.monotonic_ns()))
-
-    def _s3(self, prefix: str) -> S3Tree:
-        return S3Tree(self._client, BUCKET, prefix)
-
-    def _run_s5cmd(self, source: str, destination: str) -> None:
-        command = [self._s5cmd, "--log", "error", "--endpoint-url", self._url, "--numworkers", str(self._threads)]
-        environment = os.environ | {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": KEY, "AWS_REGION": "us-east-1"}
-        subprocess.run([*command, "cp", source, destination], env=environment, check=True)
+def table(rows: list[Row]) -> str:
+    """The rows as Markdown."""
+    lines = [
+        "| data set | direction | tool | objects/s | MB/s | CPU s/1000 | peak RSS MB | to s5cmd | to best peer |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    names = ("data_set", "direction", "tool", "objects_per_s", "mb_per_s", "cpu_s_per_1000", "peak_rss_mb")
+    for row in rows:
+        cells = [f"{row[name]:,}" if isinstance(row[name], float) else str(row[name]) for name in names]
+        lines.append(f"| {' | '.join(cells)} | {row['ratio_to_s5cmd']} | {row['ratio_to_best_peer']} |")
+    return "\n".join(lines)
 
 
-def main() -> None:
-    """Run the series and print a table."""
-    parser = argparse.ArgumentParser(description="Small objects to and from S3, beside s5cmd")
-    parser.add_argument("--versitygw", default="versitygw")
-    parser.add_argument("--s5cmd", default="s5cmd")
-    parser.add_argument("--objects", type=int, default=8000)
-    parser.add_argument("--size", type=int, default=4096)
-    parser.add_argument("--threads", type=int, default=8)
+def measure(name: str, directions: list[str], options: argparse.Namespace) -> list[Row]:
+    """All tools of a data set, one after the other, as often as there are rounds."""
+    tools: list[Peer | None] = [None, *(peer for peer in PEERS if peer.is_installed and _named(peer, options.tools))]
+    samples: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
+    with running() as lab:
+        bench = Bench(lab, name, options.objects or COUNTS[name])
+        for number in range(options.rounds):
+            for direction in directions:
+                for tool in tools:
+                    sample = bench.run(tool, direction)
+                    label = tool.name if tool else OURS
+                    samples[direction, label].append(sample)
+                    print(f"{name} {direction} {number + 1} {label}: {_line(sample)}", file=sys.stderr, flush=True)
+    return [row_of(name, direction, tool, found) for (direction, tool), found in sorted(samples.items())]
+
+
+def _line(sample: Sample) -> str:
+    rate, mb = sample.objects / sample.seconds, sample.bytes / sample.seconds / 1e6
+    cpu = f"CPU {sample.cpu_seconds:.2f} of {sample.seconds:.2f} s, server {sample.server_cpu_seconds:.2f} s"
+    return f"{rate:,.1f}/s, {mb:,.1f} MB/s, {cpu}, {sample.peak_rss_mb:.0f} MB"
+
+
+def _named(peer: Peer, names: list[str]) -> bool:
+    return not names or peer.name in names
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print a table, and write the results if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=[], metavar="SET[:DIRECTION]")
+    parser.add_argument("--tools", nargs="*", default=[], metavar="PEER")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--tmpfs", default="/dev/shm")
-    given = parser.parse_args()
-    figures: defaultdict[str, list[Figure]] = defaultdict(list)
-    with tempfile.TemporaryDirectory(dir=given.tmpfs) as folder, server(given.versitygw, Path(folder)) as url:
-        series = Series(url, Path(folder), given.s5cmd, given.objects, given.size, given.threads)
-        for number in range(given.rounds):
-            for name, figure in series.round(number).items():
-                figures[name].append(figure)
-    print(f"{given.objects} objects of {given.size} bytes, {given.threads} threads, median of {given.rounds}")
-    print(f"{'':20}{'objects/s':>12}{'CPU s/1000':>12}{'to s5cmd':>10}")
-    for name, found in figures.items():
-        rate, cpu = (statistics.median(values) for values in zip(*found, strict=True))
-        peer = statistics.median(figure.objects_per_second for figure in figures[f"{name.split(':')[0]}: s5cmd"])
-        print(f"{name:20}{rate:12.0f}{cpu:12.3f}{rate / peer:9.1f}x")
+    parser.add_argument("--objects", type=int, default=0, help="objects of each set (MiB of the big one)")
+    parser.add_argument("--results", type=Path, help="a file that rows of other sets stay in")
+    options = parser.parse_args(arguments)
+    if not BINARY.exists():
+        print(f"{BINARY} is not there: run scripts/setup-bench-s3.sh", file=sys.stderr)
+        return 2
+    rows: list[Row] = []
+    try:
+        for name in COUNTS:
+            wanted = [d for d in DIRECTIONS if not options.only or {name, f"{name}:{d}"} & set(options.only)]
+            if wanted:
+                shutil.rmtree(SCRATCH, ignore_errors=True)
+                SCRATCH.mkdir(parents=True)
+                rows += measure(name, wanted, options)
+    finally:
+        shutil.rmtree(SCRATCH, ignore_errors=True)
+    add_ratios(rows)
+    if options.results:
+        _write(options.results, rows)
+    print(table(rows))
+    return 0
+
+
+def _write(path: Path, rows: list[Row]) -> None:
+    """Replace the rows of the cells that were measured."""
+    measured = {(row["data_set"], row["direction"]) for row in rows}
+    before = json.loads(path.read_text())["rows"] if path.exists() else []
+    kept = [row for row in before if (row["data_set"], row["direction"]) not in measured]
+    document = {
+        "schema_version": 1,
+        "date": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),
+        "machine": f"{os.cpu_count()} cores, Linux {platform.release().split('-')[0]}",
+        "versions": {peer.name: peer.version_line() for peer in PEERS if peer.is_installed},
+        "rows": kept + rows,
+    }
+    path.write_text(json.dumps(document, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.connection import Timeouts
 from fanout.adapters.s3.credentials import Credentials
 from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.responses import Part
-from fanout.adapters.s3.transport import CurlTransport, Timeouts
+from fanout.adapters.s3.transport import Transport
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient
 from tests.contract.scripted_server import RESET, STALL, TRUNCATED, ScriptedServer, answer, error
@@ -35,7 +36,7 @@ def waits() -> list[float]:
 
 @pytest.fixture
 def client(server: ScriptedServer, waits: list[float]) -> S3Client:
-    transport = CurlTransport(Timeouts(connect_seconds=1, stall_seconds=1, total_seconds=2))
+    transport = Transport(Timeouts(connect_seconds=1, stall_seconds=1, total_seconds=2))
     credentials = Credentials("id", "secret")
     endpoint = Endpoint("us-east-1", server.url)
     return S3Client(endpoint, lambda: credentials, transport=transport, sleep=waits.append, draw=lambda: 1.0)

@@ -17,7 +17,7 @@ import boto3
 import pytest
 
 from fanout import bootstrap
-from fanout.adapters.s3.transport import CurlTransport
+from fanout.adapters.s3.transport import Transport
 from tests.functions.conftest import Invoke
 from tests.support.actions import Need, needs
 from tests.support.handler_flow import HandlerFlow
@@ -70,13 +70,13 @@ BY_SERVICES = set().union(*CALLED_BY_SERVICES.values())
 def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[Need]]:
     """The permissions that were needed, by function; ``running`` says which one is at work."""
     found: defaultdict[str, set[Need]] = defaultdict(set)
-    exchange = CurlTransport.exchange
+    begin = Transport.begin
 
-    def recording(self: CurlTransport, method: str, url: str, headers: Any, body: Any = None) -> Any:
-        found[HandlerFlow.running].update(needs(method, url, headers, body))
-        return exchange(self, method, url, headers, body)
+    def recording(self: Transport, origin: str, method: str, target: str, *others: Any) -> Any:
+        found[HandlerFlow.running].update(needs(method, origin + target, *others[:2]))
+        return begin(self, origin, method, target, *others)
 
-    monkeypatch.setattr(CurlTransport, "exchange", recording)
+    monkeypatch.setattr(Transport, "begin", recording)
     return found
 
 

@@ -12,7 +12,7 @@ from botocore import credentials as botocore_credentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.s3.credentials import Credentials
+from fanout.adapters.s3.credentials import Credentials, LooksEverySecond
 from fanout.adapters.s3.sigv4 import Signer, encode_path, encode_query
 
 NOW_SECONDS = 1_795_252_717.25
@@ -127,3 +127,13 @@ def test_signing_key_follows_day_and_secret() -> None:
 
 def test_credentials_keep_secrets_out_of_their_text() -> None:
     assert "hidden" not in repr(Credentials("id", "hidden", "hidden"))
+
+
+def test_credentials_are_asked_for_once_a_second() -> None:
+    now, asked = [100.0], iter(range(9))
+    provider = LooksEverySecond(lambda: Credentials(f"id-{next(asked)}", "secret"), lambda: now[0])
+    found = []
+    for moment in (100.0, 100.9, 101.0, 101.5, 103.0):
+        now[0] = moment
+        found.append(provider().access_key_id)
+    assert found == ["id-0", "id-0", "id-1", "id-1", "id-2"]

@@ -8,19 +8,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import TYPE_CHECKING
 
-from fanout.adapters.aws_meter import AwsMeter, Services
+from fanout.adapters.late import LateExecutions, LateMeter
 from fanout.adapters.posix.probe_directory import PosixProbeDirectory
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
-from fanout.adapters.s3.credentials import Credentials, credentials_from_environment
+from fanout.adapters.s3.credentials import Credentials, LooksEverySecond, credentials_from_environment
 from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
-from fanout.adapters.step_functions import StepFunctionsExecutions
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.locations import Location, MountLocation, S3Location
 from fanout.domain.object_options import ContentType
@@ -28,11 +28,14 @@ from fanout.domain.plan import Plan
 from fanout.domain.request import Symlinks
 from fanout.events import only_mount
 from fanout.ledger import Ledger
-from fanout.ports import EntryCopier, Tree
+from fanout.ports import EntryCopier, Meter, Tree
 from fanout.settings import Settings, settings_from
 from fanout.steps.context import Context
 from fanout.steps.unseen_tree import UnseenTree
 from fanout.steps.write_turn import WriteTurns
+
+if TYPE_CHECKING:
+    from fanout.adapters.step_functions import StepFunctionsExecutions
 
 
 class SystemClock:
@@ -56,7 +59,7 @@ def settings() -> Settings:
 @cache
 def _work_client() -> S3Client:
     here = settings()
-    return S3Client(Endpoint(here.region, here.endpoint_url), credentials_from_environment)
+    return S3Client(Endpoint(here.region, here.endpoint_url), LooksEverySecond(credentials_from_environment))
 
 
 @cache
@@ -74,8 +77,18 @@ def _client_of(bucket: str) -> S3Client:
     return _work_client() if bucket == settings().work_bucket else _data_client()
 
 
+@cache
+def _meter() -> Meter:
+    from fanout.adapters.aws_meter import AwsMeter, Services
+
+    here = settings()
+    return AwsMeter(Services(here.region, here.efs_url, here.metrics_url), time.time)
+
+
 def make_executions() -> StepFunctionsExecutions:
     """What asks about executions and starts them."""
+    from fanout.adapters.step_functions import StepFunctionsExecutions
+
     return StepFunctionsExecutions(settings().region, credentials_from_environment, settings().states_url)
 
 
@@ -89,7 +102,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
     here = settings()
     store = S3WorkStore(_work_client(), here.work_bucket)
     ledger = Ledger(store, run_id, prefix)
-    executions = make_executions()
+    executions = LateExecutions(make_executions)
 
     def tree(field: str, location: Location, plan: Plan) -> Tree:
         is_seen = isinstance(location, S3Location) or location.mount in settings().mounts
@@ -113,7 +126,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
         release=release,
         forks=both_are_mounts,
         objects=S3ObjectReader(_client_of),
-        meter=AwsMeter(Services(settings().region, settings().efs_url, settings().metrics_url), clock.now),
+        meter=LateMeter(_meter),
         file_system_ids=settings().file_systems,
         prices=settings().prices,
         turns=WriteTurns(store, executions, clock),

@@ -54,6 +54,9 @@ class Target(Protocol):
         Where ``keeps_holes``, whole blocks of zeros may be left out.
         """
 
+    def send(self, crc64nvme: int) -> None:
+        """Begin what ``commit``, which follows with the same checksum, then only waits for; it may do nothing."""
+
     def commit(self, crc64nvme: int) -> None:
         """Make the whole entry visible at once, replacing what was there."""
 
@@ -122,6 +125,10 @@ class Tree(Protocol):
 
     def find_stored(self, path: str) -> Found | None:
         """What stands at one path, of whatever kind, with the store's own checksum if it keeps one."""
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether ``open`` and ``Target.send`` ask a server and do not wait for it, so that a thread may ask again."""
 
     def open(self, entry: Entry) -> Source:
         """Open a file or symlink for reading."""

@@ -12,9 +12,10 @@ from typing import Any
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
+from fanout.adapters.s3.connection import ConnectionBroken, Timeouts
 from fanout.adapters.s3.credentials import CredentialsProvider, credentials_from_environment
 from fanout.adapters.s3.sigv4 import Signer, encode_query
-from fanout.adapters.s3.transport import ConnectionBroken, CurlTransport, Response, Timeouts
+from fanout.adapters.s3.transport import Response, Transport
 from fanout.domain.efs_model import ThroughputMode
 from fanout.domain.errors import AccessDenied, NotFound, Throttled, Transient, Unreachable
 from fanout.domain.limits import MIB
@@ -62,7 +63,7 @@ class AwsMeter:
         credentials: CredentialsProvider = credentials_from_environment,
     ) -> None:
         self._services, self._now, self._credentials = services, now, credentials
-        self._transport = CurlTransport(_TIMEOUTS)
+        self._transport = Transport(_TIMEOUTS)
 
     def describe(self, file_system_id: str) -> Described:
         """See ``fanout.ports.Meter``."""

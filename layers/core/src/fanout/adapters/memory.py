@@ -65,6 +65,9 @@ class MemoryTarget:
         """See ``fanout.ports.Target``."""
         self._data[offset:offset] = data
 
+    def send(self, crc64nvme: int) -> None:
+        """See ``fanout.ports.Target``; nothing is waited for."""
+
     def commit(self, checksum: int) -> None:
         """See ``fanout.ports.Target``."""
         if crc64nvme(bytes(self._data)) != checksum:
@@ -229,6 +232,11 @@ class MemoryTree:
         if any(path.startswith(entry.path) and path != entry.path for path in self._entries):
             raise ItemError(Reason.NOT_EMPTY, "something is in it")
         self._entries.pop(entry.path, None)
+
+    @property
+    def overlaps(self) -> bool:
+        """See ``fanout.ports.Tree``; memory does not wait."""
+        return False
 
     def block_bytes(self, entry: Entry) -> int:
         """See ``fanout.ports.Tree``."""

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from hashlib import sha256
 from urllib.parse import urlsplit
 
+from fanout.adapters.s3.connection import ConnectionBroken, Timeouts
 from fanout.adapters.s3.credentials import CredentialsProvider
 from fanout.adapters.s3.requests import RetryPolicy
 from fanout.adapters.s3.sigv4 import Signer
-from fanout.adapters.s3.transport import ConnectionBroken, CurlTransport, Response, Timeouts
+from fanout.adapters.s3.transport import Response, Transport
 from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient
 from fanout.domain.rows import Json
 
@@ -43,7 +44,7 @@ class StepFunctionsExecutions:
         self._url = url or f"https://states.{region}.{suffix}"
         self._credentials = credentials
         self._signer = Signer(region, "states")
-        self._transport = CurlTransport(_TIMEOUTS)
+        self._transport = Transport(_TIMEOUTS)
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
 

@@ -58,7 +58,8 @@ class Entry:
         return os.fsencode(self.path)
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen either: one is made for each file that is copied.
+@dataclass(slots=True)
 class Attributes:
     """What an entry carries beside its bytes; ``None`` means that the source does not know.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
 from fanout.domain.cuts import Mark
 
@@ -121,7 +120,7 @@ def _marks(ranges: list[_Range], alphabet: _Alphabet) -> list[Mark]:
     A range with a gap that was not probed looks larger than it is, so none counts more than some ordinary ones.
     """
     estimates = _estimates(ranges, alphabet)
-    most = 4 * median(estimates)
+    most = 4 * _median(estimates)
     paths = [ranges[0].seen[-1], *(one.after for one in ranges[1:])]
     return [Mark(path, min(most, estimate)) for path, estimate in zip(paths, estimates, strict=True)]
 
@@ -197,6 +196,13 @@ def _middle(one: _Range, alphabet: _Alphabet) -> str:
     return middle if one.seen[-1].encode() < middle.encode() < one.until.encode() else ""
 
 
+def _median(values: list[float]) -> float:
+    """The middle value. The module ``statistics``, which has it, brings a dozen others to every cold start."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
 def _estimates(ranges: list[_Range], alphabet: _Alphabet) -> list[float]:
     """About how many keys each range holds: its width times the density of what was seen of it.
 
@@ -204,7 +210,7 @@ def _estimates(ranges: list[_Range], alphabet: _Alphabet) -> list[float]:
     """
     spans = [(alphabet.position(one.seen[0]), alphabet.position(one.seen[-1])) for one in ranges]
     densities = [len(one.seen) / max(1, last - first) for one, (first, last) in zip(ranges, spans, strict=True)]
-    ordinary = median(densities)
+    ordinary = _median(densities)
     return [
         float(len(one.seen))
         if one.whole

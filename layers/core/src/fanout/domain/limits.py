@@ -78,8 +78,12 @@ PACKS_IN_FLIGHT = 4
 PACKS_HELD = 6
 # Chosen: bytes of blocks that one function holds at once; bounds its memory.
 BUFFER_BYTES = 128 * MIB
-# Chosen: blocks up to this size are not counted in it; 64 threads hold 4 MiB of them.
+# Chosen: blocks up to this size are not counted in it; 64 threads hold 16 MiB of them.
 BLOCK_BYTES_FREE = 64 * KIB
+# Chosen: entries of that size that a thread has asked S3 for, or sent to it, before it waits for the first of them,
+# and those of all threads together: one thread that never waits beats four that queue for the interpreter's lock.
+THREAD_ENTRIES_UNDER_WAY = 16
+ENTRIES_UNDER_WAY = 256
 # Chosen: threads are added while the process takes less than this share of a processor, looked at so often,
 # and waits at least for every other entry.
 PROCESSOR_BUSY = 0.7

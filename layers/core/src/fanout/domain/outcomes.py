@@ -138,7 +138,8 @@ def result_of(reason: Reason) -> Result:
     return _RESULTS.get(reason, Result.FAILED)
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though nothing changes one: see ``Entry``.
+@dataclass(slots=True, unsafe_hash=True)
 class Outcome:
     """The outcome of one entry: a row of the ledger.
 

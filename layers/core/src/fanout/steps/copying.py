@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import nullcontext
 
 from fanout.domain import limits
@@ -13,7 +13,7 @@ from fanout.domain.outcomes import Outcome, Reason, Result, result_of
 from fanout.domain.request import Symlinks
 from fanout.ports import EntryCopier, Source, Target, Tree
 from fanout.steps.byte_budget import ByteBudget
-from fanout.steps.parallel import work_on
+from fanout.steps.overlapping import overlap_on
 
 _NOT_COUNTED = nullcontext()
 
@@ -46,6 +46,7 @@ class Copier:
         block_bytes: int | None = None,
     ) -> None:
         self._source, self._destination = source, destination
+        self._overlaps = source.overlaps or destination.overlaps
         self._symlinks = symlinks
         self._within = within
         self._same = same
@@ -62,15 +63,19 @@ class Copier:
         Entries that the time did not reach have no outcome; ``unfinished`` holds those that
         it cut off.
         """
-        return work_on(entries, self._outcome, threads, self._out_of_time, self.unfinished)
+        return overlap_on(entries, self._outcome, threads, self._may_wait, self._out_of_time, self.unfinished)
 
-    def _outcome(self, entry: Entry) -> Outcome:
+    def _may_wait(self, entry: Entry) -> bool:
+        """Small entries wait side by side; of a larger one a thread holds the bytes, and so it holds no other's."""
+        return self._overlaps and entry.size <= limits.BLOCK_BYTES_FREE
+
+    def _outcome(self, entry: Entry) -> Generator[None, None, Outcome]:
         try:
             checksum = self._same(entry)
             if checksum is not None:
                 result, reason = Result.UNCHANGED, Reason.SAME
                 return Outcome(entry.path, entry.kind.value, entry.size, result, reason, crc64nvme=checksum or None)
-            checksum = self._copy(entry)
+            checksum = yield from self._copy(entry)
         except ItemError as error:
             result = result_of(error.reason)
             return Outcome(entry.path, entry.kind.value, entry.size, result, error.reason, error.message)
@@ -82,13 +87,23 @@ class Copier:
             return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, str(error))
         return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=checksum)
 
-    def _copy(self, entry: Entry) -> str | None:
+    def _copy(self, entry: Entry) -> Generator[None, None, str | None]:
         if entry.kind is Kind.DIRECTORY and not entry.path.endswith("/"):
             raise ItemError(Reason.SOURCE_CHANGED, "a directory without / at its end")
         if self._within is not None:
             return self._within.copy(entry, self._out_of_time)
+        with self._budget.take(entry.size) if self._is_held(entry) else _NOT_COUNTED:
+            return (yield from self._copy_opened(entry))
+
+    def _is_held(self, entry: Entry) -> bool:
+        """Whether S3's end holds all bytes of the entry at once: an object of one block, from its request on."""
+        return self._overlaps and limits.BLOCK_BYTES_FREE < entry.size <= limits.BLOCK_BYTES
+
+    def _copy_opened(self, entry: Entry) -> Generator[None, None, str | None]:
         source = self._source.open(entry)
         try:
+            if self._source.overlaps:
+                yield
             if entry.kind is Kind.DIRECTORY:
                 self._make_directory(entry, source)
                 return None
@@ -96,7 +111,7 @@ class Copier:
                 if self._symlinks is not Symlinks.KEEP:
                     raise _not_kept(self._symlinks)
                 return self._make_symlink(entry, source)
-            return self._copy_file(entry, source)
+            return (yield from self._copy_file(entry, source))
         finally:
             source.close()
 
@@ -113,11 +128,14 @@ class Copier:
         self._destination.make_symlink(entry.placed, target, source.attributes)
         return to_base64(checksum)
 
-    def _copy_file(self, entry: Entry, source: Source) -> str:
+    def _copy_file(self, entry: Entry, source: Source) -> Generator[None, None, str]:
         target = self._destination.create(entry.placed, source.attributes)
         try:
             checksum = self._copy_blocks(entry, source, target)
             source.confirm(checksum)
+            if self._destination.overlaps:
+                target.send(checksum)
+                yield
             target.commit(checksum)
         finally:
             target.abort()
@@ -134,7 +152,8 @@ class Copier:
             if offset and self._out_of_time():
                 raise OutOfTime
             wanted = min(block_bytes, entry.size - offset)
-            with self._budget.take(wanted) if wanted > limits.BLOCK_BYTES_FREE else _NOT_COUNTED:
+            is_counted = wanted > limits.BLOCK_BYTES_FREE and not self._is_held(entry)
+            with self._budget.take(wanted) if is_counted else _NOT_COUNTED:
                 block = source.read(offset, wanted)
                 if len(block) != wanted:
                     raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")

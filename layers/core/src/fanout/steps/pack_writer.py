@@ -118,6 +118,9 @@ class PackTarget:
         elif data.strip(b"\0"):
             self._chunks.append(self._writer.write_block(offset, data))
 
+    def send(self, crc64nvme: int) -> None:
+        """See ``fanout.ports.Target``; a pack is sent when it is full."""
+
     def commit(self, crc64nvme: int) -> None:
         """See ``fanout.ports.Target``: counts when the pack is sent."""
         packed = Packed(self._entry.path, crc64nvme, self._attributes, tuple(self._chunks))

@@ -103,6 +103,11 @@ class UnseenTree:
         """See ``fanout.ports.Tree``."""
         raise self._unseen()
 
+    @property
+    def overlaps(self) -> bool:
+        """See ``fanout.ports.Tree``; nothing is read here."""
+        return False
+
     def block_bytes(self, entry: Entry) -> int:
         """See ``fanout.ports.Tree``."""
         return limits.BLOCK_BYTES

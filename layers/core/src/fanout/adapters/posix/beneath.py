@@ -7,12 +7,16 @@ leads above the root, absolute targets too, with ``EXDEV``, and open none of it.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import stat
+import struct
 from collections import deque
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ctypes
 
 # /usr/include/asm-generic/unistd.h and linux/openat2.h
 _SYS_OPENAT2 = 437
@@ -23,10 +27,6 @@ _LINKS = 40
 # The kernel gives EAGAIN when a directory of the path is renamed while it resolves "..".
 _ATTEMPTS = 10
 _SEARCH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class _OpenHow(ctypes.Structure):
-    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
 def open_beneath(root: int, path: str, flags: int) -> int:
@@ -55,10 +55,13 @@ def has_openat2() -> bool:
 
 
 def _openat2(root: int, path: str, flags: int) -> int:
-    how = _OpenHow(flags | os.O_CLOEXEC, 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
+    import ctypes  # only what follows symlinks needs it
+
+    # struct open_how: flags, mode, resolve
+    how = struct.pack("=QQQ", flags | os.O_CLOEXEC, 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
     name = ctypes.c_char_p(os.fsencode(path))
     descriptor: int = _libc().syscall(
-        ctypes.c_long(_SYS_OPENAT2), ctypes.c_int(root), name, ctypes.byref(how), ctypes.c_size_t(ctypes.sizeof(how))
+        ctypes.c_long(_SYS_OPENAT2), ctypes.c_int(root), name, ctypes.c_char_p(how), ctypes.c_size_t(len(how))
     )
     if descriptor < 0:
         number = ctypes.get_errno()
@@ -68,6 +71,8 @@ def _openat2(root: int, path: str, flags: int) -> int:
 
 @cache
 def _libc() -> ctypes.CDLL:
+    import ctypes
+
     return ctypes.CDLL(None, use_errno=True)
 
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 
 from fanout.adapters.posix.errors import source_error
-from fanout.adapters.posix.fresh import refresh_attributes
 from fanout.adapters.posix.stats import attributes_of
 from fanout.domain.decisions import MARGIN_NS
 from fanout.domain.entries import Entry, Kind
@@ -92,6 +91,8 @@ class FileSource:
     def confirm(self, crc64nvme: int | None) -> None:
         """See ``fanout.ports.Source``; a file system keeps no checksum, so size and mtime decide."""
         if self._monotonic() - self._opened_at > FRESH_SECONDS:
+            from fanout.adapters.posix.fresh import refresh_attributes  # brings ctypes, for files that take long
+
             try:
                 refresh_attributes(self._descriptor)
             except OSError as error:

@@ -64,6 +64,9 @@ class FileTarget:
         except OSError as error:
             raise destination_error("write", error) from error
 
+    def send(self, crc64nvme: int) -> None:
+        """See ``fanout.ports.Target``; a file system answers at once or not at all."""
+
     def commit(self, crc64nvme: int) -> None:
         """See ``fanout.ports.Target``; closing flushes, and its error is the write's."""
         parent, separator, name = self._path.rpartition("/")

@@ -169,6 +169,11 @@ class PosixTree:
         """See ``fanout.ports.Tree``."""
         remove_empty(self._directories, self._root, entry)
 
+    @property
+    def overlaps(self) -> bool:
+        """See ``fanout.ports.Tree``; a system call waits."""
+        return False
+
     def block_bytes(self, entry: Entry) -> int:
         """See ``fanout.ports.Tree``."""
         return limits.BLOCK_BYTES

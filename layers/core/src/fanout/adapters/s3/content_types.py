@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from mimetypes import MimeTypes
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mimetypes import MimeTypes
 
 # A compressed file is what its last ending says: a browser must not be told that it is a tar.
 _COMPRESSED = {
@@ -17,6 +20,8 @@ _COMPRESSED = {
 
 @cache
 def _types() -> MimeTypes:
+    from mimetypes import MimeTypes  # only uploads need it
+
     # Python's own table and none of the machine's, so that a name means the same everywhere.
     return MimeTypes(filenames=())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -29,3 +30,18 @@ def credentials_from_environment() -> Credentials:
     except KeyError as exc:
         raise AccessDenied("signing", "S3", f"set {exc.args[0]} or give the function a role") from exc
     return Credentials(access_key_id, secret_access_key, os.environ.get("AWS_SESSION_TOKEN", ""))
+
+
+class LooksEverySecond:
+    """A provider that asks another one once a second, because asking for each of thousands of objects takes time."""
+
+    def __init__(self, provider: CredentialsProvider, now: Callable[[], float] = time.monotonic) -> None:
+        self._provider, self._now = provider, now
+        self._found: tuple[float, Credentials] | None = None
+
+    def __call__(self) -> Credentials:
+        """The credentials of a second ago at most."""
+        found, now = self._found, self._now()
+        if found is None or now - found[0] >= 1:
+            found = self._found = now, self._provider()
+        return found[1]

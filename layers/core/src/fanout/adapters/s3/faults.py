@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import unescape
 
 from fanout.adapters.s3.transport import Response
 from fanout.domain.errors import (
@@ -112,6 +111,8 @@ def to_error(fault: Fault, operation: str, bucket: str, key: str, region: str) -
 
 
 def _element(body: bytes, name: bytes) -> str:
+    from html import unescape  # its table of entities is for the few answers that are errors
+
     # By search, not by parser: an error document may quote a key that is no valid XML.
     _, found, rest = body.partition(b"<" + name + b">")
     return unescape(rest.partition(b"</")[0].decode("utf-8", "replace")) if found else ""

@@ -56,7 +56,7 @@ def from_headers(headers: Mapping[str, str]) -> Attributes:
         headers={
             name: value
             for name, value in headers.items()
-            if name in _KEPT_HEADERS or (name.startswith(USER_PREFIX) and name not in _POSIX_HEADERS)
+            if name in _KEPT_HEADERS or (name[: len(USER_PREFIX)] == USER_PREFIX and name not in _POSIX_HEADERS)
         },
     )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from xml.sax.saxutils import escape
 
 from fanout.adapters.s3.objects import copy_source
 from fanout.adapters.s3.requests import S3Requests
 from fanout.adapters.s3.responses import Copied, Part, PartPage, parse_copied, parse_part_page, parse_text
+from fanout.adapters.s3.xml_text import escape
 from fanout.domain.checksums import to_base64
 
 _NO_HEADERS: Mapping[str, str] = {}

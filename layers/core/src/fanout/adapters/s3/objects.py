@@ -5,17 +5,17 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterable, Mapping
-from xml.sax.saxutils import escape
 
-from fanout.adapters.s3.requests import S3Requests
+from fanout.adapters.s3.requests import Call, S3Requests
 from fanout.adapters.s3.responses import Copied, parse_copied, parse_delete_errors, parse_tags
 from fanout.adapters.s3.sigv4 import encode_path
 from fanout.adapters.s3.transport import Response
+from fanout.adapters.s3.xml_text import escape
 from fanout.domain.checksums import to_base64
 from fanout.domain.errors import FanoutError
 
 _NO_HEADERS: Mapping[str, str] = {}
-_SPACES = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
+_SPACES = frozenset("\r\n\t")
 
 
 class ObjectCalls(S3Requests):
@@ -28,12 +28,25 @@ class ObjectCalls(S3Requests):
 
         ``total_bytes`` of the response is the size of the whole object.
         """
+        return self.begin_get_object(bucket, key, if_match=if_match, byte_range=byte_range).result()
+
+    def begin_get_object(
+        self,
+        bucket: str,
+        key: str,
+        *,
+        if_match: str = "",
+        byte_range: tuple[int, int] | None = None,
+        body_bytes: int = 0,
+    ) -> Call:
+        """The same, asked for and not waited for; of about ``body_bytes``."""
         headers = {"x-amz-checksum-mode": "ENABLED"}
         if if_match:
             headers["if-match"] = if_match
         if byte_range:
             headers["range"] = f"bytes={byte_range[0]}-{byte_range[1]}"
-        return self.call("GetObject", "GET", bucket, key, headers=headers)
+            body_bytes = byte_range[1] + 1 - byte_range[0]
+        return self.begin("GetObject", "GET", bucket, key, headers=headers, body_bytes=body_bytes)
 
     def head_object(self, bucket: str, key: str, *, if_match: str = "") -> Response:
         """The object's headers, its checksum among them."""
@@ -54,6 +67,23 @@ class ObjectCalls(S3Requests):
         if_none_match: str = "",
     ) -> str:
         """Write an object whole and return its ETag; S3 refuses bytes that the checksum does not fit."""
+        call = self.begin_put_object(
+            bucket, key, body, headers, crc64nvme=crc64nvme, if_match=if_match, if_none_match=if_none_match
+        )
+        return call.result().headers.get("etag", "")
+
+    def begin_put_object(
+        self,
+        bucket: str,
+        key: str,
+        body: bytes,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        *,
+        crc64nvme: int | None = None,
+        if_match: str = "",
+        if_none_match: str = "",
+    ) -> Call:
+        """The same, its bytes sent and the answer not waited for."""
         sent = dict(headers)
         if crc64nvme is not None:
             sent["x-amz-sdk-checksum-algorithm"] = "CRC64NVME"
@@ -62,7 +92,7 @@ class ObjectCalls(S3Requests):
             sent["if-match"] = if_match
         if if_none_match:
             sent["if-none-match"] = if_none_match
-        return self.call("PutObject", "PUT", bucket, key, headers=sent, body=body).headers.get("etag", "")
+        return self.begin("PutObject", "PUT", bucket, key, headers=sent, body=body)
 
     def copy_object(
         self,
@@ -126,8 +156,8 @@ def copy_source(bucket: str, key: str, if_match: str) -> dict[str, str]:
 
 
 def _to_delete(key: str, etag: str) -> str:
-    condition = f"<ETag>{escape(etag, _SPACES)}</ETag>" if etag else ""
-    return f"<Object><Key>{escape(key, _SPACES)}</Key>{condition}</Object>"
+    condition = f"<ETag>{escape(etag)}</ETag>" if etag else ""
+    return f"<Object><Key>{escape(key)}</Key>{condition}</Object>"
 
 
 def _fits_xml(key: str) -> bool:

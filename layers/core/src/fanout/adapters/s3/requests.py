@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from fanout.adapters.s3.connection import ConnectionBroken
 from fanout.adapters.s3.credentials import CredentialsProvider, credentials_from_environment
 from fanout.adapters.s3.endpoint import Endpoint, locate
 from fanout.adapters.s3.faults import Fault, find_fault, to_error
 from fanout.adapters.s3.sigv4 import Signer, encode_path, encode_query
-from fanout.adapters.s3.transport import ConnectionBroken, CurlTransport, Response
+from fanout.adapters.s3.transport import Exchange, Response, Transport
 
 _NO_HEADERS: Mapping[str, str] = {}
 
@@ -37,7 +38,7 @@ class S3Requests:
         endpoint: Endpoint,
         credentials: CredentialsProvider = credentials_from_environment,
         *,
-        transport: CurlTransport | None = None,
+        transport: Transport | None = None,
         retry: RetryPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
         draw: Callable[[], float] = random.random,
@@ -45,7 +46,7 @@ class S3Requests:
     ) -> None:
         self._endpoint = endpoint
         self._credentials = credentials
-        self._transport = transport or CurlTransport()
+        self._transport = transport or Transport()
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
         self._draw = draw
@@ -69,23 +70,76 @@ class S3Requests:
         ``PreconditionFailed`` or ``InvalidRequest``. A repeated conditional write can find its own
         first attempt done and raise ``PreconditionFailed``.
         """
+        return self.begin(operation, method, bucket, key, query=query, headers=headers, body=body).result()
+
+    def begin(
+        self,
+        operation: str,
+        method: str,
+        bucket: str,
+        key: str = "",
+        *,
+        query: Iterable[tuple[str, str]] = (),
+        headers: Mapping[str, str] = _NO_HEADERS,
+        body: bytes | None = None,
+        body_bytes: int = 0,
+    ) -> Call:
+        """The same, its request sent and nothing waited for. ``body_bytes`` is about what the response brings."""
         location = locate(self._endpoint, bucket)
         path = location.root + encode_path(key)
         query_text = encode_query(query) if query else ""
-        url = f"{location.origin}{path}?{query_text}" if query_text else location.origin + path
-        failures = 0
-        while True:
+        target = f"{path}?{query_text}" if query_text else path
+
+        def send() -> Exchange:
             signed = self._signer.sign(
                 method, location.host, path, query_text, headers, self._credentials(), self._now()
             )
+            return self._transport.begin(location.origin, method, target, signed, body, body_bytes)
+
+        return Call(operation, bucket, key, send, self)
+
+    def wait_after(self, failures: int) -> bool:
+        """Wait before another attempt after so many that failed; false if there is to be none."""
+        if failures >= self._retry.attempts:
+            return False
+        self._sleep(self._retry.delay_seconds(failures - 1, self._draw()))
+        return True
+
+    @property
+    def region(self) -> str:
+        """The region that requests are signed for."""
+        return self._endpoint.region
+
+
+class Call:
+    """An operation whose request has been sent."""
+
+    __slots__ = ("_bucket", "_exchange", "_key", "_operation", "_requests", "_send")
+
+    def __init__(
+        self, operation: str, bucket: str, key: str, send: Callable[[], Exchange], requests: S3Requests
+    ) -> None:
+        self._operation, self._bucket, self._key = operation, bucket, key
+        self._send = send
+        self._requests = requests
+        self._exchange = send()
+
+    def result(self) -> Response:
+        """The response, waited for once. Repeats and raises as ``S3Requests.call`` does."""
+        failures = 0
+        while True:
             try:
-                response = self._transport.exchange(method, url, signed, body)
-                fault = find_fault(operation, response)
+                response = self._exchange.response()
+                fault = find_fault(self._operation, response)
                 if fault is None:
                     return response
             except ConnectionBroken as exc:
                 fault = Fault(0, "ConnectionBroken", str(exc), cause=exc)
             failures += 1
-            if not fault.passing or failures >= self._retry.attempts:
-                raise to_error(fault, operation, bucket, key, self._endpoint.region) from fault.cause
-            self._sleep(self._retry.delay_seconds(failures - 1, self._draw()))
+            if not fault.passing or not self._requests.wait_after(failures):
+                raise to_error(fault, self._operation, self._bucket, self._key, self._requests.region) from fault.cause
+            self._exchange = self._send()
+
+    def abandon(self) -> None:
+        """Do without the response of a request that changes nothing."""
+        self._exchange.abandon()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree
 
@@ -155,6 +154,8 @@ def to_nanoseconds(timestamp: str) -> int:
 
 def to_seconds(http_date: str) -> int:
     """Seconds since 1970 of a header's time. Raises ``Transient`` where S3 sends none."""
+    from email.utils import parsedate_to_datetime  # only what looks up single objects needs it
+
     try:
         return int(parsedate_to_datetime(http_date).timestamp())
     except ValueError as exc:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import TracebackType
 
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.metadata import from_headers
+from fanout.adapters.s3.requests import Call
 from fanout.adapters.s3.transport import Response
 from fanout.domain.checksums import from_base64, to_base64
 from fanout.domain.entries import Attributes, Entry
@@ -24,7 +26,8 @@ def stored_checksum(headers: Mapping[str, str]) -> int | None:
 class ObjectSource:
     """A ``Source`` over one object.
 
-    An object of at most ``whole_bytes`` is one GET that yields bytes, attributes and checksum alike.
+    An object of at most ``whole_bytes`` is one GET that yields bytes, attributes and checksum alike;
+    it is sent here, and its answer received at the first use.
     A larger one is read in ranges, and one HEAD yields the attributes and the checksum of the whole,
     which a range does not carry.
     """
@@ -38,16 +41,25 @@ class ObjectSource:
         self._is_whole = entry.size <= whole_bytes
         self._body = b""
         self._headers: dict[str, str] | None = None
+        self._attributes: Attributes | None = None
+        self._asked: Call | None = None
+        if self._is_whole:
+            with self._translated():
+                self._asked = client.begin_get_object(bucket, key, if_match=entry.etag, body_bytes=entry.size)
 
     @property
     def attributes(self) -> Attributes:
         """What the object carries beside its bytes."""
-        return from_headers(self._whole_headers())
+        if self._attributes is None:
+            self._attributes = from_headers(self._whole_headers())
+        return self._attributes
 
     def read(self, offset: int, length: int) -> bytes:
         """Up to ``length`` bytes from ``offset``; fewer only at the end of the object."""
         if self._is_whole:
             self._whole_headers()
+            if not offset and length >= len(self._body):
+                return self._body
             return self._body[offset : offset + length]
         end = min(offset + length, self._entry.size)
         if offset >= end:
@@ -75,8 +87,11 @@ class ObjectSource:
             raise ItemError(Reason.CHECKSUM, message)
 
     def close(self) -> None:
-        """Let go of the bytes; the connection stays with its thread."""
+        """Let go of the bytes, and of the answer if nobody wanted it."""
         self._body = b""
+        if self._asked is not None:
+            self._asked.abandon()
+            self._asked = None
 
     @property
     def _name(self) -> str:
@@ -89,21 +104,43 @@ class ObjectSource:
         return self._headers
 
     def _request(self, byte_range: tuple[int, int] | None = None, *, head: bool = False) -> Response:
-        try:
+        with self._translated():
             if head:
                 response = self._client.head_object(self._bucket, self._key, if_match=self._etag)
+            elif self._asked is not None:
+                asked, self._asked = self._asked, None
+                response = asked.result()
             else:
                 response = self._client.get_object(self._bucket, self._key, if_match=self._etag, byte_range=byte_range)
-        except PreconditionFailed as exc:
-            raise ItemError(Reason.SOURCE_CHANGED, f"{self._name} was written after it was listed") from exc
-        except NotFound as exc:
-            raise ItemError(Reason.SOURCE_VANISHED, f"{self._name} is no longer there") from exc
-        except Archived as exc:
-            raise ItemError(Reason.SOURCE_ARCHIVED, str(exc)) from exc
-        except AccessDenied as exc:
-            raise ItemError(Reason.SOURCE_DENIED, str(exc)) from exc
         if response.total_bytes != self._entry.size:
             message = f"{self._name} has {response.total_bytes} bytes, listed with {self._entry.size}"
             raise ItemError(Reason.SOURCE_CHANGED, message)
         self._etag = self._etag or response.headers.get("etag", "")
         return response
+
+    def _translated(self) -> _Translated:
+        return _Translated(self._name)
+
+
+class _Translated:
+    """What the client raises, as what it means for an entry of the source."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if isinstance(error, PreconditionFailed):
+            raise ItemError(Reason.SOURCE_CHANGED, f"{self._name} was written after it was listed") from error
+        if isinstance(error, NotFound):
+            raise ItemError(Reason.SOURCE_VANISHED, f"{self._name} is no longer there") from error
+        if isinstance(error, Archived):
+            raise ItemError(Reason.SOURCE_ARCHIVED, str(error)) from error
+        if isinstance(error, AccessDenied):
+            raise ItemError(Reason.SOURCE_DENIED, str(error)) from error

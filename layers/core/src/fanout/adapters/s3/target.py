@@ -8,13 +8,14 @@ from contextlib import suppress
 from fanout.adapters.checksum import crc64nvme as checksum
 from fanout.adapters.s3.blocks import complete_upload
 from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.requests import Call
 from fanout.adapters.s3.responses import Part
 from fanout.domain.errors import FanoutError, ItemError
 from fanout.domain.outcomes import Reason
 
 
 class PutTarget:
-    """A ``Target`` that is one PUT at its commit; until then nothing is sent."""
+    """A ``Target`` that is one PUT; nothing is sent before ``send`` or ``commit``."""
 
     keeps_holes = False
 
@@ -25,20 +26,32 @@ class PutTarget:
         self._size = size
         self._headers = headers
         self._blocks: list[bytes] = []
+        self._call: Call | None = None
 
     def write(self, offset: int, data: bytes) -> None:
         """Keep a block; blocks come in order."""
         self._blocks.append(data)
 
-    def commit(self, crc64nvme: int) -> None:
-        """Put the object; S3 refuses bytes that the checksum does not fit."""
+    def send(self, crc64nvme: int) -> None:
+        """Send the object; S3 refuses bytes that the checksum does not fit."""
         body = self._blocks[0] if len(self._blocks) == 1 else b"".join(self._blocks)
         _require_size(self._bucket, self._key, len(body), self._size)
-        self._client.put_object(self._bucket, self._key, body, self._headers, crc64nvme=crc64nvme)
+        self._call = self._client.begin_put_object(self._bucket, self._key, body, self._headers, crc64nvme=crc64nvme)
+
+    def commit(self, crc64nvme: int) -> None:
+        """Wait until S3 has the object, or has refused it."""
+        if self._call is None:
+            self.send(crc64nvme)
+        call, self._call = self._call, None
+        assert call is not None
+        call.result()
         self._blocks.clear()
 
     def abort(self) -> None:
-        """Forget the blocks."""
+        """Forget the blocks. What was sent may still become the object, whole."""
+        if self._call is not None:
+            self._call.abandon()
+            self._call = None
         self._blocks.clear()
 
 
@@ -65,6 +78,9 @@ class MultipartTarget:
         part = self._client.upload_part(self._bucket, self._key, self._upload_id, number, data, checksum(data))
         self._parts.append(part)
         self._written_bytes += len(data)
+
+    def send(self, crc64nvme: int) -> None:
+        """See ``fanout.ports.Target``; the parts have been sent."""
 
     def commit(self, crc64nvme: int) -> None:
         """Complete the upload; S3 refuses parts that do not make up the size and the checksum of the whole."""

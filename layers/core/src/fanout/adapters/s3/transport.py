@@ -1,27 +1,24 @@
-"""One HTTP exchange over curl: a handle a thread, its connection kept, no wait without an end."""
+"""HTTP exchanges over connections that are kept, with no wait that has no end."""
 
 from __future__ import annotations
 
 import ssl
 import threading
+import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
-import pycurl
+from fanout.adapters.s3.connection import Connection, ConnectionBroken, Timeouts
+from fanout.domain.errors import InvalidRequest
 
-BUFFER_BYTES = 256 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """When an exchange is given up: no connection, no byte for a while, or no end."""
-
-    connect_seconds: int = 5
-    stall_seconds: int = 30
-    total_seconds: int = 600
+# Chosen: a connection that was not used for so long is not used again; S3 ends idle ones after some 20 s.
+IDLE_SECONDS = 8.0
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Response:
     """What the server said; header names are lower-case."""
 
@@ -37,106 +34,141 @@ class Response:
         return int(total) if total.isdecimal() else len(self.body)
 
 
-# Headers that curl adds by itself; "Expect" would hold every large body back for a round trip.
-_UNSENT = [b"Expect:", b"Accept:"]
+class Exchange:
+    """A request that has been sent, and whose response is still to be received."""
+
+    __slots__ = ("_body", "_body_bytes", "_connection", "_failure", "_has_body", "_head", "_is_fresh", "_origin")
+
+    def __init__(self, origin: Origin, head: bytes, body: bytes, *, has_body: bool, body_bytes: int) -> None:
+        self._origin = origin
+        self._head, self._body = head, body
+        self._has_body, self._body_bytes = has_body, body_bytes
+        self._failure: ConnectionBroken | None = None
+        self._send(fresh=False)
+
+    def _send(self, *, fresh: bool) -> None:
+        kept = None if fresh else self._origin.kept()
+        self._is_fresh = kept is None
+        try:
+            self._connection = kept or self._origin.connect()
+            self._connection.send(self._head, self._body)
+        except ConnectionBroken as exc:
+            self._failure = exc
+
+    def response(self) -> Response:
+        """Receive it, once. Raises ``ConnectionBroken`` where no whole one comes.
+
+        A kept connection that the server ended meanwhile says nothing about the request, so that one is
+        sent again over a new one.
+        """
+        try:
+            return self._received()
+        except ConnectionBroken as exc:
+            if self._is_fresh or not exc.unanswered:
+                raise
+        self._failure = None
+        self._send(fresh=True)
+        return self._received()
+
+    def _received(self) -> Response:
+        if self._failure is not None:
+            raise self._failure
+        connection = self._connection
+        try:
+            status, headers, body = connection.receive(has_body=self._has_body, body_bytes=self._body_bytes)
+        except BaseException:
+            connection.close()
+            raise
+        self._origin.keep(connection)
+        return Response(status, headers, body)
+
+    def abandon(self) -> None:
+        """Give up the response; the connection, on which it may still come, with it."""
+        if self._failure is None:
+            self._connection.close()
 
 
-class ConnectionBroken(Exception):
-    """The exchange ended without a whole response: refused, reset, truncated, stalled."""
+class Origin:
+    """The connections to one scheme, host and port that wait for their next exchange."""
+
+    def __init__(self, host: str, port: int, context: ssl.SSLContext | None, timeouts: Timeouts) -> None:
+        self._host, self._port = host, port
+        self._context = context
+        self._timeouts = timeouts
+        self._idle: deque[Connection] = deque()  # the last used is the next used, so that the others grow old
+
+    def connect(self) -> Connection:
+        """A new connection. Raises ``ConnectionBroken``."""
+        return Connection(self._host, self._port, self._context, self._timeouts)
+
+    def kept(self) -> Connection | None:
+        """A connection that was used a moment ago, if there is one."""
+        try:
+            found = self._idle.pop()
+        except IndexError:
+            return None
+        if time.monotonic() - found.used_at < IDLE_SECONDS:
+            return found
+        found.close()
+        while self._idle:  # the others were used before it
+            try:
+                self._idle.pop().close()
+            except IndexError:
+                break
+        return None
+
+    def keep(self, connection: Connection) -> None:
+        """Take back a connection after its exchange."""
+        if not connection.reusable:
+            connection.close()
+            return
+        connection.used_at = time.monotonic()
+        self._idle.append(connection)
 
 
-class CurlTransport:
-    """Performs exchanges; each thread has its own curl handle and connection."""
+class Transport:
+    """Performs exchanges. Safe to share between threads."""
 
     def __init__(self, timeouts: Timeouts | None = None, ca_file: str = "") -> None:
         self._timeouts = timeouts or Timeouts()
-        self._ca_file = ca_file or ssl.get_default_verify_paths().cafile or ""
-        self._local = threading.local()
+        self._ca_file = ca_file
+        self._origins: dict[str, Origin] = {}
+        self._lock = threading.Lock()
+        self._context: ssl.SSLContext | None = None
+
+    def begin(
+        self, origin: str, method: str, target: str, headers: Mapping[str, str], body: bytes | None, body_bytes: int = 0
+    ) -> Exchange:
+        """Send one request, once. ``origin`` is a scheme, host and port, ``target`` the path and query as encoded.
+
+        What goes wrong shows when the response is asked for; raises only ``InvalidRequest``, for a value that no
+        header can have. ``body_bytes`` is about what comes.
+        """
+        place = self._origins.get(origin) or self._origin(origin)
+        length = "" if body is None else f"content-length: {len(body)}\r\n"
+        lines = "".join([f"{name}: {value}\r\n" if value else f"{name}:\r\n" for name, value in headers.items()])
+        if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
+            raise InvalidRequest("header", "a value holds a line break", "write it in one line")
+        host = origin.partition("//")[2]
+        head = f"{method} {target} HTTP/1.1\r\nhost: {host}\r\n{lines}{length}\r\n"
+        encoded = head.encode("utf-8", "surrogateescape")
+        return Exchange(place, encoded, body or b"", has_body=method != "HEAD", body_bytes=body_bytes)
 
     def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Response:
         """Send one request, once. Raises ``ConnectionBroken`` where no whole response comes back."""
-        handle: _Handle | None = getattr(self._local, "handle", None)
-        if handle is None:
-            handle = self._local.handle = _Handle(self._timeouts, self._ca_file)
-        return handle.exchange(method, url, headers, body)
+        scheme, _, rest = url.partition("://")
+        host, _, path = rest.partition("/")
+        return self.begin(f"{scheme}://{host}", method, f"/{path}", headers, body).response()
 
+    def _origin(self, origin: str) -> Origin:
+        parts = urlsplit(origin)
+        port = parts.port or _DEFAULT_PORTS[parts.scheme]
+        with self._lock:
+            context = self._tls() if parts.scheme == "https" else None
+            return self._origins.setdefault(origin, Origin(parts.hostname or "", port, context, self._timeouts))
 
-class _Handle:
-    """One curl handle. Options stay set from one exchange to the next, and only what differs is changed."""
-
-    def __init__(self, timeouts: Timeouts, ca_file: str) -> None:
-        self._timeouts, self._ca_file = timeouts, ca_file
-        self._curl = pycurl.Curl()
-        self._shape: tuple[str, bool] | None = None
-        self._lines: list[bytes] = []
-        self._blocks: list[bytes] = []
-
-    def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Response:
-        """See ``CurlTransport``."""
-        curl, shape = self._curl, (method, body is not None)
-        if shape != self._shape:
-            self._set_options(method)
-            self._shape = shape
-        curl.setopt(pycurl.URL, url.encode())
-        curl.setopt(pycurl.HTTPHEADER, _header_lines(headers, has_body=body is not None))
-        if body is not None:
-            curl.setopt(pycurl.POSTFIELDS, body)
-        try:
-            curl.perform()
-            status: int = curl.getinfo(pycurl.RESPONSE_CODE)
-            return Response(status, _parse_headers(self._lines), _joined(self._blocks))
-        except pycurl.error as exc:
-            raise ConnectionBroken(f"curl {exc}") from exc
-        finally:
-            self._lines.clear()
-            self._blocks.clear()
-            if body:
-                curl.setopt(pycurl.POSTFIELDS, b"")  # else the handle keeps the body alive
-
-    def _set_options(self, method: str) -> None:
-        curl = self._curl
-        curl.reset()
-        curl.setopt(pycurl.NOSIGNAL, 1)
-        curl.setopt(pycurl.TCP_NODELAY, 1)
-        curl.setopt(pycurl.PATH_AS_IS, 1)
-        curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
-        curl.setopt(pycurl.BUFFERSIZE, BUFFER_BYTES)
-        curl.setopt(pycurl.CONNECTTIMEOUT, self._timeouts.connect_seconds)
-        curl.setopt(pycurl.LOW_SPEED_LIMIT, 1)
-        curl.setopt(pycurl.LOW_SPEED_TIME, self._timeouts.stall_seconds)
-        curl.setopt(pycurl.TIMEOUT, self._timeouts.total_seconds)
-        if self._ca_file:
-            curl.setopt(pycurl.CAINFO, self._ca_file)
-        curl.setopt(pycurl.WRITEFUNCTION, self._blocks.append)
-        curl.setopt(pycurl.HEADERFUNCTION, self._lines.append)
-        if method == "HEAD":
-            curl.setopt(pycurl.NOBODY, 1)
-        elif method != "GET":
-            curl.setopt(pycurl.CUSTOMREQUEST, method)
-
-
-def _joined(blocks: list[bytes]) -> bytes:
-    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
-
-
-def _header_lines(headers: Mapping[str, str], *, has_body: bool) -> list[bytes]:
-    # curl leaves out a header whose value is empty unless it ends in a semicolon.
-    lines = [
-        (f"{name}: {value}" if value else f"{name};").encode("utf-8", "surrogateescape")
-        for name, value in headers.items()
-    ]
-    lines += _UNSENT
-    if has_body and "content-type" not in headers:
-        lines.append(b"Content-Type:")
-    return lines
-
-
-def _parse_headers(lines: list[bytes]) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for line in b"".join(lines).decode("utf-8", "surrogateescape").split("\r\n"):
-        name, colon, value = line.partition(":")
-        if colon:
-            headers[name.lower()] = value.strip()
-        elif name.startswith("HTTP/"):
-            headers.clear()
-    return headers
+    def _tls(self) -> ssl.SSLContext:
+        if self._context is None:
+            self._context = ssl.create_default_context(cafile=self._ca_file or None)
+            self._context.set_alpn_protocols(["http/1.1"])
+        return self._context

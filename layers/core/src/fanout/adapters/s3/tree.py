@@ -185,6 +185,11 @@ class S3Tree:
         """Refuse: a directory of a bucket is an object or nothing, and no plan asks for this."""
         raise ItemError(Reason.DESTINATION_DENIED, "a bucket has no directories to remove")
 
+    @property
+    def overlaps(self) -> bool:
+        """See ``fanout.ports.Tree``: requests are sent, and their answers received when they are needed."""
+        return True
+
     def block_bytes(self, entry: Entry) -> int:
         """8 MiB, or the whole MiB in which the entry fits the parts of one upload."""
         return block_bytes_of(entry.size)

@@ -1,0 +1,98 @@
+"""Ours in the S3 benchmark: listed and cut as the product does, then CopyShard in one process, as deployed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import process_tree
+from benchmarks.process_tree import Used
+from benchmarks.s3_lab import WORK_BUCKET, S3Lab
+from fanout import bootstrap
+from fanout.domain.outcomes import Result
+from fanout.domain.rows import segment_from_row
+from fanout.steps.context import Context
+from fanout.steps.gather_segments import gather_segments
+from fanout.steps.list_segment import list_segment
+from fanout.steps.partition_shards import partition_shards
+from fanout.steps.plan_transfer import plan_transfer
+from fanout.steps.summarise_transfer import summarise_transfer
+
+MOUNT = "data"
+SECONDS = 880.0
+
+
+@dataclass(frozen=True)
+class EngineRun:
+    """What the worker took, and the seconds of planning, listing and partitioning before it."""
+
+    used: Used
+    seconds_before: float
+    shards: int
+
+
+def copy(lab: S3Lab, mount: Path, run_id: str, source: str, destination: str, entries: int, log: Path) -> EngineRun:
+    """One run. Raises unless it copies so many entries."""
+    environment = environment_of(lab, mount)
+    with _deployed(environment):
+        began = time.monotonic()
+        state = plan_transfer(
+            {"source": source, "destination": destination, "compare": "always"},
+            _context(run_id),
+            (MOUNT,),
+            1,
+            WORK_BUCKET,
+        )
+        reference = state["list"]
+        while reference["count"]:
+            ledger = _context(run_id).ledger
+            for row in ledger.read_json(reference["key"].removeprefix(ledger.prefix)):
+                list_segment(segment_from_row(row), _context(run_id))
+            reference = gather_segments(reference["round"], _context(run_id))
+        shards = partition_shards(_context(run_id))["count"]
+        seconds_before = time.monotonic() - began
+        used = process_tree.run([sys.executable, "-m", "benchmarks.s3_worker", run_id], environment, log)
+        summarise_transfer(None, _context(run_id))
+        totals = _context(run_id).ledger.read_json("summary.json")["totals"]
+    copied, listed = totals[Result.COPIED.value]["entries"], totals["listed"]["entries"]
+    if copied != listed or copied < entries:  # directories are entries too
+        raise RuntimeError(f"{entries} files, but the run's totals are {totals}")
+    return EngineRun(used, seconds_before, shards)
+
+
+def environment_of(lab: S3Lab, mount: Path) -> dict[str, str]:
+    """The environment of a deployed function, with the interpreter's path for this checkout."""
+    return lab.environment | {
+        "FANOUT_WORK_BUCKET": WORK_BUCKET,
+        "FANOUT_MOUNTS": json.dumps({MOUNT: str(mount)}),
+        "POWERTOOLS_SERVICE_NAME": "fanout",
+        "POWERTOOLS_METRICS_NAMESPACE": "FanOutTransfer",
+        "POWERTOOLS_TRACE_DISABLED": "true",
+    }
+
+
+def _context(run_id: str) -> Context:
+    return bootstrap.make_context(run_id, "", SECONDS)
+
+
+@contextmanager
+def _deployed(environment: Mapping[str, str]) -> Iterator[None]:
+    """This process as a function of that environment."""
+    caches = (bootstrap.settings, bootstrap._work_client, bootstrap._data_client)
+    before = dict(os.environ)
+    os.environ.update(environment)
+    for cached in caches:
+        cached.cache_clear()
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        for cached in caches:
+            cached.cache_clear()

@@ -1,0 +1,74 @@
+"""One function's work in the S3 benchmark: every shard of a run by CopyShard's handler, then FinishTree's.
+
+    python -m benchmarks.s3_worker RUN_ID [--profile FILE]
+
+The environment is that of a deployed function.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from fanout.bootstrap import make_context
+from fanout.domain import ledger_keys as keys
+
+FUNCTIONS = Path(__file__).parents[1] / "functions"
+SECONDS = 880.0
+
+
+class LambdaContext:
+    """What the handlers use of Lambda's context."""
+
+    aws_request_id = "bench"
+
+    def __init__(self) -> None:
+        self._ends_at = time.monotonic() + SECONDS
+
+    def get_remaining_time_in_millis(self) -> int:
+        """See Lambda's context."""
+        return int((self._ends_at - time.monotonic()) * 1000)
+
+
+def handler_of(function: str) -> Any:
+    """The handler in a function's folder."""
+    spec = importlib.util.spec_from_file_location(function, FUNCTIONS / function / "app.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.handler
+
+
+def work(run_id: str) -> None:
+    """Every shard until it is done, then the end of the tree."""
+    copy = handler_of("copy_shard")
+    run = {"id": run_id, "prefix": keys.run_prefix(run_id)}
+    shards = make_context(run_id, "", SECONDS).ledger.read_json(keys.SHARDS)
+    for row in shards:
+        event = {"run": run, "shard": row["shard"], "cursor": 0}
+        while not event.get("done"):
+            event = copy(json.loads(json.dumps(event)), LambdaContext())
+    finish = handler_of("finish_tree")
+    while not finish({"run": run}, LambdaContext())["done"]:
+        pass
+
+
+def main(arguments: list[str]) -> int:
+    """Do the work of the run that is named."""
+    if arguments[1:2] == ["--profile"]:
+        import cProfile
+
+        profile = cProfile.Profile()
+        profile.runcall(work, arguments[0])
+        profile.dump_stats(arguments[2])
+        return 0
+    work(arguments[0])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

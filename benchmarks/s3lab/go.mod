@@ -1,0 +1,3 @@
+module fanout/s3lab
+
+go 1.21

@@ -1,0 +1,34 @@
+"""Adapters that are imported at their first use, because few tasks come to it and every cold start would pay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fanout.domain.measurement import Described, Readings
+from fanout.ports import Executions, Meter
+
+
+class LateMeter:
+    """A ``Meter`` that is made when it is asked."""
+
+    def __init__(self, make: Callable[[], Meter]) -> None:
+        self._make = make
+
+    def describe(self, file_system_id: str) -> Described:
+        """See ``fanout.ports.Meter``."""
+        return self._make().describe(file_system_id)
+
+    def readings(self, file_system_id: str, now: float) -> Readings:
+        """See ``fanout.ports.Meter``."""
+        return self._make().readings(file_system_id, now)
+
+
+class LateExecutions:
+    """``Executions`` that are made when they are asked."""
+
+    def __init__(self, make: Callable[[], Executions]) -> None:
+        self._make = make
+
+    def running(self, execution: str) -> bool:
+        """See ``fanout.ports.Executions``."""
+        return self._make().running(execution)

@@ -1,0 +1,241 @@
+"""One HTTP/1.1 connection: a request is sent, its response received, each in as few system calls as it takes."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# S3's own headers take about 1 KB, and a user's metadata at most 2 KB.
+_HEAD_BYTES_MOST = 64 * 1024
+# Received at once where it is not known how much comes: a head, and a small object with it.
+_RECEIVE_BYTES = 32 * 1024
+# A body of this size is received straight into its place, and not behind its head.
+_APART_BYTES = 128 * 1024
+# The most that is received by one call, because a length is what a server says.
+_RECEIVE_BYTES_MOST = 64 * 1024 * 1024
+_END_OF_HEAD = b"\r\n\r\n"
+
+
+class ConnectionBroken(Exception):
+    """The exchange ended without a whole response: refused, reset, truncated, stalled.
+
+    ``unanswered`` tells that not one byte of a response came, and that nothing was waited for.
+    """
+
+    def __init__(self, message: str, *, unanswered: bool = False) -> None:
+        super().__init__(message)
+        self.unanswered = unanswered
+
+
+class Timeouts(NamedTuple):
+    """When an exchange is given up: no connection, no byte for a while, or no end."""
+
+    connect_seconds: int = 5
+    stall_seconds: int = 30
+    total_seconds: int = 600
+
+
+class Received(NamedTuple):
+    """A response; names of headers are lower-case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Connection:
+    """A connection to one origin, used by one exchange at a time.
+
+    ``reusable`` says whether another exchange may follow; where not, it is to be closed.
+    """
+
+    def __init__(self, host: str, port: int, context: ssl.SSLContext | None, timeouts: Timeouts) -> None:
+        """Connect. Raises ``ConnectionBroken``."""
+        self._timeouts = timeouts
+        self._is_plain = context is None
+        self._cut_off = False
+        self.reusable = False
+        self.used_at = 0.0
+        self._socket = _connected(host, port, context, timeouts)
+
+    def close(self) -> None:
+        """End the connection; never raises."""
+        self._socket.close()
+
+    def send(self, head: bytes, body: bytes) -> None:
+        """Send a request. A server that hangs up before it has all of it may have answered.
+
+        Raises ``ConnectionBroken`` where it takes no more bytes.
+        """
+        self.reusable = False
+        try:
+            if len(body) <= _RECEIVE_BYTES:
+                self._socket.sendall(head + body if body else head)
+            else:
+                self._socket.sendall(head)
+                self._socket.sendall(body)
+        except ConnectionError:
+            self._cut_off = True
+        except OSError as exc:
+            raise ConnectionBroken(f"sending: {_reason(exc)}") from exc
+
+    def receive(self, *, has_body: bool, body_bytes: int = 0) -> Received:
+        """The response to what was sent; ``body_bytes`` is about what is expected.
+
+        Raises ``ConnectionBroken`` where no whole one comes.
+        """
+        deadline = time.monotonic() + self._timeouts.total_seconds
+        head, rest = self._head(deadline, body_bytes)
+        while head.startswith(b"HTTP/1.1 1"):  # 100 Continue and the like, which nobody asked for
+            head, rest = self._head(deadline, 0, rest)
+        if not head.startswith(b"HTTP/1.") or not head[9:12].isdigit():
+            raise ConnectionBroken(f"no HTTP response: {head[:40]!r}")
+        status = int(head[9:12])
+        headers = {}
+        for line in head.decode("utf-8", "surrogateescape").split("\r\n")[1:]:
+            name, _, value = line.partition(":")
+            headers[name.lower()] = value.strip()
+        self.reusable = head[7:8] == b"1" and headers.get("connection", "").lower() != "close" and not self._cut_off
+        if not has_body or status in (204, 304):
+            length = 0
+        elif headers.get("transfer-encoding", "").lower() == "chunked":
+            return Received(status, headers, b"".join(self._chunks(rest, deadline)))
+        elif "content-length" in headers:
+            length = _number(headers["content-length"])
+        else:
+            self.reusable = False
+            return Received(status, headers, b"".join(self._until_closed(rest, deadline)))
+        if len(rest) > length:
+            self.reusable = False  # what follows belongs to no request
+            rest = rest[:length]
+        return Received(status, headers, rest if len(rest) == length else self._exactly(length, rest, deadline))
+
+    def _head(self, deadline: float, body_bytes: int, data: bytes = b"") -> tuple[bytes, bytes]:
+        """The next head without its end, and what came behind it."""
+        if body_bytes >= _APART_BYTES and self._is_plain and not data:
+            seen = self._some(_RECEIVE_BYTES, deadline, socket.MSG_PEEK)
+            end = seen.find(_END_OF_HEAD)
+            if end >= 0:
+                return self._exactly(end + len(_END_OF_HEAD), b"", deadline)[:end], b""
+        while (end := data.find(_END_OF_HEAD)) < 0:
+            more = self._some(_RECEIVE_BYTES, deadline)
+            if not more:
+                raise ConnectionBroken("closed before a response", unanswered=not data)
+            data += more
+            if len(data) > _HEAD_BYTES_MOST and _END_OF_HEAD not in data:
+                raise ConnectionBroken(f"no end of a head in {len(data)} bytes")
+        return data[:end], data[end + len(_END_OF_HEAD) :]
+
+    def _some(self, most_bytes: int, deadline: float, flags: int = 0) -> bytes:
+        """What there is to receive; empty at the end of the connection."""
+        try:
+            data = self._socket.recv(most_bytes, flags)
+        except OSError as exc:
+            unanswered = isinstance(exc, ConnectionError)
+            raise ConnectionBroken(f"receiving: {_reason(exc)}", unanswered=unanswered) from exc
+        if time.monotonic() > deadline:
+            raise ConnectionBroken(f"not ended after {self._timeouts.total_seconds} s")
+        return data
+
+    def _exactly(self, length: int, begun: bytes, deadline: float) -> bytes:
+        """So many bytes, the first of which are there already."""
+        if not self._is_plain and length - len(begun) > _RECEIVE_BYTES:
+            return self._filled(length, begun, deadline)
+        blocks, left = [begun] if begun else [], length - len(begun)
+        flags = socket.MSG_WAITALL if self._is_plain else 0
+        while left:
+            block = self._some(min(left, _RECEIVE_BYTES_MOST), deadline, flags)
+            if not block:
+                raise ConnectionBroken(f"closed {left} bytes before the end of {length}")
+            blocks.append(block)
+            left -= len(block)
+        return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+
+    def _filled(self, length: int, begun: bytes, deadline: float) -> bytes:
+        """The same where bytes come in pieces of a TLS record."""
+        buffer = bytearray(min(length, _RECEIVE_BYTES_MOST))
+        buffer[: len(begun)] = begun
+        at = len(begun)
+        while at < length:
+            if at == len(buffer):
+                buffer.extend(bytes(min(length - at, _RECEIVE_BYTES_MOST)))
+            with memoryview(buffer) as view:
+                try:
+                    count = self._socket.recv_into(view[at:])
+                except OSError as exc:
+                    raise ConnectionBroken(f"receiving: {_reason(exc)}") from exc
+            if not count:
+                raise ConnectionBroken(f"closed {length - at} bytes before the end of {length}")
+            at += count
+            if time.monotonic() > deadline:
+                raise ConnectionBroken(f"not ended after {self._timeouts.total_seconds} s")
+        return bytes(buffer)
+
+    def _chunks(self, data: bytes, deadline: float) -> Iterator[bytes]:
+        """The parts of a body that says its length part by part; what trails it is dropped."""
+        while True:
+            line, data = self._line(data, deadline)
+            size = _number(line.partition(b";")[0].strip().decode("latin-1"), base=16)
+            if not size:
+                break
+            block = data if len(data) >= size + 2 else self._exactly(size + 2, data, deadline)
+            if block[size : size + 2] != b"\r\n":
+                raise ConnectionBroken("a chunk without an end")
+            yield block[:size]
+            data = block[size + 2 :]
+        while line:
+            line, data = self._line(data, deadline)
+        self.reusable = self.reusable and not data
+
+    def _line(self, data: bytes, deadline: float) -> tuple[bytes, bytes]:
+        while b"\r\n" not in data:
+            more = self._some(_RECEIVE_BYTES, deadline)
+            if not more or len(data) > _HEAD_BYTES_MOST:
+                raise ConnectionBroken("closed inside a chunked body")
+            data += more
+        line, _, rest = data.partition(b"\r\n")
+        return line, rest
+
+    def _until_closed(self, data: bytes, deadline: float) -> Iterator[bytes]:
+        while data:
+            yield data
+            data = self._some(_RECEIVE_BYTES, deadline)
+
+
+def _connected(host: str, port: int, context: ssl.SSLContext | None, timeouts: Timeouts) -> socket.socket:
+    try:
+        plain = socket.create_connection((host, port), timeout=timeouts.connect_seconds)
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            # The kernel's timeouts, because for one of Python's every call is preceded by a poll.
+            stall = struct.pack("@ll", timeouts.stall_seconds, 0)
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, stall)
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, stall)
+            made = plain if context is None else context.wrap_socket(plain, server_hostname=host)
+        except OSError:
+            plain.close()
+            raise
+        made.settimeout(None)
+    except OSError as exc:
+        raise ConnectionBroken(f"no connection to {host}:{port}: {exc}") from exc
+    return made
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)):
+        return "not a byte went for too long"
+    return str(error)
+
+
+def _number(text: str, base: int = 10) -> int:
+    try:
+        found = int(text, base)
+    except ValueError:
+        found = -1
+    if found < 0:
+        raise ConnectionBroken(f"{text!r} is no length")
+    return found

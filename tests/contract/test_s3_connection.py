@@ -1,0 +1,254 @@
+"""The HTTP of the S3 client: every form that a response can have, connections kept and lost, TLS."""
+
+from __future__ import annotations
+
+import datetime
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from fanout.adapters.s3.connection import ConnectionBroken, Timeouts
+from fanout.adapters.s3.transport import Response, Transport
+from fanout.domain.errors import InvalidRequest
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"
+BIG = bytes(range(256)) * 4096  # 1 MiB
+TIMEOUTS = Timeouts(connect_seconds=5, stall_seconds=5, total_seconds=20)
+
+
+class Server:
+    """Answers the requests of each connection with what stands in its list, and then hangs up."""
+
+    def __init__(self, connections: list[list[bytes]], context: ssl.SSLContext | None = None) -> None:
+        self.requests: list[tuple[int, bytes]] = []
+        self._connections = connections
+        self._context = context
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.origin = f"{'https' if context else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(5)
+
+    def _serve(self) -> None:
+        for number, answers in enumerate(self._connections):
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with suppress(OSError), connection:
+                made = self._context.wrap_socket(connection, server_side=True) if self._context else connection
+                self._answer(number, made, answers)
+                made.close()
+
+    def _answer(self, number: int, connection: socket.socket, answers: list[bytes]) -> None:
+        with connection.makefile("rb") as stream:
+            for answer in answers:
+                head = b""
+                while not head.endswith(b"\r\n\r\n"):
+                    line = stream.readline()
+                    if not line:
+                        return
+                    head += line
+                self.requests.append((number, head))
+                if b"\r\ncontent-length:" in head and b"unread" not in head:
+                    stream.read(int(head.split(b"\r\ncontent-length:")[1].split(b"\r\n")[0]))
+                connection.sendall(answer)
+
+
+Serve = Callable[..., Server]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    servers: list[Server] = []
+
+    def start(*connections: list[bytes], context: ssl.SSLContext | None = None) -> Server:
+        servers.append(Server(list(connections), context))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+def get(transport: Transport, server: Server, target: str = "/", **headers: str) -> Response:
+    return transport.exchange("GET", server.origin + target, headers, None)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        OK,
+        b"HTTP/1.1 100 Continue\r\n\r\n" + OK,
+        b"HTTP/1.1 200\r\ncontent-length:4\r\n\r\nbody",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nbod\r\n1;a=b\r\ny\r\n0\r\nx-trailer: 1\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    ],
+)
+def test_connection_is_kept_after_a_whole_response(serve: Serve, answer: bytes) -> None:
+    server, transport = serve([answer, OK]), Transport(TIMEOUTS)
+    first = get(transport, server)
+    assert first.body == (b"body" if b"body" in answer or b"bod" in answer else b"")
+    assert get(transport, server).body == b"body"
+    assert [number for number, _ in server.requests] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nbody",
+        b"HTTP/1.1 200 OK\r\n\r\nbody",
+        b"HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nbody",
+        OK + b"left over",
+    ],
+)
+def test_connection_is_not_kept_after_a_response_that_ends_it(serve: Serve, answer: bytes) -> None:
+    server, transport = serve([answer], [OK]), Transport(TIMEOUTS)
+    assert get(transport, server).body == b"body"
+    assert get(transport, server).body == b"body"
+    assert [number for number, _ in server.requests] == [0, 1]
+
+
+def test_head_has_no_body_whatever_its_length_says(serve: Serve) -> None:
+    server, transport = serve([b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", OK]), Transport(TIMEOUTS)
+    head = transport.exchange("HEAD", f"{server.origin}/", {}, None)
+    assert (head.body, head.total_bytes) == (b"", 99)
+    assert get(transport, server).body == b"body"
+    assert len({number for number, _ in server.requests}) == 1
+
+
+def test_large_body_comes_whole_with_its_head_or_apart(serve: Serve) -> None:
+    answer = b"HTTP/1.1 206 Partial\r\nContent-Range: bytes 0-1048575/9999999\r\nContent-Length: 1048576\r\n\r\n" + BIG
+    server, transport = serve([answer, answer, OK]), Transport(TIMEOUTS)
+    assert get(transport, server).body == BIG
+    apart = transport.begin(server.origin, "GET", "/", {}, None, len(BIG)).response()
+    assert apart.body == BIG
+    assert apart.total_bytes == 9999999
+    assert get(transport, server).body == b"body"
+
+
+def test_two_exchanges_at_once_have_a_connection_each(serve: Serve) -> None:
+    server, transport = serve([OK, OK], [OK]), Transport(TIMEOUTS)
+    begun = transport.begin(server.origin, "GET", "/1", {}, None)
+    waiting = transport.begin(server.origin, "GET", "/2", {}, None)
+    assert begun.response().body == b"body"
+    assert get(transport, server, "/3").body == b"body"
+    waiting.abandon()
+
+
+def test_request_is_sent_again_where_a_kept_connection_was_ended(serve: Serve) -> None:
+    server, transport = serve([OK], [OK]), Transport(TIMEOUTS)
+    get(transport, server)
+    assert transport.exchange("PUT", f"{server.origin}/", {}, b"x" * 100_000).body == b"body"
+    assert [number for number, _ in server.requests] == [0, 1]
+
+
+def test_request_is_not_sent_again_once_an_answer_began(serve: Serve) -> None:
+    server, transport = serve([OK, b"HTTP/1.1 200 OK\r\nContent-Le"], [OK]), Transport(TIMEOUTS)
+    get(transport, server)
+    with pytest.raises(ConnectionBroken, match="closed before"):
+        get(transport, server)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"", "closed before a response"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbody", "closed 1 bytes before the end of 5"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n" + BIG[:200_000], "closed 100000 bytes before"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nbody", "'-5' is no length"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nbod", "before the end of 11"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nbody\r\n", "a chunk without an end"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "'x' is no length"),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "no HTTP response"),
+        (b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 12_000, "no end of a head"),
+    ],
+)
+def test_response_that_is_not_whole_is_an_error(serve: Serve, answer: bytes, words: str) -> None:
+    server = serve([answer])
+    with pytest.raises(ConnectionBroken, match=words):
+        get(Transport(TIMEOUTS), server)
+
+
+def test_answer_counts_that_comes_before_the_whole_request_was_read(serve: Serve) -> None:
+    server = serve([b"HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\nbody"])
+    body = bytes(32 * 1024 * 1024)
+    found = Transport(TIMEOUTS).exchange("PUT", f"{server.origin}/", {"x-test": "unread"}, body)
+    assert (found.status, found.body) == (403, b"body")
+
+
+def test_silence_ends(serve: Serve) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        origin = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ConnectionBroken, match="not a byte went for too long"):
+            Transport(Timeouts(1, 1, 2)).exchange("GET", origin, {}, None)
+
+
+def test_line_break_in_a_header_is_refused(serve: Serve) -> None:
+    server = serve([OK])
+    for value in ("a\r\nx-other: b", "a\nb", "a\rb"):
+        with pytest.raises(InvalidRequest, match="line break"):
+            get(Transport(TIMEOUTS), server, **{"x-amz-meta-a": value})
+    assert not server.requests
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a key and a certificate for 127.0.0.1 that it signed itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("tls") / "server.pem"
+    encoded = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.write_bytes(encoded + made.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+def test_tls_carries_small_and_large_bodies(serve: Serve, certificate: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    large = b"HTTP/1.1 200 OK\r\nContent-Length: 1048576\r\n\r\n" + BIG
+    cut = b"HTTP/1.1 200 OK\r\nContent-Length: 1048576\r\n\r\n" + BIG[:700_000]
+    server = serve([OK, large, cut], context=context)
+    transport = Transport(TIMEOUTS, ca_file=str(certificate))
+    assert transport.exchange("PUT", f"{server.origin}/", {}, BIG).body == b"body"
+    assert get(transport, server).body == BIG
+    with pytest.raises(ConnectionBroken, match="before the end of 1048576"):
+        get(transport, server)
+    assert {number for number, _ in server.requests} == {0}
+
+
+def test_certificate_that_nobody_vouches_for_is_refused(serve: Serve, certificate: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server = serve([OK], context=context)
+    with pytest.raises(ConnectionBroken, match="CERTIFICATE_VERIFY_FAILED"):
+        get(Transport(TIMEOUTS), server)

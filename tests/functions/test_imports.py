@@ -1,0 +1,55 @@
+"""What a cold start imports: nothing that its function does not use."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FUNCTIONS = sorted(path.parent.name for path in ROOT.glob("functions/*/app.py"))
+# Who may import what at the start; imported inside a function of ours it shows up nowhere here.
+ALLOWED = {
+    "boto3": set[str](),
+    "jinja2": {"summarise_transfer"},
+    "fanout.report.page": {"summarise_transfer"},
+    "pydantic": set[str](),  # PlanTransfer imports it when it parses a request
+    "fanout.adapters.aws_meter": set[str](),
+    "fanout.adapters.step_functions": set[str](),
+    "fanout.adapters.memory": set[str](),
+    "ctypes": set[str](),
+    "email.utils": set[str](),
+    "html": set[str](),
+    "http.client": set[str](),
+    "mimetypes": set[str](),
+    "statistics": {"run_experiment", "summarise_probe"},
+    "tempfile": set[str](),
+    "urllib.request": set[str](),
+    "xml.sax": set[str](),
+    "fanout_cli": set[str](),
+}
+
+
+def imported_by(function: str) -> set[str]:
+    """The modules that are there once a handler is imported in a fresh interpreter, by ``-X importtime``."""
+    environment = {"PYTHONPATH": str(ROOT / "layers/core/src"), "AWS_REGION": "eu-west-1", "PATH": os.environ["PATH"]}
+    command = [sys.executable, "-X", "importtime", "-c", "import app"]
+    found = subprocess.run(
+        command, cwd=ROOT / "functions" / function, env=environment, capture_output=True, text=True, check=True
+    )
+    return {line.rpartition("|")[2].strip() for line in found.stderr.splitlines() if line.startswith("import time:")}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_cold_start_imports_nothing_that_is_not_used(function: str) -> None:
+    modules = imported_by(function)
+    assert "fanout.handlers" in modules
+    wrong = {name for name, users in ALLOWED.items() if name in modules and function not in users}
+    assert not wrong, f"{function} imports {', '.join(sorted(wrong))}"
+
+
+def test_the_lists_name_functions_that_exist() -> None:
+    assert set().union(*ALLOWED.values()) <= set(FUNCTIONS)
