@@ -33,17 +33,29 @@ def all_of(messages: Generator[list[int], None, list[int]]) -> tuple[list[int], 
             return found, stop.value
 
 
-def no_child_is_left() -> bool:
-    """Whether this process has waited for all that it started."""
-    try:
-        os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return True
-    return False
+@pytest.fixture(autouse=True)
+def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The processes that a test forks; other tests have some of their own."""
+    forked: list[int] = []
+    fork = os.fork
+
+    def noted() -> int:
+        child = fork()
+        if child:
+            forked.append(child)
+        return child
+
+    monkeypatch.setattr(os, "fork", noted)
+    return forked
+
+
+def none_is_left(children: list[int]) -> bool:
+    """Whether this process has waited for all that it forked."""
+    return bool(children) and not any(Path(f"/proc/{child}").exists() for child in children)
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 700, 20_000])
-def test_every_item_is_worked_on_once(count: int) -> None:
+def test_every_item_is_worked_on_once(count: int, children: list[int]) -> None:
     def work(turns: Iterator[int]) -> Work:
         taken = 0
         for item in turns:
@@ -55,10 +67,10 @@ def test_every_item_is_worked_on_once(count: int) -> None:
     assert sorted(found) == list(range(count))
     assert len(taken) == 3
     assert sum(taken) == count
-    assert no_child_is_left()
+    assert none_is_left(children)
 
 
-def test_an_error_of_a_process_is_raised_here() -> None:
+def test_an_error_of_a_process_is_raised_here(children: list[int]) -> None:
     def work(turns: Iterator[int]) -> Work:
         for item in turns:
             if item == 40:
@@ -69,10 +81,10 @@ def test_an_error_of_a_process_is_raised_here() -> None:
     with pytest.raises(ItemError, match="full") as caught:
         all_of(in_processes(range(100), work, 4))
     assert caught.value.reason is Reason.NO_SPACE
-    assert no_child_is_left()
+    assert none_is_left(children)
 
 
-def test_a_process_that_is_killed_is_not_taken_for_one_that_is_done() -> None:
+def test_a_process_that_is_killed_is_not_taken_for_one_that_is_done(children: list[int]) -> None:
     def work(turns: Iterator[int]) -> Work:
         for item in turns:
             if item == 40:
@@ -82,10 +94,10 @@ def test_a_process_that_is_killed_is_not_taken_for_one_that_is_done() -> None:
 
     with pytest.raises(Transient, match="ended with -9"):
         all_of(in_processes(range(100), work, 4))
-    assert no_child_is_left()
+    assert none_is_left(children)
 
 
-def test_processes_end_when_nobody_wants_their_work() -> None:
+def test_processes_end_when_nobody_wants_their_work(children: list[int]) -> None:
     def work(turns: Iterator[int]) -> Work:
         for item in turns:
             yield [item]
@@ -95,7 +107,7 @@ def test_processes_end_when_nobody_wants_their_work() -> None:
     messages = in_processes(range(2_000), work, 2)
     assert next(messages)
     messages.close()
-    assert no_child_is_left()
+    assert none_is_left(children)
 
 
 def filled(root: Path, files: int) -> None:

@@ -41,11 +41,9 @@ def in_processes(
     Each process takes the next items as it gets on. An exception of ``work`` is raised here. A
     process that ends without a word raises ``Transient``; the others are ended.
     """
-    queue = os.memfd_create("items", os.MFD_CLOEXEC)
+    queue = _positions(len(items))
     pipes: dict[int, int] = {}
     try:
-        os.write(queue, array("I", range(len(items))).tobytes())
-        os.lseek(queue, 0, os.SEEK_SET)
         gc.freeze()
         for _ in range(processes):
             reading, writing = os.pipe()
@@ -63,6 +61,22 @@ def in_processes(
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
         gc.unfreeze()
+
+
+def _positions(count: int) -> int:
+    """A file in memory that holds the positions 0 to ``count`` - 1, at its beginning.
+
+    It is opened by its name, because Linux locks the offset that processes share of opened files only
+    (``FMODE_ATOMIC_POS``, set in fs/open.c), and of what ``memfd_create`` returns it does not: read side by side, the
+    same positions came twice.
+    """
+    made = os.memfd_create("positions", os.MFD_CLOEXEC)
+    try:
+        with open(made, "wb", closefd=False) as file:
+            file.write(array("I", range(count)).tobytes())
+        return os.open(f"/proc/self/fd/{made}", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(made)
 
 
 def _turns(queue: int, items: Sequence[Item], parent: int) -> Iterator[Item]:
