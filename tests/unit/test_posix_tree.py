@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix import directories as directories_module
-from fanout.adapters.posix import source as source_module
+from fanout.adapters.posix import fresh
 from fanout.adapters.posix.fresh import refresh_attributes
 from fanout.adapters.posix.source import FILE_FLAGS, FileSource
 from fanout.adapters.posix.tree import PosixTree
@@ -41,7 +41,8 @@ def tree(root: Path) -> PosixTree:
 
 
 def staged(root: Path) -> list[Path]:
-    return list(root.rglob(".fanout-staging-*/*/*"))
+    """What stands in the directories of attempts, processes and threads."""
+    return [path for path in root.rglob(".fanout-staging-*/*/*/*") if not path.is_dir()]
 
 
 def test_a_symlink_in_the_destinations_path_is_not_followed(root: Path, tree: PosixTree, tmp_path: Path) -> None:
@@ -150,7 +151,7 @@ def test_the_server_is_asked_again_where_the_clients_cache_may_be_old(
         calls.append(descriptor)
         refresh_attributes(descriptor)
 
-    monkeypatch.setattr(source_module, "refresh_attributes", refresh)
+    monkeypatch.setattr(fresh, "refresh_attributes", refresh)
     source.confirm(None)
     source.close()
     assert len(calls) == asked

@@ -26,6 +26,11 @@ def write(tree: PosixTree, path: str, data: bytes) -> None:
         target.abort()
 
 
+def staged(root: Path) -> list[Path]:
+    """What stands in the directories of attempts, processes and threads."""
+    return [path for path in root.rglob(".fanout-staging-*/*/*/*") if not path.is_dir()]
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> PosixTree:
     return PosixTree(tmp_path, "tree", "run", "attempt")
@@ -54,7 +59,7 @@ def test_a_file_is_linked_while_another_is_renamed(
     second = tmp_path / "tree/b/second"
     assert (second.read_bytes(), second.stat().st_nlink) == (b"second", 1)
     assert (tmp_path / "tree/a/first").read_bytes() == b"first"
-    assert list(tmp_path.rglob(".fanout-staging-*/*/*")) == []
+    assert staged(tmp_path) == []
 
 
 def test_a_file_that_is_there_is_replaced_while_another_is_renamed(
@@ -64,7 +69,7 @@ def test_a_file_that_is_there_is_replaced_while_another_is_renamed(
     during_another_rename(monkeypatch, lambda: write(tree, "file", b"new"))
     write(tree, "other", b"other")
     assert (tmp_path / "tree/file").read_bytes() == b"new"
-    assert list(tmp_path.rglob(".fanout-staging-*/*/*")) == []
+    assert staged(tmp_path) == []
 
 
 def test_where_nothing_can_be_linked_it_is_renamed(
@@ -83,7 +88,7 @@ def test_where_nothing_can_be_linked_it_is_renamed(
 def test_a_staged_name_that_somebody_planted_is_not_written(tmp_path: Path, tree: PosixTree, planted: str) -> None:
     victim = tmp_path / "victim"
     victim.write_bytes(b"" if planted == "link" else b"untouched")
-    place = tmp_path / "tree/.fanout-staging-run/attempt-0"
+    place = tmp_path / f"tree/.fanout-staging-run/attempt-{os.getpid()}/0"
     place.mkdir(parents=True)
     if planted == "link":
         os.link(victim, place / "0")
@@ -99,7 +104,7 @@ def test_a_staged_name_that_somebody_planted_is_not_written(tmp_path: Path, tree
 def test_many_threads_share_few_directories_and_all_go_at_the_end(tmp_path: Path, tree: PosixTree) -> None:
     with ThreadPoolExecutor(64) as pool:
         list(pool.map(lambda number: write(tree, f"d{number % 7}/f{number}", b"x"), range(500)))
-    assert len(list(tmp_path.glob("tree/.fanout-staging-run/*"))) <= staging_module._DIRECTORIES
+    assert len(list(tmp_path.glob("tree/.fanout-staging-run/*/*"))) <= staging_module._DIRECTORIES
     tree.finish()
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 500
     assert not list(tmp_path.rglob(".fanout-staging-*"))
