@@ -69,9 +69,9 @@ def operations() -> dict[str, bool]:
     sources = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
     found = {}
     for text in sources.values():
-        for operation in re.findall(r'\bcall\(\s*"([A-Z]\w+)"', text):
+        for operation in re.findall(X):
             method = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()
-            found[operation] = any(re.search(rf"\.{method}\b", other) for other in sources.values())
+            found[operation] = any(re.search(rf"\.(?:begin_)?{method}\b", other) for other in sources.values())
     return found
 
 
