@@ -37,7 +37,7 @@ check: setup-tests ## Lint, types, import contracts, template and state machine
 	$(PY) -m pytest -q tests/template tests/statemachine/test_definition.py
 
 test: check ## Everything: the checks and all tests
-	$(PY) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	$(PY) -m pytest -n 2 --dist loadscope
 
 unit: setup-tests ## The tests that need no emulator
 	$(PY) -m pytest -m 'not e2e'
