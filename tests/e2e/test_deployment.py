@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,8 +112,8 @@ def mount(home: Path) -> Path:
 @pytest.fixture(scope="module")
 def before(home: Path, mount: Path) -> Life:
     """The last version, after a run."""
-    with tarfile.open(PREVIOUS) as archive:
-        archive.extractall(home / "previous", filter="data")
+    (home / "previous").mkdir()
+    subprocess.run(["tar", "-xzf", PREVIOUS, "-C", home / "previous"], check=True)
     paths = LocalPaths.find(home / "previous", home / "state")
     with LocalStack(paths, find_toolchain(LocalPaths.find().repo), {"data": mount}) as stack:
         stack.clients.s3.create_bucket(Bucket="life")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,8 @@ def prunes(path: str) -> bool:
 
 
 def entries(root: Path, segment: Segment) -> list[Entry]:
-    return list(PosixTree(root, "", "run", "attempt").list(segment, prunes))
+    with closing(PosixTree(root, "", "run", "attempt")) as tree:  # many trees would hold too many descriptors
+        return list(tree.list(segment, prunes))
 
 
 def test_the_entries_are_those_of_reading_in_turn(
