@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -27,9 +28,12 @@ TIMEOUTS = Timeouts(connect_seconds=5, stall_seconds=5, total_seconds=20)
 
 
 class Server:
-    """Answers the requests of each connection with what stands in its list, and then hangs up."""
+    """Answers the requests of each connection with what stands in its list, and then hangs up, or resets it."""
 
-    def __init__(self, connections: list[list[bytes]], context: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, connections: list[list[bytes]], context: ssl.SSLContext | None = None, *, resets: bool = False
+    ) -> None:
+        self._resets = resets
         self.requests: list[tuple[int, bytes]] = []
         self._connections = connections
         self._context = context
@@ -50,6 +54,8 @@ class Server:
             except OSError:
                 return
             with suppress(OSError), connection:
+                if self._resets:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 made = self._context.wrap_socket(connection, server_side=True) if self._context else connection
                 self._answer(number, made, answers)
                 made.close()
@@ -76,8 +82,8 @@ Serve = Callable[..., Server]
 def serve() -> Iterator[Serve]:
     servers: list[Server] = []
 
-    def start(*connections: list[bytes], context: ssl.SSLContext | None = None) -> Server:
-        servers.append(Server(list(connections), context))
+    def start(*connections: list[bytes], context: ssl.SSLContext | None = None, resets: bool = False) -> Server:
+        servers.append(Server(list(connections), context, resets=resets))
         return servers[-1]
 
     yield start
@@ -163,6 +169,15 @@ def test_request_is_not_sent_again_once_an_answer_began(serve: Serve) -> None:
     get(transport, server)
     with pytest.raises(ConnectionBroken, match="closed before"):
         get(transport, server)
+
+
+def test_request_is_not_sent_again_where_the_connection_is_reset_inside_an_answer(serve: Serve) -> None:
+    server = serve([OK, b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo"], [OK], resets=True)
+    transport = Transport(TIMEOUTS)
+    get(transport, server)
+    with pytest.raises(ConnectionBroken):
+        get(transport, server)
+    assert [number for number, _ in server.requests] == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -117,12 +117,12 @@ class Connection:
     def _head(self, deadline: float, body_bytes: int, data: bytes = b"") -> tuple[bytes, bytes]:
         """The next head without its end, and what came behind it."""
         if body_bytes >= _APART_BYTES and self._is_plain and not data:
-            seen = self._some(_RECEIVE_BYTES, deadline, socket.MSG_PEEK)
+            seen = self._some(_RECEIVE_BYTES, deadline, socket.MSG_PEEK, first=True)
             end = seen.find(_END_OF_HEAD)
             if end >= 0:
                 return self._exactly(end + len(_END_OF_HEAD), b"", deadline)[:end], b""
         while (end := data.find(_END_OF_HEAD)) < 0:
-            more = self._some(_RECEIVE_BYTES, deadline)
+            more = self._some(_RECEIVE_BYTES, deadline, first=not data)
             if not more:
                 raise ConnectionBroken("closed before a response", unanswered=not data)
             data += more
@@ -130,12 +130,13 @@ class Connection:
                 raise ConnectionBroken(f"no end of a head in {len(data)} bytes")
         return data[:end], data[end + len(_END_OF_HEAD) :]
 
-    def _some(self, most_bytes: int, deadline: float, flags: int = 0) -> bytes:
-        """What there is to receive; empty at the end of the connection."""
+    def _some(self, most_bytes: int, deadline: float, flags: int = 0, *, first: bool = False) -> bytes:
+        """What there is to receive, ``first`` if nothing came before it; empty at the end of the connection."""
         try:
             data = self._socket.recv(most_bytes, flags)
         except OSError as exc:
-            unanswered = isinstance(exc, ConnectionError)
+            # Waiting that came to its end says nothing about what the server did; a connection that is gone does.
+            unanswered = first and isinstance(exc, ConnectionError)
             raise ConnectionBroken(f"receiving: {_reason(exc)}", unanswered=unanswered) from exc
         if time.monotonic() > deadline:
             raise ConnectionBroken(f"not ended after {self._timeouts.total_seconds} s")
