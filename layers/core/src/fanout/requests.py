@@ -57,7 +57,12 @@ class LimitsModel(BaseModel):
     ] = limits.SPLIT_BYTES
     credit_reserve_percent: Annotated[
         float,
-        Field(ge=0, le=100, description="burst credits of a file system that stay for others, percent of the most"),
+        Field(
+            ge=0,
+            le=100,
+            description="burst credits of a file system that are to stay for others, percent of the most: "
+            "so few functions start, and while they copy nothing slows them down",
+        ),
     ] = CREDIT_RESERVE_PERCENT
 
 

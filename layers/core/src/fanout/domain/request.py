@@ -64,7 +64,7 @@ class Limits:
     """What the run may use. ``max_concurrency`` counts functions, ``shard_seconds`` is a shard's predicted time.
 
     A file of at least ``split_bytes`` is copied in blocks by several functions. ``credit_reserve_percent`` of the
-    most burst credits that a file system keeps stay for others.
+    most burst credits that a file system keeps are to stay for others: the number of functions is chosen by it.
     """
 
     max_concurrency: int
