@@ -26,7 +26,8 @@ from fanout.domain.calibration import Calibration, calibration_of
 from fanout.domain.limits import MIB
 from fanout.domain.plan import Plan
 from fanout.ledger import Ledger
-from fanout.ports import ProbeDirectory, Tree
+from fanout.ports import Tree
+from fanout.probe_ports import ProbeDirectory
 from fanout.steps.context import Context
 from fanout.steps.open_probe import close_probe, open_probe
 from fanout.steps.plan_probe import plan_probe

@@ -18,16 +18,23 @@ from fanout.adapters.posix.probe_directory import PosixProbeDirectory
 from fanout.domain.plan import Plan
 from fanout.domain.rows import Json
 from fanout.ledger import Ledger
-from fanout.ports import Clock, ProbeDirectory, Tree
+from fanout.ports import Clock, Tree
+from fanout.probe_ports import ProbeDirectory
 from fanout.steps.context import Context
 from fanout.steps.open_probe import close_probe, open_probe
 from fanout.steps.plan_probe import plan_probe
 from fanout.steps.run_experiment import run_experiment
 from fanout.steps.summarise_probe import summarise_probe
 
+SCHEMA = Path(__file__).parents[2] / "docs" / "probe.schema.json"
 MIB = 1024 * 1024
 SMALL = {"budget_bytes": 64 * MIB, "budget_seconds": 60, "max_functions": 2}
 Wrap = Callable[[ProbeDirectory], ProbeDirectory]
+
+
+def by_name(result: Any) -> dict[str, Any]:
+    """The experiments of a probe's result by their names."""
+    return {experiment["name"]: experiment for experiment in result["experiments"]}
 
 
 class WallClock:
@@ -114,81 +121,81 @@ class Simulated:
 
 
 class SimulatedDirectory:
-    """See ``fanout.ports.ProbeDirectory``."""
+    """See ``fanout.probe_ports.ProbeDirectory``."""
 
     def __init__(self, files: Simulated, client: str) -> None:
         self._files, self._client = files, client
 
     @property
     def client(self) -> str:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         return self._client
 
     def free_bytes(self) -> int:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         return 2**60
 
     def prepare(self) -> list[str]:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         return []
 
     def claim(self, name: str) -> bool:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         self._files.work()
         return True
 
     def make(self, path: str) -> None:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         self._files.work()
 
     def files(self, path: str) -> list[str]:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         return self._files.below(path)
 
     def create(self, path: str, *, shared: bool = False) -> SimulatedFile:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         self._files.work()
         self._files.wrote(path, 0)
         return SimulatedFile(self._files, path)
 
     def open(self, path: str) -> SimulatedFile:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         self._files.work()
         return SimulatedFile(self._files, path)
 
     def remove(self) -> None:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
 
     def close(self) -> None:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
 
 
 class SimulatedFile:
-    """See ``fanout.ports.ProbeFile``."""
+    """See ``fanout.probe_ports.ProbeFile``."""
 
     def __init__(self, files: Simulated, path: str) -> None:
         self._files, self._path = files, path
 
     def write(self, offset: int, data: bytes | memoryview) -> None:
-        """See ``fanout.ports.ProbeFile``."""
+        """See ``fanout.probe_ports.ProbeFile``."""
         self._files.work(len(data))
         self._files.wrote(self._path, offset + len(data))
 
     def read(self, offset: int, length: int) -> int:
-        """See ``fanout.ports.ProbeFile``."""
+        """See ``fanout.probe_ports.ProbeFile``."""
         size = min(length, self._files.size(self._path) - offset)
         self._files.work(size)
         return size
 
     def sync(self) -> None:
-        """See ``fanout.ports.ProbeFile``."""
+        """See ``fanout.probe_ports.ProbeFile``."""
         self._files.work()
 
     def forget(self) -> None:
-        """See ``fanout.ports.ProbeFile``."""
+        """See ``fanout.probe_ports.ProbeFile``."""
 
     def close(self) -> None:
-        """See ``fanout.ports.ProbeFile``."""
+        """See ``fanout.probe_ports.ProbeFile``."""
         self._files.work()
 
 

@@ -12,7 +12,7 @@ from fanout.domain.probe_guard import check_space
 from fanout.domain.probe_plan import ProbePlan, probe_plan_from_row
 from fanout.domain.rows import Json
 from fanout.ledger import Ledger
-from fanout.ports import ProbeDirectory
+from fanout.probe_ports import ProbeDirectory
 from fanout.steps.context import Context
 
 # The directory of a probe, of its id and of the path below the mount.

@@ -8,7 +8,7 @@ from functools import cache
 
 from fanout.domain.probe_samples import Record
 from fanout.domain.probing import Experiment, Point, Sync, file_cost
-from fanout.ports import ProbeDirectory, ProbeFile
+from fanout.probe_ports import ProbeDirectory, ProbeFile
 from fanout.steps.probe_work import Effort
 
 PathOf = Callable[[int, int], str]

@@ -22,7 +22,7 @@ from fanout.domain.probing import (
     shared_point,
 )
 from fanout.domain.rows import SCHEMA_VERSION, Json
-from fanout.ports import ProbeDirectory
+from fanout.probe_ports import ProbeDirectory
 from fanout.steps.context import Context
 from fanout.steps.open_probe import Directories, read_probe_plan
 from fanout.steps.probe_files import creating, directories_of, ranging, reading, writing

@@ -30,7 +30,7 @@ ABANDONED_SECONDS = 300
 
 
 class PosixProbeDirectory:
-    """See ``fanout.ports.ProbeDirectory``. ``parent`` is relative to ``base``, empty for the base itself."""
+    """See ``fanout.probe_ports.ProbeDirectory``. ``parent`` is relative to ``base``, empty for the base itself."""
 
     def __init__(self, base: Path, parent: str, probe_id: str, client: str) -> None:
         self._directories = Directories(str(base))
@@ -41,17 +41,17 @@ class PosixProbeDirectory:
 
     @property
     def client(self) -> str:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         return self._client
 
     def free_bytes(self) -> int:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         with _errors("statvfs"), self._directories.hold(self._parent) as above:
             found = os.statvfs(above)
             return found.f_bavail * found.f_frsize
 
     def prepare(self) -> Sequence[str]:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         with _errors("mkdir"), self._directories.hold(self._root, create=True) as own:
             flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             marker = os.open(MARKER, flags, 0o600, dir_fd=own)
@@ -66,7 +66,7 @@ class PosixProbeDirectory:
             return [name for name in others if not _removed(above, name, now - ABANDONED_SECONDS)]
 
     def claim(self, name: str) -> bool:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         with _errors("mkdir"), self._directories.hold(self._root) as own:
             try:
                 os.mkdir(name, 0o700, dir_fd=own)
@@ -75,12 +75,12 @@ class PosixProbeDirectory:
             return True
 
     def make(self, path: str) -> None:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         with _errors("mkdir"), self._directories.hold(f"{self._root}{path}/", create=True):
             return
 
     def files(self, path: str) -> Sequence[str]:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         with _errors("readdir"):
             return sorted(self._files(path))
 
@@ -98,7 +98,7 @@ class PosixProbeDirectory:
                 yield f"{path}/{name}"
 
     def create(self, path: str, *, shared: bool = False) -> PosixProbeFile:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         with _errors("create"):
             try:
                 return PosixProbeFile(self._open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
@@ -108,7 +108,7 @@ class PosixProbeDirectory:
                 return PosixProbeFile(self._open(path, os.O_WRONLY))
 
     def open(self, path: str) -> PosixProbeFile:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         with _errors("open"):
             return PosixProbeFile(self._open(path, os.O_RDONLY))
 
@@ -118,13 +118,13 @@ class PosixProbeDirectory:
             return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=above)
 
     def remove(self) -> None:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         self._directories.forget(self._root)
         with _errors("remove"), self._directories.hold(self._parent) as above, suppress(FileNotFoundError):
             _remove(above, self._name)
 
     def close(self) -> None:
-        """See ``fanout.ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``."""
         self._directories.close()
 
 
