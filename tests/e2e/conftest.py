@@ -1,20 +1,24 @@
-"""One deployment for the whole session."""
+"""One deployment for each module: no run and no measurement of one is there for another."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
 
 from fanout_cli.local import LocalPaths, LocalStack, find_toolchain
+from tests.e2e.command import fanout
 from tests.e2e.processes import Workers
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the local stack of the tests keeps its state; the first that starts it deploys."""
+    """Where the local stack of the module keeps its state; the first test that starts it deploys."""
     return tmp_path_factory.mktemp("state")
 
 
@@ -29,9 +33,23 @@ class Stack:
 
 @pytest.fixture(scope="module")
 def local(state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """The stack, up, for one module: its state can not be shared with a command that runs beside it."""
+    """The stack, up, for one module; no command can run beside it on its state."""
     mount = tmp_path_factory.mktemp("mount")
     paths = LocalPaths.find(state=state)
     mounts = {"data": mount, "sealed": Path("/sys/kernel")}
     with LocalStack(paths, find_toolchain(paths.repo), mounts) as stack:
         yield Stack(stack, mount, Workers(stack.endpoint))
+
+
+@pytest.fixture
+def up(state: Path, tmp_path: Path) -> Iterator[Any]:
+    """What ``fanout up`` said of the stack that it left running, with its ``mount`` and a client of its ``s3``."""
+    mount = tmp_path / "mount"
+    mount.mkdir()
+    answer = fanout("up", "--mount", f"data={mount}", "--json", "--state", state)
+    assert answer.returncode == 0, answer.stderr
+    said = json.loads(answer.stdout)
+    make: Any = boto3.client
+    keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
+    yield {**said, "mount": mount, "s3": make("s3", endpoint_url=said["endpoint"], **keys)}
+    assert fanout("down", "--state", state).returncode == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,9 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+from tests.e2e.command import fanout
+
 pytestmark = pytest.mark.e2e
-FANOUT = Path(sys.executable).with_name("fanout")
-
-
-def fanout(*arguments: str | Path, timeout_seconds: float = 240) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [FANOUT, *map(str, arguments)], capture_output=True, text=True, timeout=timeout_seconds, check=False
-    )
 
 
 @pytest.fixture

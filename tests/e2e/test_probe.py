@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
-from tests.e2e.test_command import fanout
+from tests.e2e.command import fanout
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def up(state: Path, tmp_path: Path) -> Iterator[Any]:
-    mount = tmp_path / "mount"
-    mount.mkdir()
-    answer = fanout("up", "--mount", f"data={mount}", "--json", "--state", state)
-    assert answer.returncode == 0, answer.stderr
-    yield {**json.loads(answer.stdout), "mount": mount}
-    assert fanout("down", "--state", state).returncode == 0
 
 
 def test_a_probe_measures_a_mount_and_the_next_plan_uses_it(state: Path, up: Any, tmp_path: Path) -> None:
@@ -33,21 +21,18 @@ def test_a_probe_measures_a_mount_and_the_next_plan_uses_it(state: Path, up: Any
     assert probed.returncode == 0, probed.stdout + probed.stderr
     answer = json.loads(probed.stdout)
     assert (answer["status"], answer["error"]) == ("SUCCEEDED", None)
-    assert set(answer["calibration"]["functions"]) == {"1", "2"}
     result = json.loads(Path(answer["paths"]["result"]).read_text())
+    together = next(one for one in result["experiments"] if one["name"] == "write_by_functions")
+    # On a disk so fast that one function has done its part before the other one is awake, the result says so.
+    awake = "the functions did not work at the same time"
+    assert [one["why"] for one in together["not_measured"]] in ([], [awake])
+    assert set(answer["calibration"]["functions"]) == {str(one["functions"]) for one in together["points"]} >= {"1"}
     assert result["budget"]["bytes_used"] <= 128 * 1024 * 1024
     assert Path(answer["paths"]["page"]).is_file()
     assert os.listdir(up["mount"]) == []
     refused = fanout("probe", "--path", "/not-there", "--name", "probe-2", *local)
     assert (refused.returncode, "no directory of the mount" in refused.stderr) == (2, True)
-    make: Any = boto3.client
-    s3 = make(
-        "s3",
-        endpoint_url=up["endpoint"],
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        region_name="us-east-1",
-    )
+    s3 = up["s3"]
     s3.create_bucket(Bucket="probed")
     s3.put_object(Bucket="probed", Key="in/f", Body=b"x")
     request = tmp_path / "request.json"

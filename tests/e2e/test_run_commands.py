@@ -6,38 +6,19 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
-from tests.e2e.test_command import FANOUT, fanout
+from tests.e2e.command import FANOUT, fanout
 
 pytestmark = pytest.mark.e2e
 
 
-@pytest.fixture
-def up(state: Path, tmp_path: Path) -> Iterator[Any]:
-    mount = tmp_path / "mount"
-    mount.mkdir()
-    answer = fanout("up", "--mount", f"data={mount}", "--json", "--state", state)
-    assert answer.returncode == 0, answer.stderr
-    yield {**json.loads(answer.stdout), "mount": mount}
-    assert fanout("down", "--state", state).returncode == 0
-
-
 def test_a_run_is_started_watched_stopped_and_retried(state: Path, up: Any, tmp_path: Path) -> None:
     local = ("--local", "--state", state)
-    make: Any = boto3.client
-    s3 = make(
-        "s3",
-        endpoint_url=up["endpoint"],
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        region_name="us-east-1",
-    )
+    s3 = up["s3"]
     s3.create_bucket(Bucket="commands")
     for number in range(300):
         s3.put_object(Bucket="commands", Key=f"in/d{number % 5}/f{number}", Body=b"x" * number)

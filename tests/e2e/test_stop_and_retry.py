@@ -11,14 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
+from tests.e2e.command import fanout
 from tests.e2e.processes import Workers
-from tests.e2e.test_command import fanout
-from tests.e2e.test_run_commands import up
 
-__all__ = ["up"]
 pytestmark = pytest.mark.e2e
 
 FILES = 1_500
@@ -39,9 +36,7 @@ def until(what: Callable[[], bool], seconds: float = 120) -> None:
 
 def test_a_second_run_is_skipped_and_a_stopped_one_is_gone_on_with(state: Path, up: Any, tmp_path: Path) -> None:
     local = ("--local", "--state", state)
-    make: Any = boto3.client
-    keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
-    s3 = make("s3", endpoint_url=up["endpoint"], **keys)
+    s3 = up["s3"]
     s3.create_bucket(Bucket="stopping")
     contents = {f"d{number % 7}/f{number}": b"%d" % number * 50 for number in range(FILES)}
     with ThreadPoolExecutor(8) as threads:
