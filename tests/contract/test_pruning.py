@@ -8,7 +8,7 @@ import pytest
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.responses import ObjectPage
+from fanout.adapters.s3.object_page import ObjectPage
 from fanout.adapters.s3.tree import S3Tree
 from fanout.domain.entries import Kind
 from fanout.domain.filters import Filters

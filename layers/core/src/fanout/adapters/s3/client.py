@@ -24,7 +24,6 @@ class S3Client(ObjectCalls, ListingCalls, MultipartCalls):
         try:
             return super().head_object(bucket, key, if_match=if_match)
         except AccessDenied as denied:
-            listed = self.list_objects_v2(bucket, prefix=key, max_keys=1).objects
-            if any(found.key == key for found in listed):
+            if key in self.list_objects_v2(bucket, prefix=key, max_keys=1).keys:
                 raise
             raise NotFound(f"HeadObject on s3://{bucket}/{key}: it is not listed", "NoSuchKey") from denied

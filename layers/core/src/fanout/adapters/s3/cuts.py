@@ -7,7 +7,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
 from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.responses import ObjectPage
+from fanout.adapters.s3.object_page import ObjectPage
 from fanout.domain import limits
 from fanout.domain.cuts import Level, Marks, levels
 from fanout.domain.key_ranges import AT_ONCE, Page, marks_of_keys
@@ -74,7 +74,7 @@ class _Finder:
     def _probe(self, directory: str, after: str, *, count: int) -> Page:
         page = self._page(directory, after, keys=count)
         end = os.fsencode(self._until)
-        found = [listed.key[len(self._root) :] for listed in page.objects]
+        found = [key[len(self._root) :] for key in page.keys]
         inside = [path for path in found if not end or path.encode() <= end]
         return inside, page.truncated and len(inside) == len(found)
 

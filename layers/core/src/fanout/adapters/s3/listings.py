@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from fanout.adapters.s3.object_page import ObjectPage, parse_object_page
 from fanout.adapters.s3.requests import S3Requests
-from fanout.adapters.s3.responses import ObjectPage, UploadPage, parse_object_page, parse_upload_page
+from fanout.adapters.s3.responses import UploadPage, parse_upload_page
 
 
 class ListingCalls(S3Requests):

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.responses import ListedObject, ObjectPage
+from fanout.adapters.s3.object_page import ObjectPage
 from fanout.domain.errors import ListingIncomplete
 
 
 def object_pages(
     client: S3Client, bucket: str, prefix: str, *, start_after: str = "", last_key: str = ""
-) -> Iterator[list[ListedObject]]:
+) -> Iterator[ObjectPage]:
     """The pages of the keys under ``prefix`` after ``start_after``.
 
     While the consumer works on a page a thread fetches the next one, and no more than that; none is fetched
@@ -28,9 +28,9 @@ def object_pages(
         while page.truncated:
             if not page.continuation:
                 raise ListingIncomplete(f"s3://{bucket}/{prefix}: a page without a token for the next one")
-            if last_key and page.objects and page.objects[-1].key.encode() >= last_key.encode():
+            if last_key and page.keys and page.keys[-1].encode() >= last_key.encode():
                 break
             ahead = executor.submit(fetch, page.continuation)
-            yield page.objects
+            yield page
             page = ahead.result()
-        yield page.objects
+        yield page

@@ -14,27 +14,6 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 _NAMESPACE = b' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
 
 
-# Not frozen, though nothing changes one: see ``Entry``.
-@dataclass(slots=True)
-class ListedObject:
-    """One key of a listing, its time in nanoseconds since 1970."""
-
-    key: str
-    size: int
-    modified_ns: int
-    etag: str
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectPage:
-    """A page of ListObjectsV2; ``continuation`` is empty on the last one."""
-
-    objects: list[ListedObject]
-    common_prefixes: list[str]
-    continuation: str
-    truncated: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of a multipart upload, its checksum as S3 writes it."""
@@ -78,23 +57,17 @@ class UploadPage:
     next_upload_id_marker: str
 
 
-def parse_object_page(body: bytes) -> ObjectPage:
-    """The page of a ListObjectsV2 answer."""
-    root = _root(body)
-    decode = _decoder(root)
-    objects = []
-    for contents in root.iter("Contents"):
-        fields = {child.tag: child.text or "" for child in contents}
-        modified_ns = to_nanoseconds(fields["LastModified"])
-        objects.append(ListedObject(decode(fields["Key"]), int(fields["Size"]), modified_ns, fields.get("ETag", "")))
-    prefixes = [decode(prefix.findtext("Prefix", "")) for prefix in root.iter("CommonPrefixes")]
-    truncated = root.findtext("IsTruncated") == "true"
-    return ObjectPage(objects, prefixes, root.findtext("NextContinuationToken", ""), truncated)
+def parse_document(body: bytes) -> ElementTree.Element:
+    """The root of a document, its names without S3's namespace. Raises ``Transient`` for what is none."""
+    try:
+        return ElementTree.fromstring(body.replace(_NAMESPACE, b"", 1))
+    except ElementTree.ParseError as exc:
+        raise Transient(f"S3 answered with {len(body)} bytes that are no XML: {exc}") from exc
 
 
 def parse_upload_page(body: bytes) -> UploadPage:
     """The page of a ListMultipartUploads answer."""
-    root = _root(body)
+    root = parse_document(body)
     decode = _decoder(root)
     uploads = [
         Upload(
@@ -111,7 +84,7 @@ def parse_upload_page(body: bytes) -> UploadPage:
 
 def parse_part_page(body: bytes) -> PartPage:
     """The page of a ListParts answer."""
-    root = _root(body)
+    root = parse_document(body)
     parts = [
         Part(int(part.findtext("PartNumber", "0")), part.findtext("ETag", ""), part.findtext("ChecksumCRC64NVME", ""))
         for part in root.iter("Part")
@@ -122,7 +95,7 @@ def parse_part_page(body: bytes) -> PartPage:
 
 def parse_delete_errors(body: bytes) -> dict[str, str]:
     """S3's error code for each key that DeleteObjects did not delete."""
-    return {error.findtext("Key", ""): error.findtext("Code", "") for error in _root(body).iter("Error")}
+    return {error.findtext("Key", ""): error.findtext("Code", "") for error in parse_document(body).iter("Error")}
 
 
 def _quoted(etag: str) -> str:
@@ -132,18 +105,18 @@ def _quoted(etag: str) -> str:
 
 def parse_copied(body: bytes) -> Copied:
     """The answer to CopyObject, UploadPartCopy or CompleteMultipartUpload."""
-    root = _root(body)
+    root = parse_document(body)
     return Copied(_quoted(root.findtext("ETag", "")), root.findtext("ChecksumCRC64NVME", ""))
 
 
 def parse_tags(body: bytes) -> dict[str, str]:
     """The tags of a GetObjectTagging answer."""
-    return {tag.findtext("Key", ""): tag.findtext("Value", "") for tag in _root(body).iter("Tag")}
+    return {tag.findtext("Key", ""): tag.findtext("Value", "") for tag in parse_document(body).iter("Tag")}
 
 
 def parse_text(body: bytes, element: str) -> str:
     """The text of the first element of that name right below the root; empty without one."""
-    return _root(body).findtext(element, "")
+    return parse_document(body).findtext(element, "")
 
 
 def to_nanoseconds(timestamp: str) -> int:
@@ -160,13 +133,6 @@ def to_seconds(http_date: str) -> int:
         return int(parsedate_to_datetime(http_date).timestamp())
     except ValueError as exc:
         raise Transient(f"S3 answered with {http_date!r} for a time") from exc
-
-
-def _root(body: bytes) -> ElementTree.Element:
-    try:
-        return ElementTree.fromstring(body.replace(_NAMESPACE, b"", 1))
-    except ElementTree.ParseError as exc:
-        raise Transient(f"S3 answered with {len(body)} bytes that are no XML: {exc}") from exc
 
 
 def _decoder(root: ElementTree.Element) -> Callable[[str], str]:

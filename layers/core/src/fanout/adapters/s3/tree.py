@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import ge
+from itertools import chain
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.blocks import UploadBlocks
@@ -16,14 +16,15 @@ from fanout.adapters.s3.cuts import cuts_of_keys, start_bound
 from fanout.adapters.s3.deletion import delete_listed
 from fanout.adapters.s3.metadata import to_headers
 from fanout.adapters.s3.pages import object_pages
-from fanout.adapters.s3.responses import ListedObject, to_seconds
+from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
+from fanout.adapters.s3.responses import to_seconds
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.domain import limits
 from fanout.domain.big_files import block_bytes_of
-from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.entries import Attributes, Entry
 from fanout.domain.errors import ItemError, ListingIncomplete, NotFound
-from fanout.domain.file_columns import Listed, in_columns
+from fanout.domain.file_columns import Listed, in_columns, one_by_one
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
 from fanout.domain.segments import Segment, after_subtree
@@ -58,19 +59,30 @@ class S3Tree:
         self._guess_content_type = guess_content_type
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
-        """The entries of the segment in the order of their keys; the key of the root itself is none.
+        """The entries of the segment in the order of their keys; the key of the root itself is none."""
+        return one_by_one(self.list_columns(segment, prunes))
 
-        A listing that is inside a pruned directory at the end of a page begins again after the directory.
-        """
-        pruning = Pruning(segment, prunes)
-        inside = yield from self._list(segment, pruning)
-        while inside:
-            rest = replace(segment, after=after_subtree(inside))
-            inside = yield from self._list(rest, pruning)
+    def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
+        """See ``fanout.ports.Tree``; at most a page's keys together."""
+        if prunes is no_pruning:
+            return chain.from_iterable(map(PathColumns.listed, self._pages(segment)))
+        return in_columns(self._pruned(segment, Pruning(segment, prunes)), limits.LIST_PAGE_KEYS)
 
-    def _list(self, segment: Segment, pruning: Pruning) -> Generator[Entry, None, str]:
-        """The entries until the segment ends, or a page does in the pruned directory that is returned."""
-        skip = len(self._prefix)
+    def _pruned(self, segment: Segment, pruning: Pruning) -> Iterator[Entry]:
+        """A listing that is inside a pruned directory at the end of a page begins again after the directory."""
+        rest: Segment | None = segment
+        while rest is not None:
+            pages, rest = self._pages(rest), None
+            for page in pages:
+                for entry in one_by_one(page.listed()):
+                    yield from pruning(entry)
+                inside = pruning.inside(page.paths[-1]) if page.paths else ""
+                if inside:
+                    rest = replace(segment, after=after_subtree(inside))
+                    break
+
+    def _pages(self, segment: Segment) -> Iterator[PathColumns]:
+        """What each page holds of the segment."""
         prefix, after = start_bound(segment.prefix), start_bound(segment.after)
         until = segment.until if os.fsencode(segment.until).isascii() else ""  # only saves requests
         pages = object_pages(
@@ -80,38 +92,15 @@ class S3Tree:
             start_after=self._prefix + after if after else "",
             last_key=self._prefix + until if until else "",
         )
-        first, end = os.fsencode(segment.after), os.fsencode(segment.until)
-        last: list[ListedObject] = []
+        end, last = os.fsencode(segment.until), ""
         for page in pages:
-            self._check_order(last + page)
-            last = page[-1:]
-            for listed in page:
-                path = listed.key[skip:]
-                if not path or not path.startswith(segment.prefix):
-                    continue
-                sort_key = path.encode()
-                if end and sort_key > end:
-                    return ""
-                if sort_key > first:
-                    entry = _to_entry(path, listed)
-                    if pruning.prunes is no_pruning:
-                        yield entry
-                    else:
-                        yield from pruning(entry)
-            if page and (inside := pruning.inside(page[-1].key[skip:])):
-                return inside
-        return ""
-
-    def _check_order(self, page: Sequence[ListedObject]) -> None:
-        """A merge over keys in another order would take what is there for missing."""
-        keys = [one.key.encode() for one in page]
-        if any(map(ge, keys, keys[1:])):
-            problem = "does not list its keys in the order of their bytes; a general purpose bucket does"
-            raise ListingIncomplete(f"s3://{self._bucket}/{self._prefix} {problem}")
-
-    def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
-        """See ``fanout.ports.Tree``; at most a page's keys together."""
-        return in_columns(self.list(segment, prunes), limits.LIST_PAGE_KEYS)
+            if not page.is_in_order(last):  # a merge over keys in another order would take what is there for missing
+                problem = "does not list its keys in the order of their bytes; a general purpose bucket does"
+                raise ListingIncomplete(f"s3://{self._bucket}/{self._prefix} {problem}")
+            yield paths_within(segment, page, len(self._prefix))
+            last = page.keys[-1] if page.keys else last
+            if end and last[len(self._prefix) :].encode() > end:
+                return
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
         """By common prefixes and, where there are very many keys or prefixes, by key ranges."""
@@ -132,8 +121,8 @@ class S3Tree:
         except NotFound:
             return None
         modified_ns = to_seconds(found.headers.get("last-modified", "")) * 1_000_000_000
-        listed = ListedObject(key, found.total_bytes, modified_ns, found.headers.get("etag", ""))
-        return Found(_to_entry(path, listed), stored_checksum(found.headers))
+        entry = key_entry(path, found.total_bytes, modified_ns, found.headers.get("etag", ""))
+        return Found(entry, stored_checksum(found.headers))
 
     def open(self, entry: Entry) -> ObjectSource:
         """The object, read at the first use; each request fails unless the ETag is the listed one."""
@@ -218,8 +207,3 @@ class S3Tree:
 
     def _headers(self, attributes: Attributes) -> dict[str, str]:
         return {**to_headers(attributes), **self._write_headers}
-
-
-def _to_entry(path: str, listed: ListedObject) -> Entry:
-    kind = Kind.DIRECTORY if path.endswith("/") and not listed.size else Kind.FILE
-    return Entry(path, kind, listed.size, listed.modified_ns, listed.modified_ns, listed.etag)

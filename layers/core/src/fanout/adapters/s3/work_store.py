@@ -28,8 +28,7 @@ class S3WorkStore:
     def list(self, prefix: str) -> Iterator[str]:
         """The keys that start with the prefix, in their order."""
         for page in object_pages(self._client, self._bucket, prefix):
-            for listed in page:
-                yield listed.key
+            yield from page.keys
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove at most 1,000 objects; one that is not there counts as removed."""
