@@ -30,6 +30,15 @@ SHORT = [
     Cell("big", "modern", 1_024, (1, 2, 4), peers=("cp", "rsync", "rclone-16")),
     Cell("skewed", "modern", 1_000, (1, 2), slow_share=10, peers=_FAST),
 ]
+# In a time that passes eight or sixteen times as slowly: what the latencies allow where processors do not bind.
+SLOW = [
+    Cell("small", "modern/16", 6_000, (1, 2, 4), slow_share=100, peers=("cp", "rclone-64")),
+    Cell("32-directories", "modern/8", 3_000, (1,), slow_share=40, peers=_FAST),
+    Cell("one-directory", "modern/8", 600, (1,), slow_share=10, peers=_FAST),
+    Cell("megabyte", "modern/8", 600, (1, 2, 4), slow_share=20, peers=("cp", "fpart+cpio+parallel", "rclone-16")),
+    Cell("megabyte", "legacy/8", 300, (1,), slow_share=30, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
+    Cell("big", "modern/8", 1_024, (1, 2, 4), peers=("cp", "rclone-16")),
+]
 FULL = [
     Cell("megabyte", "legacy", 5_000, (1, 2)),
     Cell("megabyte", "modern", 5_000, (1, 2, 4)),

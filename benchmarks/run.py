@@ -1,9 +1,10 @@
 """Runs the benchmark: ours and the peers, alternately, on the same data.
 
-python -m benchmarks.run [--full] [--only DATA_SET[:CALIBRATION] ...] [--tools TOOL ...] [--runs N]
+python -m benchmarks.run [--full | --slow] [--only DATA_SET[:CALIBRATION] ...] [--tools TOOL ...] [--runs N]
 
 With --only a piece is measured: its cells take the place of the same ones in the results that are there,
-so that a machine that is quiet for minutes at a time can measure them all.
+so that a machine that is quiet for minutes at a time can measure them all. --slow measures in a time that passes
+more slowly, beside what the other sets left in the results.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure the cells and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="all data sets at full size: hours")
+    parser.add_argument("--slow", action="store_true", help="what the latencies allow where processors do not bind")
     parser.add_argument("--only", nargs="*", default=[], metavar="DATA_SET[:CALIBRATION]")
     parser.add_argument("--tools", nargs="*", default=[], metavar="TOOL", help="these alone; ours is fanout")
     parser.add_argument("--count", type=int, help="files (MiB of the big one) instead of the set's own number")
@@ -47,12 +49,13 @@ def main(arguments: list[str] | None = None) -> int:
     if not BINARY.exists() or os.geteuid() != 0:
         print("needs root and .fanout/bench/efslab: run scripts/setup-bench.sh", file=sys.stderr)
         return 2
-    chosen = [cell for cell in (cells.FULL if options.full else cells.SHORT) if _wanted(cell, options.only)]
+    known = cells.SLOW if options.slow else cells.FULL if options.full else cells.SHORT
+    chosen = [cell for cell in known if _wanted(cell, options.only)]
     if options.count:
         chosen = [replace(cell, count=options.count) for cell in chosen]
     if options.workers:
         chosen = [replace(cell, workers=tuple(options.workers)) for cell in chosen]
-    before = report.read(options.results) if options.only else []
+    before = [row for row in report.read(options.results) if options.only or is_slow(row) is not options.slow]
     rows: list[report.Row] = []
     began = time.time()
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # unmounts before it ends
@@ -68,6 +71,11 @@ def main(arguments: list[str] | None = None) -> int:
         MEMORY.unlink(missing_ok=True)
     print(report.table(rows))
     return 0
+
+
+def is_slow(row: report.Row) -> bool:
+    """Whether a row is of a time that passes more slowly."""
+    return "/" in row["calibration"]
 
 
 def _wanted(cell: Cell, only: list[str]) -> bool:
@@ -139,7 +147,7 @@ def without_results(words: list[str]) -> list[str]:
 def about(options: argparse.Namespace, began: float) -> report.Row:
     """What made the results."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    command = "make bench-full" if options.full else "make bench"
+    command = "make bench-slow" if options.slow else "make bench-full" if options.full else "make bench"
     if options.only or options.runs != 3:
         command = "python -m benchmarks.run " + " ".join(without_results(sys.argv[1:]))
     versions = {peer.name: version_of(peer.version) for peer in PEERS}

@@ -24,6 +24,8 @@ MB = 1_000_000
         ("modern", [(f"a{n}/f", 256 << 20) for n in range(8)], 4, 2.0, "bytes"),
         ("modern", [(f"a{n}/f", 4096) for n in range(6400)], 1, 6400 * 0.0125 / 64, "operations in flight"),
         ("modern", [(f"a/f{n}", 4096) for n in range(400)], 4, 1.0, "creations in one directory"),
+        ("modern/16", [("a/f", 500 << 20)], 1, 16.0, "bytes"),
+        ("modern/8", [(f"a{n}/f", 4096) for n in range(6400)], 1, 6400 * 0.1 / 64, "operations in flight"),
         ("legacy", [(f"a{n % 50}/f{n}", 1 << 20) for n in range(950)], 1, 10.0, "bytes"),
     ],
 )

@@ -50,6 +50,11 @@ def test_directories_come_before_what_they_hold() -> None:
     assert [entry.path for entry in spread(made)] == ["a/", "a/b/", "a/f", "a/b/g"]
 
 
+def test_directories_come_level_by_level() -> None:
+    walked = [Entry(path, Kind.DIRECTORY) for path in ("a/", "a/b/", "a/b/c/", "d/", "d/e/", "f/")]
+    assert [entry.path for entry in spread(walked)] == ["a/", "d/", "f/", "a/b/", "d/e/", "a/b/c/"]
+
+
 def test_the_target_keeps_all_workers_busy_within_its_bounds() -> None:
     assert target_seconds(total_seconds=10_000, workers=10, shard_seconds=60) == 60
     assert target_seconds(total_seconds=300, workers=10, shard_seconds=60) == 30

@@ -75,7 +75,9 @@ def pack(entries: Iterable[Entry], rates: Rates, target_seconds: float) -> Itera
 
 
 def spread(entries: Iterable[Entry]) -> list[Entry]:
-    """The same entries taken round-robin over their directories, directories first.
+    """The same entries taken round-robin over their directories, directories first, level by level.
+
+    A directory waits for the one above it, so that those of one level are made at once.
 
     Creations in one directory are serialised, those in several overlap: in walk order
     64 threads made 688 files/s on the simulated EFS, round-robin 3,772.
@@ -88,6 +90,7 @@ def spread(entries: Iterable[Entry]) -> list[Entry]:
             made_first.append(entry)
         else:
             by_directory[entry.path.rpartition("/")[0]].append(entry)
+    made_first.sort(key=lambda entry: entry.path.count("/"))
     return made_first + list(_rounds(by_directory.values()))
 
 
