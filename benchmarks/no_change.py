@@ -6,7 +6,8 @@ On ``disk`` both trees lie in a directory; on ``modern`` the destination is the 
 Ours is what the functions of such a run do: list, gather, partition, summarise, with the ledger in a directory,
 in a process of its own. As ``fanout-2`` the listing is cut before it begins, as that of a larger tree is after its
 first round, and two processes share the pieces. Before every run the trees are out of the kernel's caches where that
-may be done, and the tool's own files are in them.
+may be done, and the tool's own files are in them; of ours that is the bytecode of its modules, which the first of
+these readings compiles.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -50,12 +52,18 @@ def command_of(tool: str, source: Path, destination: Path, scratch: Path) -> lis
     return ["rclone", "sync", "-q", *flags, str(source), str(destination)]
 
 
-def read_again(tool: str) -> None:
+def read_again(tool: str, scratch: Path) -> None:
     """Read the tool's own files, which are no part of the trees: its binary, or the modules that ours imports."""
     modules = "benchmarks.no_change_run, fanout.requests, fanout.report"
     commands = {"rsync": ["rsync", "--version"], "rclone": ["rclone", "version"]}
     command = commands.get(tool, [sys.executable, "-c", f"import {modules}"])
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment(scratch))
+
+
+def environment(scratch: Path) -> dict[str, str]:
+    """That of this process, in which bytecode is kept whatever it says."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(scratch / "bytecode")}
 
 
 def measure(source: Path, destinations: Iterator[Path], scratch: Path, runs: int) -> dict[str, float]:
@@ -66,9 +74,10 @@ def measure(source: Path, destinations: Iterator[Path], scratch: Path, runs: int
         for tool in tools:
             ledger = scratch / f"ledger-{number}"
             drop_caches()
-            read_again(tool)
+            read_again(tool, scratch)
             began = time.monotonic()
-            subprocess.run(command_of(tool, source, next(destinations), ledger), check=True, stdout=subprocess.DEVNULL)
+            command = command_of(tool, source, next(destinations), ledger)
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment(scratch))
             seconds[tool].append(time.monotonic() - began)
             print(f"  {tool}: {seconds[tool][-1]:.2f} s", flush=True)
             shutil.rmtree(ledger, ignore_errors=True)

@@ -9,13 +9,11 @@ is cut before it begins, and as many processes share the pieces.
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.directory_store import DirectoryStore
-from benchmarks.worker import MachineClock
+from benchmarks.machine_clock import MachineClock
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.rows import Json, segment_from_row
 from fanout.domain.segments import Segment, cut
@@ -43,6 +41,7 @@ def context_of(source: Path, destination: Path, scratch: Path) -> Context:
         nonce="bench",
         source=lambda _: PosixTree(source, "", RUN, "bench", "source"),
         destination=lambda _: PosixTree(destination, "", RUN, "bench"),
+        forks=lambda _: True,
     )
 
 
@@ -63,6 +62,9 @@ def run_ours(source: Path, destination: Path, scratch: Path, listers: int = 1) -
     while reference["count"]:
         rows = context.ledger.read_json(reference["key"].removeprefix(context.ledger.prefix))
         if listers > 1:
+            from concurrent.futures import ProcessPoolExecutor
+            from multiprocessing import get_context
+
             with ProcessPoolExecutor(listers, get_context("fork")) as functions:
                 list(functions.map(run_segment, rows))
         else:

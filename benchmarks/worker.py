@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from pathlib import Path
 
 from benchmarks.directory_store import DirectoryStore
+from benchmarks.machine_clock import MachineClock
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.rows import shard_from_row
@@ -22,18 +22,6 @@ from fanout.steps.copy_shard import copy_shard
 
 RUN = "bench"
 SECONDS = 3600.0
-
-
-class MachineClock:
-    """See ``fanout.ports.Clock``."""
-
-    def now(self) -> float:
-        """See ``fanout.ports.Clock``."""
-        return time.time()
-
-    def sleep(self, seconds: float) -> None:
-        """See ``fanout.ports.Clock``."""
-        time.sleep(seconds)
 
 
 def context_of(ledger: Path, source: Path, mount: Path, nonce: str) -> Context:

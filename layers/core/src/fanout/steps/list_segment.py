@@ -31,6 +31,7 @@ from fanout.steps.files_elsewhere import FilesElsewhere, may_be_both
 from fanout.steps.intake import Intake
 from fanout.steps.list_destination import cut_of
 from fanout.steps.list_manifest import Lookups, list_manifest
+from fanout.steps.listed_apart import listed_apart
 from fanout.steps.lookups import LookupQueue
 from fanout.steps.rare_collections import rare_collections
 from fanout.steps.segment_writer import SegmentWriter
@@ -80,9 +81,13 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     budget = _Budget(segment, context)
     left: list[Segment] = []
     prunes = filters.prunes if filters.exclude else no_pruning
-    pairs = merge_columns(source_tree.list_columns(segment, prunes), destination_tree.list_columns(segment, prunes))
+    list_there = partial(destination_tree.list_columns, segment, prunes)
     listed_there = cut_of(segment, plan, context.ledger)
-    with LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue:
+    with (
+        LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue,
+        listed_apart(list_there, context.forks(plan)) as there,
+    ):
+        pairs = merge_columns(source_tree.list_columns(segment, prunes), there)
         intake = Intake(filters, queue.add)
         for source, destination in apart(pairs, request, lambda one: place_of(one, parents_of(one)), budget.room):
             if isinstance(source, FileColumns):

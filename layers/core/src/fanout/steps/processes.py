@@ -45,22 +45,34 @@ def in_processes(
     pipes: dict[int, int] = {}
     try:
         gc.freeze()
+        parent = os.getpid()
         for _ in range(processes):
-            reading, writing = os.pipe()
-            parent = os.getpid()
-            child = os.fork()
-            if not child:
-                _child(writing, work, _turns(queue, items, parent))
-            os.close(writing)
+            reading, child = begin_process(lambda send: yield_all(work(_turns(queue, items, parent)), send))
             pipes[reading] = child
-        return (yield from _messages(pipes))
+        return (yield from messages_of(pipes))
     finally:
         os.close(queue)
-        for reading, child in pipes.items():
-            os.close(reading)
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+        end_processes(pipes)
         gc.unfreeze()
+
+
+def begin_process(work: Callable[[Callable[[list[Any]], None]], Any]) -> tuple[int, int]:
+    """A process that works and sends lists of messages, and at its end what ``work`` returns; its pipe and its id."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        _child(writing, work)
+    os.close(writing)
+    return reading, child
+
+
+def end_processes(pipes: dict[int, int]) -> None:
+    """End the processes of these pipes, whatever they do."""
+    for reading, child in pipes.items():
+        os.close(reading)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def _positions(count: int) -> int:
@@ -87,14 +99,12 @@ def _turns(queue: int, items: Sequence[Item], parent: int) -> Iterator[Item]:
             yield items[position]
 
 
-def _child(
-    writing: int, work: Callable[[Iterator[Item]], Generator[list[Message], None, End]], turns: Iterator[Item]
-) -> NoReturn:
+def _child(writing: int, work: Callable[[Callable[[list[Any]], None]], Any]) -> NoReturn:
     """Work and tell, then end without what the parent would do at its end."""
     status = 1
     try:
         try:
-            end = yield_all(work(turns), lambda batch: _send(writing, ("some", batch)))
+            end = work(lambda batch: _send(writing, ("some", batch)))
             _send(writing, ("end", end))
         except Exception as error:  # noqa: BLE001 - the parent raises it
             _send(writing, ("error", (type(error), error.args, error.__dict__)))
@@ -125,7 +135,7 @@ def _send(writing: int, message: tuple[str, Any]) -> None:
         view = view[os.write(writing, view) :]
 
 
-def _messages(pipes: dict[int, int]) -> Generator[list[Any], None, list[Any]]:
+def messages_of(pipes: dict[int, int]) -> Generator[list[Any], None, list[Any]]:
     """What the processes send until all have ended; those that have are taken out of ``pipes``."""
     poll = select.poll()
     buffers = {reading: bytearray() for reading in pipes}
@@ -148,7 +158,7 @@ def _messages(pipes: dict[int, int]) -> Generator[list[Any], None, list[Any]]:
                 os.close(reading)
                 _, status = os.waitpid(pipes.pop(reading), 0)
                 if status:
-                    raise Transient(f"a process that copied ended with {os.waitstatus_to_exitcode(status)}")
+                    raise Transient(f"a process of this function ended with {os.waitstatus_to_exitcode(status)}")
     return ends
 
 
