@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.bootstrap import settings
+from fanout.bootstrap import make_executions, make_work_store, settings
+from fanout.doctor import is_doctor
 from fanout.domain.rows import Json
 from fanout.events import plan_event
 from fanout.handlers import handle
 from fanout.steps.context import Context
 from fanout.steps.plan_transfer import plan_transfer
 from fanout.telemetry import run_planned
+from fanout.turns_doctor import examine_turns
 
 
 def handler(event: Json, context: Any) -> Json:
-    """Make the plan of a request."""
+    """Make the plan of a request, or say whether runs at the same time can be kept apart."""
+    if is_doctor(event):
+        return examine_turns(event, make_work_store(), make_executions())
     task, here = plan_event(event), settings()
     mounts = tuple(here.mounts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from typing import Any
@@ -139,3 +140,49 @@ def test_a_stack_without_its_state_machine_or_bucket_is_told(aws: Aws) -> None:
     aws.client("cloudformation").create_stack(StackName=STACK, TemplateBody=text)
     found = examined(aws)
     assert (found["state machine"]["level"], found["work bucket"]["level"]) == ("fail", "fail")
+
+
+@pytest.fixture
+def asked(aws: Aws, whole: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A stack that names PlanTransfer; ``answer`` is what the function says, ``invoked`` how it was asked."""
+    text = template(**{**whole, "PlanTransferFunction": "plan-1"})
+    aws.client("cloudformation").update_stack(StackName=STACK, TemplateBody=text)
+    said: dict[str, Any] = {"answer": {}, "invoked": []}
+    plain = aws.session.client
+
+    def invoke(**asking: Any) -> Any:
+        said["invoked"].append(asking)
+        return {key: io.BytesIO(value) if key == "Payload" else value for key, value in said["answer"].items()}
+
+    def client(service: str, **options: Any) -> Any:
+        made: Any = plain(service, **options)  # type: ignore[call-overload]
+        if service == "lambda":
+            monkeypatch.setattr(made, "invoke", invoke)
+        return made
+
+    monkeypatch.setattr(aws.session, "client", client)
+    return said
+
+
+def test_whether_runs_can_be_kept_apart_is_asked_of_the_function_that_does_it(
+    aws: Aws, whole: dict[str, str], asked: dict[str, Any]
+) -> None:
+    row = {"name": "runs at the same time: executions", "level": "fail", "what": "denied", "remedy": "allow it"}
+    asked["answer"] = {"Payload": json.dumps({"findings": [row]}).encode()}
+    assert examined(aws)[row["name"]] == row
+    [asking] = asked["invoked"]
+    execution = whole["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":doctor"
+    assert (asking["FunctionName"], json.loads(asking["Payload"])) == ("plan-1", {"doctor": {"execution": execution}})
+
+
+def test_a_function_that_breaks_while_it_is_asked_is_a_finding(aws: Aws, asked: dict[str, Any]) -> None:
+    broken = json.dumps({"errorType": "ImportError", "errorMessage": "no module"}).encode()
+    asked["answer"] = {"FunctionError": "Unhandled", "Payload": broken}
+    found = examined(aws)["runs at the same time"]
+    assert (found["level"], found["what"]) == ("fail", "plan-1 failed: no module")
+    assert "PlanTransfer" in found["remedy"]
+
+
+def test_a_stack_of_an_earlier_version_is_told_what_was_not_checked(aws: Aws, whole: dict[str, str]) -> None:
+    found = examined(aws)["runs at the same time"]
+    assert (found["level"], found["what"]) == ("warn", "not checked: the stack is of an earlier version")

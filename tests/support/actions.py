@@ -13,6 +13,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 _KEYS_OF_A_DELETE = re.compile(rb"<Key>(.*?)</Key>", re.DOTALL)
 
+# service-authorization/latest/reference/list_awsstepfunctions.html: what an operation is allowed on, as it is named.
+_NAMED_BY = {"DescribeExecution": "executionArn", "StartExecution": "stateMachineArn"}
+
 
 @dataclass(frozen=True)
 class Need:
@@ -32,8 +35,9 @@ def needs(method: str, url: str, headers: Mapping[str, str], body: bytes | None)
     if parts.path == "/" and b"Action=GetMetricData" in (body or b""):
         return [Need("cloudwatch:GetMetricData", "*")]
     lowered = {name.lower(): value for name, value in headers.items()}
-    if lowered.get("x-amz-target") == "AWSStepFunctions.DescribeExecution":
-        return [Need("states:DescribeExecution", json.loads(body or b"{}")["executionArn"])]
+    service, _, operation = lowered.get("x-amz-target", "").partition(".")
+    if service == "AWSStepFunctions":
+        return [Need(f"states:{operation}", json.loads(body or b"{}")[_NAMED_BY[operation]])]
     bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
     return list(_of_bucket(method, bucket, query, body) if not key else _of_object(method, bucket, key, query, lowered))
 

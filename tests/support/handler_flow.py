@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ MOUNTED = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard"
 PROBING = ("PlanProbe", "OpenProbe", "RunExperiment", "CloseProbe")
 OFFERED = [{name: f"{prefix}{name}" for name in MOUNTED} for prefix in ("", "Second")]
 WORK = "work-bucket"
+EXECUTIONS = "arn:aws:states:us-east-1:123456789012:execution:fanout-transfer"
 TASKS = 1_000
 """More tasks than any state here takes until it is done."""
 
@@ -63,8 +64,12 @@ class HandlerFlow:
 
     def plan(self, run_id: str, request: dict[str, Any]) -> Any:
         """PlanTransfer alone, as of a run that is stopped after it."""
-        execution = f"arn:aws:states:us-east-1:123456789012:execution:fanout-transfer:{run_id}"
-        event = {"request": request, "run_id": run_id, "execution": execution, "functions": OFFERED}
+        event = {
+            "request": request,
+            "run_id": run_id,
+            "execution": f"{EXECUTIONS}:{run_id}",
+            "functions": OFFERED,
+        }
         return self._call("PlanTransfer", event)
 
     def probe(self, probe_id: str, request: dict[str, Any]) -> Any:
@@ -77,6 +82,18 @@ class HandlerFlow:
                 self._call("RunExperiment", {"run": run, "round": one["number"], "member": member})
         self._call("CloseProbe", {"run": run})
         return self._call("SummariseProbe", {"state": state})
+
+    def batch(self, machine: str, request: dict[str, Any], bodies: Sequence[str]) -> Any:
+        """StartBatch with messages of a queue; what it says of them."""
+        self._monkeypatch.setenv("FANOUT_STATE_MACHINE", machine)
+        self._monkeypatch.setenv("FANOUT_EVENT_REQUEST", json.dumps(request))
+        records = [{"messageId": f"m-{number}", "body": body} for number, body in enumerate(bodies)]
+        return self._call("StartBatch", {"Records": records})
+
+    def doctor(self) -> list[Any]:
+        """Everything that ``fanout doctor`` asks the functions; their findings."""
+        asked = (("CheckMount", {"kms_key_id": ""}), ("PlanTransfer", {"execution": f"{EXECUTIONS}:doctor"}))
+        return [row for name, about in asked for row in self._call(name, {"doctor": about})["findings"]]
 
     def _list(self, state: dict[str, Any]) -> None:
         run, listed = state["run"], state["list"]

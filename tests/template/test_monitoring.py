@@ -23,6 +23,7 @@ from tests.template.templates import (
     template,
 )
 
+QUEUE = "AWS::SQS::Queue"
 TOTALS = ("listed", "copied", "unchanged", "skipped", "failed", "rejected", "deleted")
 SUMMARY: dict[str, Any] = {
     "status": "SUCCEEDED",
@@ -41,7 +42,8 @@ def dashboard() -> Any:
 
 
 def test_every_metric_that_is_shown_or_alarms_is_emitted() -> None:
-    emitted = set(run_metrics(SUMMARY))
+    # PlanTransfer's own: tests/functions/test_plan_metrics.py sees it emitted.
+    emitted = {*run_metrics(SUMMARY), "RunsBegun"}
     shown = {
         metric[1]
         for widget in dashboard()["widgets"]
@@ -50,7 +52,7 @@ def test_every_metric_that_is_shown_or_alarms_is_emitted() -> None:
     }
     alarms = [one["Properties"] for one in of_type("AWS::CloudWatch::Alarm").values()]
     watched = {one["MetricName"] for one in alarms if one.get("Namespace") == "FanOutTransfer"}
-    assert len(shown) > 10 and watched == {"Failures"}
+    assert len(shown) > 10 and watched == {"Failures", "RunsBegun"}
     assert shown | watched <= emitted
 
 
@@ -78,9 +80,12 @@ def test_a_run_that_does_not_succeed_alarms_however_it_ends() -> None:
         for one in alarms
         if one["ComparisonOperator"] == "GreaterThanThreshold" and one["Threshold"] == 0
     }
-    assert above_none == {"ExecutionsFailed", "ExecutionsAborted", "ExecutionsTimedOut"}
+    assert above_none == {
+        *("ExecutionsFailed", "ExecutionsAborted", "ExecutionsTimedOut"),
+        "ApproximateNumberOfMessagesVisible",
+    }
     runs = [one for one in alarms if one["Namespace"] == "AWS/States"]
-    assert all(one["Dimensions"][0]["Value"] == {"Ref": "StateMachineArn"} for one in runs) and len(runs) == 4
+    assert all(one["Dimensions"][0]["Value"] == {"Ref": "StateMachineArn"} for one in runs) and len(runs) == 3
     assert stacks()["Monitors"][1]["StateMachineArn"] == {"Ref": "TransferStateMachine"}
 
 
@@ -88,6 +93,36 @@ def test_a_missing_run_alarms_because_missing_data_does() -> None:
     alarm = resources()["NoRunAlarm"]["Properties"]
     assert (alarm["TreatMissingData"], alarm["Period"]) == ("breaching", 3600)
     assert alarm["EvaluationPeriods"] == {"Ref": "ExpectRunEveryHours"}
+
+
+def test_a_run_that_is_skipped_does_not_silence_the_alarm_on_missing_runs() -> None:
+    """Step Functions counts it as started and succeeded."""
+    alarm = resources()["NoRunAlarm"]["Properties"]
+    assert (alarm["Namespace"], alarm["MetricName"]) == ("FanOutTransfer", "RunsBegun")
+    assert alarm["Dimensions"] == [{"Name": "service", "Value": {"Ref": "Name"}}]
+
+
+def test_every_queue_of_what_failed_alarms_while_something_lies_in_it() -> None:
+    targets = [
+        *(queue["Properties"].get("RedrivePolicy", {}).get("deadLetterTargetArn") for queue in of_type(QUEUE).values()),
+        *(
+            target.get("DeadLetterConfig", {}).get("Arn")
+            for rule in of_type("AWS::Events::Rule").values()
+            for target in rule["Properties"]["Targets"]
+        ),
+        *(function.get("DeadLetterConfig", {}).get("TargetArn") for function in functions().values()),
+    ]
+    failed = {found["Fn::GetAtt"][0] for found in targets if found}
+    assert failed == {"FailedEventsQueue"}
+    outputs = template(NESTED / "events.yaml")["Outputs"]
+    for queue in failed:
+        assert outputs[f"{queue}Name"]["Value"] == {"Fn::GetAtt": [queue, "QueueName"]}
+        given = stacks()["Monitors"][1][f"{queue}Name"]
+        assert given == {"Fn::If": ["HasEvents", {"Fn::GetAtt": ["Events", f"Outputs.{queue}Name"]}, ""]}
+        alarm = resources()["FailedEventsAlarm"]["Properties"]
+        assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": {"Ref": f"{queue}Name"}}]
+        # A message that is moved there is none that was sent: only what lies there shows it.
+        assert (alarm["MetricName"], alarm["Statistic"]) == ("ApproximateNumberOfMessagesVisible", "Maximum")
 
 
 def test_the_rule_tells_of_this_machine_s_own_runs_alone() -> None:

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from fanout.domain.findings import Finding, fail, warn
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.doctor import network_checks, stack_checks
-from fanout_cli.doctor.inside import inside_findings
+from fanout_cli.doctor.inside import inside_findings, turns_findings
 from fanout_cli.stacks import Stack
 
 
@@ -30,6 +30,7 @@ CHECKS = (
     Check("Lambda concurrency", stack_checks.concurrency),
     Check("mount targets", network_checks.mount_targets),
     Check("S3 endpoint", network_checks.gateway_endpoint),
+    Check("runs at the same time", turns_findings, remote=False),
 )
 
 

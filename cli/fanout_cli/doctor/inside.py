@@ -1,15 +1,17 @@
-"""What a function inside the network finds: CheckMount, asked for its findings."""
+"""What the functions find with their own roles: CheckMount inside the network, PlanTransfer outside of it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
-from fanout.domain.findings import Finding, fail, finding_from_row
+from fanout.domain.findings import Finding, fail, finding_from_row, warn
 from fanout.domain.run_error import cause_message
 from fanout_cli.stacks import Stack
 
-_CHECKS = "CheckMount"
+_INSIDE, _TURNS = "inside the network", "runs at the same time"
+# A run that need not be there: only whether it may be asked about counts.
+_SOME_RUN = "doctor"
 
 
 def functions(stack: Stack) -> list[str]:
@@ -21,18 +23,25 @@ def inside_findings(stack: Stack, kms_key_id: str) -> Iterator[Finding]:
     """The findings of every such function."""
     names = functions(stack)
     if not names:
-        yield fail("inside the network", "the stack has no function CheckMount", "deploy the stack again: sam deploy")
+        yield fail(_INSIDE, "the stack has no function CheckMount", "deploy the stack again: sam deploy")
     for name in names:
-        yield from _ask(stack, name, kms_key_id)
+        yield from _ask(stack, _INSIDE, name, "CheckMount", {"kms_key_id": kms_key_id})
 
 
-def _ask(stack: Stack, name: str, kms_key_id: str) -> Iterator[Finding]:
-    answer = stack.client("lambda").invoke(
-        FunctionName=name, Payload=json.dumps({"doctor": {"kms_key_id": kms_key_id}}).encode()
-    )
+def turns_findings(stack: Stack) -> Iterator[Finding]:
+    """Whether PlanTransfer can keep two runs of one transfer from going on at the same time."""
+    name = stack.outputs.get("PlanTransferFunction")
+    if not name:
+        yield warn(_TURNS, "not checked: the stack is of an earlier version", "deploy the stack again: sam deploy")
+        return
+    yield from _ask(stack, _TURNS, name, "PlanTransfer", {"execution": stack.execution_arn(_SOME_RUN)})
+
+
+def _ask(stack: Stack, title: str, name: str, word: str, asked: dict[str, str]) -> Iterator[Finding]:
+    answer = stack.client("lambda").invoke(FunctionName=name, Payload=json.dumps({"doctor": asked}).encode())
     payload = answer["Payload"].read().decode()
     if answer.get("FunctionError"):
-        remedy = f"see its log in CloudWatch, the group {_CHECKS} of this stack"
-        yield fail("inside the network", f"{name} failed: {cause_message(payload)}", remedy)
+        remedy = f"see its log in CloudWatch, the group {word} of this stack"
+        yield fail(title, f"{name} failed: {cause_message(payload)}", remedy)
         return
     yield from map(finding_from_row, json.loads(payload)["findings"])

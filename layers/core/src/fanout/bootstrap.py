@@ -85,6 +85,11 @@ def _meter() -> Meter:
     return AwsMeter(Services(here.region, here.efs_url, here.metrics_url), time.time)
 
 
+def make_work_store() -> S3WorkStore:
+    """The work bucket."""
+    return S3WorkStore(_work_client(), settings().work_bucket)
+
+
 def make_executions() -> StepFunctionsExecutions:
     """What asks about executions and starts them."""
     from fanout.adapters.step_functions import StepFunctionsExecutions
@@ -99,8 +104,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
 
     opened: list[Tree] = []
 
-    here = settings()
-    store = S3WorkStore(_work_client(), here.work_bucket)
+    store = make_work_store()
     ledger = Ledger(store, run_id, prefix)
     executions = LateExecutions(make_executions)
 

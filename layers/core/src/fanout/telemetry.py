@@ -69,13 +69,13 @@ def observed(state: str, run_id: str, lambda_context: Any, **keys: str) -> Itera
 
 
 def run_planned(answer: Json) -> None:
-    """Emit that a run is skipped because another one does its work, if the answer of PlanTransfer says so."""
-    if "holder" not in answer:
-        return
+    """Emit that a run begins its work, or that it is skipped if PlanTransfer answers that another one does it."""
+    is_skipped = "holder" in answer
     metrics = EphemeralMetrics()
-    metrics.add_metric("RunsSkipped", MetricUnit.Count, 1)
+    metrics.add_metric("RunsSkipped" if is_skipped else "RunsBegun", MetricUnit.Count, 1)
     metrics.flush_metrics()
-    _logger().info("run_skipped", extra={"holder": answer["holder"]})
+    if is_skipped:
+        _logger().info("run_skipped", extra={"holder": answer["holder"]})
 
 
 def run_ended(summary: Json) -> None:

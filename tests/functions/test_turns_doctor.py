@@ -1,0 +1,87 @@
+"""What the doctor finds with PlanTransfer's role: whether two runs of one transfer can be kept apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fanout.adapters.memory_store import MemoryStore
+from fanout.domain.errors import AccessDenied, FanoutError, Transient
+from fanout.turns_doctor import LOCK_KEY, examine_turns
+from tests.functions.conftest import Invoke
+
+LISTS, RUNS = "runs at the same time: lists", "runs at the same time: executions"
+ARN = "arn:aws:states:us-east-1:123456789012:execution:fanout-transfer:doctor"
+EVENT = {"doctor": {"execution": ARN}}
+
+
+class Asked:
+    """Executions of which none goes on, or that can not be asked about."""
+
+    def __init__(self, error: FanoutError | None = None) -> None:
+        self._error = error
+        self.about: list[str] = []
+
+    def running(self, execution: str) -> bool:
+        self.about.append(execution)
+        if self._error:
+            raise self._error
+        return False
+
+
+class Refusing(MemoryStore):
+    """A work bucket whose locks/* can be read and not written."""
+
+    def write_version(self, key: str, data: bytes, version: str) -> None:
+        raise AccessDenied("PutObject", key, "allow it")
+
+
+class Careless(MemoryStore):
+    """A store that does not know conditional writes."""
+
+    def write_version(self, key: str, data: bytes, version: str) -> None:
+        self.put(key, data)
+
+
+def found(answer: Any) -> dict[str, Any]:
+    return {row["name"]: row for row in answer["findings"]}
+
+
+@pytest.mark.parametrize("time", ["first", "second"])
+def test_a_stack_that_is_well_whether_or_not_it_was_asked_before(time: str) -> None:
+    store, executions = MemoryStore(), Asked()
+    if time == "second":
+        examine_turns(EVENT, store, executions)
+    rows = found(examine_turns(EVENT, store, executions))
+    assert {name: row["level"] for name, row in rows.items()} == {LISTS: "ok", RUNS: "ok"}
+    assert set(executions.about) == {ARN}
+    assert list(store.list("")) == [LOCK_KEY] and LOCK_KEY.startswith("locks/")
+
+
+def test_lists_that_can_not_be_written_are_found_with_what_is_missing() -> None:
+    rows = found(examine_turns(EVENT, Refusing(), Asked()))
+    assert (rows[LISTS]["level"], rows[RUNS]["level"]) == ("fail", "ok")
+    assert "s3:PutObject on locks/*" in rows[LISTS]["remedy"] and "sam deploy" in rows[LISTS]["remedy"]
+    assert LOCK_KEY in rows[LISTS]["what"]
+
+
+def test_a_store_that_lets_one_run_overwrite_the_other_is_found() -> None:
+    row = found(examine_turns(EVENT, Careless(), Asked()))[LISTS]
+    assert (row["level"], "had not read it" in row["what"]) == ("fail", True)
+    assert "If-None-Match" in row["remedy"]
+
+
+@pytest.mark.parametrize("error", [AccessDenied("DescribeExecution", ARN, "allow it"), Transient("no answer")])
+def test_runs_that_can_not_be_asked_about_are_found_with_what_is_missing(error: FanoutError) -> None:
+    rows = found(examine_turns(EVENT, MemoryStore(), Asked(error)))
+    assert (rows[LISTS]["level"], rows[RUNS]["level"]) == ("ok", "fail")
+    assert rows[RUNS]["what"] == str(error)
+    assert "states:DescribeExecution" in rows[RUNS]["remedy"]
+
+
+def test_the_function_asks_its_own_bucket_and_step_functions(s3: Any, invoke: Invoke) -> None:
+    rows = found(invoke("plan_transfer", EVENT))
+    assert {name: row["level"] for name, row in rows.items()} == {LISTS: "ok", RUNS: "ok"}
+    assert s3.head_object(Bucket="work-bucket", Key=LOCK_KEY)
+    s3.delete_object(Bucket="work-bucket", Key=LOCK_KEY)
