@@ -48,6 +48,7 @@ def estimate_(
     largest_directory: Annotated[
         int, typer.Option(min=0, help="Files of the directory that holds most of them; default: many directories")
     ] = 0,
+    extras: Annotated[int, typer.Option(min=0, help="Entries of the destination that a sync deletes")] = 0,
     max_concurrency: Annotated[int, typer.Option(min=1, help="The stack's MaxConcurrency")] = STACK_CONCURRENCY,
     json_output: JsonOption = False,
 ) -> None:
@@ -62,6 +63,7 @@ def estimate_(
             entries,
             _bytes("--bytes", size),
             largest_directory,
+            extras,
             dict.fromkeys(mounts, state),
             dict(_calibration(text, mounts) for text in probe or []),
         )

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.calibration import Calibration
+from fanout.domain.calibration import Calibration, rates_of
 from fanout.domain.efs_model import FileSystemState, ThroughputMode
-from fanout.domain.estimate import Known, estimate, idle_state, rates_of
+from fanout.domain.estimate import Known, estimate, idle_state
 from fanout.domain.forecast import Forecast, Limit, forecast
 from fanout.domain.forecast_row import forecast_row
 from fanout.domain.limits import GIB, MIB
@@ -101,11 +101,12 @@ def test_credits_that_last_are_said_too_and_a_reserve_that_does_not() -> None:
         ({}, ["plan", "list", "partition", "copy", "finish", "summarise"]),
         ({"mode": "plan"}, ["plan", "list", "partition", "copy", "finish", "summarise"]),
         ({"mode": "verify"}, ["plan", "list", "partition", "verify", "summarise"]),
+        ({"mode": "sync"}, ["plan", "list", "partition", "copy", "finish", "delete", "summarise"]),
         ({"verify": "copied"}, ["plan", "list", "partition", "copy", "finish", "verify", "summarise"]),
     ],
 )
 def test_phases_are_those_that_the_request_asks_for(fields: dict[str, Any], phases: list[str]) -> None:
-    assert list(predicted(1000, 10**9, asked=request(**fields)).seconds) == phases
+    assert list(predicted(1000, 10**9, asked=request(**fields), extras=7).seconds) == phases
 
 
 def test_a_probe_s_rates_and_limit_are_the_forecast_s() -> None:

@@ -17,7 +17,9 @@ from typing import Any
 
 from fanout.domain import limits
 from fanout.domain.errors import InvalidRequest
-from fanout.domain.weights import OPERATIONS_PER_FILE, Rates
+from fanout.domain.locations import Location, MountLocation
+from fanout.domain.request import Request
+from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES, OPERATIONS_PER_FILE, Rates
 
 SCHEMA_VERSION = 1
 # Create, write and close: what ``small_write_seconds`` has of a file's operations. The others take as long as a create.
@@ -123,3 +125,16 @@ def calibrated_rates(published: Rates, source: Calibration | None, destination: 
     rates += [destination.write_bytes_per_second_client] if destination else []
     seconds = destination.seconds_per_entry if destination else published.seconds_per_entry
     return Rates(seconds_per_entry=seconds, bytes_per_second=min(rates))
+
+
+def rates_of(request: Request, calibrations: Mapping[str, Calibration]) -> Rates:
+    """What one function does: the published figures, or what a probe of a file system of the request found."""
+    if request.inside_s3:
+        return INSIDE_S3_RATES
+    source, destination = (calibration_at(end, calibrations) for end in (request.source, request.destination))
+    return calibrated_rates(DEFAULT_RATES, source, destination)
+
+
+def calibration_at(end: Location, calibrations: Mapping[str, Calibration]) -> Calibration | None:
+    """That of the file system of an end, if it is one and was probed."""
+    return calibrations.get(end.mount) if isinstance(end, MountLocation) else None

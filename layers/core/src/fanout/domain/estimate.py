@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from fanout.domain import limits
-from fanout.domain.calibration import Calibration, calibrated_rates
+from fanout.domain.calibration import Calibration, calibration_at, rates_of
 from fanout.domain.efs_model import FileSystemState, ThroughputMode, baseline, most_credits, published
 from fanout.domain.forecast import CREATIONS_PER_SECOND, Forecast, forecast
-from fanout.domain.locations import Location, MountLocation
 from fanout.domain.partitioning import target_seconds
 from fanout.domain.request import Request
-from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES, Rates
+from fanout.domain.weights import Rates
 from fanout.domain.workload import Work
 
 
@@ -21,13 +20,15 @@ from fanout.domain.workload import Work
 class Known:
     """What is known of the tree and of the file systems, by mount, beside the request.
 
-    All entries are new at the destination. ``largest_directory`` is the number of files in the directory that has most
-    of them, 0 for many directories; it counts where the destination is a file system.
+    All entries are new at the destination, and ``extras`` are there that a sync deletes. ``largest_directory`` is the
+    number of files in the directory that has most of them, 0 for many directories; it counts where the destination is
+    a file system.
     """
 
     entries: int
     bytes: int
     largest_directory: int = 0
+    extras: int = 0
     states: Mapping[str, FileSystemState] = field(default_factory=dict)
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
 
@@ -36,17 +37,9 @@ def estimate(request: Request, known: Known) -> Forecast:
     """The forecast of the run."""
     rates = rates_of(request, known.calibrations)
     states = {mount: with_probed(state, known.calibrations.get(mount)) for mount, state in known.states.items()}
-    there = _calibration(request.destination, known.calibrations)
+    there = calibration_at(request.destination, known.calibrations)
     creations = there.creations_per_second_directory if there else CREATIONS_PER_SECOND
     return forecast(request, estimated_work(request, known, rates), rates, states, creations)
-
-
-def rates_of(request: Request, calibrations: Mapping[str, Calibration]) -> Rates:
-    """What one function does: the published figures, or what a probe of a file system of the request found."""
-    if request.inside_s3:
-        return INSIDE_S3_RATES
-    source, destination = (_calibration(end, calibrations) for end in (request.source, request.destination))
-    return calibrated_rates(DEFAULT_RATES, source, destination)
 
 
 def with_probed(state: FileSystemState, calibration: Calibration | None) -> FileSystemState:
@@ -55,17 +48,13 @@ def with_probed(state: FileSystemState, calibration: Calibration | None) -> File
     return replace(state, probed_bytes_per_second=probed)
 
 
-def _calibration(end: Location, calibrations: Mapping[str, Calibration]) -> Calibration | None:
-    return calibrations.get(end.mount) if isinstance(end, MountLocation) else None
-
-
 def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
     """The work as PartitionShards would cut it, were all entries of one size."""
     alone = rates.seconds(known.entries, known.bytes)
     target = target_seconds(alone, request.limits.max_concurrency, request.limits.shard_seconds)
     shards = max(math.ceil(alone / target), math.ceil(known.entries / limits.SHARD_ENTRIES))
     longest = alone / shards if shards else 0.0
-    return Work(known.entries, known.entries, known.bytes, shards, longest, known.largest_directory)
+    return Work(known.entries, known.entries, known.bytes, shards, longest, known.largest_directory, known.extras)
 
 
 def idle_state(

@@ -9,6 +9,7 @@ from math import inf
 
 from fanout.domain import quotas
 from fanout.domain.costs import Dollars, dollars_of, metering_dollars
+from fanout.domain.deleting_model import deleting_seconds
 from fanout.domain.efs_model import Drain, FileSystemState, Load, assumed_state, drain, iops_seconds, reserve_bytes
 from fanout.domain.limits import EFS_WRITE_SECONDS
 from fanout.domain.listing_model import LIST_CONCURRENCY, ListingWalk, walk_listing
@@ -111,7 +112,7 @@ def forecast(
     busy = passes * max(alone, functions * shared)
     metering = metering_dollars(loads, states, price)
     return Forecast(
-        seconds=_phases(request, work, max(limit_of.values()), listing),
+        seconds=_phases(request, work, max(limit_of.values()), _deleting(request, work, states), listing),
         limit_seconds=limit_of,
         pace=chosen,
         states=states,
@@ -147,7 +148,16 @@ def _s3_seconds(requests: S3Requests) -> float:
     return max(requests.gets / quotas.S3_GET_PER_SECOND.value, requests.puts / quotas.S3_PUT_PER_SECOND.value)
 
 
-def _phases(request: Request, work: Work, copying: float, listing: ListingWalk) -> dict[str, float]:
+def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> float:
+    """Seconds of the phase that deletes: its Map, and the states before and after it; 0 where nothing is extra."""
+    if request.mode is not Mode.SYNC or not work.extras:
+        return 0.0
+    end = request.destination
+    writes = states[end.mount].quota.write_iops if isinstance(end, MountLocation) else inf
+    return 2 * STATE_SECONDS + MAP_SECONDS + deleting_seconds(request, work.extras, writes)
+
+
+def _phases(request: Request, work: Work, copying: float, deleting: float, listing: ListingWalk) -> dict[str, float]:
     """Seconds by phase, in their order; a verification is taken to be as long as the copying."""
     work_phase = "verify" if request.mode is Mode.VERIFY else "copy"
     seconds = {
@@ -158,6 +168,8 @@ def _phases(request: Request, work: Work, copying: float, listing: ListingWalk) 
     }
     if request.mode is not Mode.VERIFY:
         seconds["finish"] = STATE_SECONDS
+    if deleting:
+        seconds["delete"] = deleting
     if request.verify is not Verify.NONE:
         again = listing.seconds if request.verify is Verify.ALL else 0.0
         seconds["verify"] = MAP_SECONDS + copying + again

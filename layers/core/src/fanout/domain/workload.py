@@ -23,7 +23,7 @@ class Work:
     """What is to be done: entries that are listed, and of them those to copy or compare, with their bytes.
 
     ``longest_seconds`` is the predicted time of the longest shard, ``largest_directory`` the number of files to copy in
-    the directory that has most of them; 0 where it is not known.
+    the directory that has most of them; 0 where it is not known. ``extras`` are what a sync deletes.
     """
 
     listed: int
@@ -32,6 +32,7 @@ class Work:
     shards: int
     longest_seconds: float
     largest_directory: int = 0
+    extras: int = 0
 
 
 @dataclass(frozen=True, slots=True)

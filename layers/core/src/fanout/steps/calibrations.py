@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from fanout.domain import probe_keys
-from fanout.domain.calibration import Calibration, calibrated_rates, calibration_of
+from fanout.domain.calibration import Calibration, calibration_of
 from fanout.domain.errors import FanoutError
-from fanout.domain.locations import Location, MountLocation
+from fanout.domain.locations import MountLocation
 from fanout.domain.request import Request
-from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES, Rates
 from fanout.steps.context import Context
 
 
@@ -33,14 +32,3 @@ def read_calibrations(request: Request, context: Context) -> tuple[Mapping[str, 
             day = datetime.fromtimestamp(known.at, UTC).date().isoformat()
             notes.append(f"{mount}: rates are those that {known.probe} measured on {day}")
     return found, notes
-
-
-def rates_of(request: Request, calibrations: Mapping[str, Calibration]) -> Rates:
-    """What one function does: as probed, or the published figures."""
-    if request.inside_s3:
-        return INSIDE_S3_RATES
-
-    def of(end: Location) -> Calibration | None:
-        return calibrations.get(end.mount) if isinstance(end, MountLocation) else None
-
-    return calibrated_rates(DEFAULT_RATES, of(request.source), of(request.destination))

@@ -27,14 +27,15 @@ from fanout.steps.measure import measured_file_systems
 from fanout.steps.rounds import rounds_done
 
 
-def work_of(listed: int, big_files: int, shards: Sequence[Shard]) -> Work:
-    """What the shards hold; the parts of a big file have its bytes, and the file counts once."""
+def work_of(listed: int, big_files: int, shards: Sequence[Shard], extras: int) -> Work:
+    """What the shards hold, and the extras; the parts of a big file have its bytes, and the file counts once."""
     return Work(
         listed=listed,
         entries=sum(shard.entries for shard in shards if shard.blocks is None) + big_files,
         bytes=sum(shard.bytes for shard in shards),
         shards=len(shards),
         longest_seconds=max((shard.seconds for shard in shards), default=0.0),
+        extras=extras,
     )
 
 

@@ -51,7 +51,7 @@ def partition_shards(context: Context) -> Json:
     ledger.write_json(keys.SHARDS, [{"shard": shard_row(shard)} for shard in shards])
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
-        work = work_of(listed, len(big_files), shards)
+        work = work_of(listed, len(big_files), shards, extra)
         functions = write_forecast(plan, work, context).pace.max_concurrency
     if shards and plan.request.mode is not Mode.PLAN:
         context.begin("copy" if plan.request.mode.writes else plan.request.mode.value)

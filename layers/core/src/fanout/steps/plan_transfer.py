@@ -9,6 +9,7 @@ from typing import Any
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
+from fanout.domain.calibration import rates_of
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.listing_model import LIST_CONCURRENCY
 from fanout.domain.locations import MountLocation
@@ -20,7 +21,7 @@ from fanout.domain.rows import SCHEMA_VERSION, Json, segment_row
 from fanout.domain.segments import Segment, open_round
 from fanout.domain.sides import functions_of
 from fanout.ledger import Ledger
-from fanout.steps.calibrations import rates_of, read_calibrations
+from fanout.steps.calibrations import read_calibrations
 from fanout.steps.context import Context
 from fanout.steps.earlier_run import find_earlier_run, write_carried
 from fanout.steps.first_round import first_round
