@@ -1,6 +1,6 @@
 """A second run that finds nothing to do, beside rsync and rclone sync on the same two trees.
 
-    python -m benchmarks.no_change [--files 100000] [--runs 3] [--calibration disk|modern ...]
+    python -m benchmarks.no_change [--files 100000] [--runs 3] [--calibration disk|modern|modern/64 ...]
 
 On ``disk`` both trees lie in a directory; on ``modern`` the destination is the simulated EFS, which needs root.
 Ours is what the functions of such a run do: list, gather, partition, summarise, with the ledger in a directory,
@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from benchmarks.lab import running
+from benchmarks.lab import calibration, running
 from benchmarks.measure import drop_caches
 
 OURS = {"fanout": 1, "fanout-2": 2}
@@ -116,7 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
             with running("none", clients, scratch / "mounts", options.files // 20 + 64) as lab:
                 copied(source, lab.mounts[0] / "copy")
                 fresh = (mount / "copy" for mount in lab.mounts[1:])
-                lab.ask("POST", f"/profile?name={name}")
+                lab.ask("POST", "/profile", calibration(name))
                 results[name] = measure(source, fresh, scratch, options.runs)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

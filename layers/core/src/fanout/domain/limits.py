@@ -124,8 +124,9 @@ NAMES_HELD = 200_000
 # longer than STAT_SLOW_SECONDS; below that threads cost more than they save.
 STAT_THREADS = 32
 STAT_SLOW_SECONDS = 0.0001
-# Chosen: directories that a listing reads before their turn, where reading three in a row made it wait this long.
-DIRECTORIES_AHEAD = 16
+# Chosen: directories that a listing reads before their turn, as many as a client of EFS has operations in flight,
+# where reading three in a row made it wait this long.
+DIRECTORIES_AHEAD = CLIENT_OPERATIONS_IN_FLIGHT
 DIRECTORY_SLOW_SECONDS = 0.0005
 # Chosen: bytes of a segment that a state may carry; a larger one is read from the round's list.
 SEGMENT_STATE_BYTES = 16 * KIB
