@@ -73,7 +73,6 @@ def environment_of(lab: S3Lab, mount: Path) -> dict[str, str]:
         "FANOUT_MOUNTS": json.dumps({MOUNT: str(mount)}),
         "POWERTOOLS_SERVICE_NAME": "fanout",
         "POWERTOOLS_METRICS_NAMESPACE": "FanOutTransfer",
-        "POWERTOOLS_TRACE_DISABLED": "true",
     }
 
 

@@ -53,12 +53,11 @@ def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
         "FANOUT_MOUNTS": json.dumps({"data": str(tmp_path)}),
         "POWERTOOLS_SERVICE_NAME": "fanout",
         "POWERTOOLS_METRICS_NAMESPACE": "FanOutTransfer",
-        "POWERTOOLS_TRACE_DISABLED": "true",
     }
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     caches = (bootstrap.settings, bootstrap._work_client, bootstrap._data_client)
-    for cached in (*caches, telemetry._logger, telemetry._metrics, telemetry._tracer):
+    for cached in (*caches, telemetry._logger, telemetry._metrics):
         cached.cache_clear()
     client: Any = boto3.client("s3", endpoint_url=s3_url, region_name="us-east-1")
     for bucket in ("work-bucket", "data-bucket"):

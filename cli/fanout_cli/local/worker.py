@@ -72,7 +72,6 @@ def write_start(paths: LocalPaths, python: Path, mounts: Mapping[str, Path], dat
         # A directory stands for the file system: there is nothing to measure, and the forecast says what it assumes.
         "FANOUT_FILE_SYSTEMS": "{}",
         # There is no X-Ray daemon here, and its client is the slowest import of all.
-        "POWERTOOLS_TRACE_DISABLED": "true",
     }
     if data is not None:
         exports["FANOUT_DATA_ENDPOINT_URL"] = data.url

@@ -6,15 +6,17 @@ of an entry and no credential is logged at INFO.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics, Tracer
+from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
+from fanout.adapters.xray import traced_by
 from fanout.domain.errors import FanoutError
 from fanout.domain.rows import Json
 from fanout.domain.run_metrics import run_metrics
@@ -30,9 +32,22 @@ def _metrics() -> Metrics:
     return Metrics()
 
 
-@cache
-def _tracer() -> Tracer:
-    return Tracer()
+@contextmanager
+def _in_trace(state: str, run_id: str) -> Iterator[None]:
+    """Send a trace of what is done, where the invocation is traced; one that can not be sent is only logged."""
+    traced, began = traced_by(os.environ), time.time()
+    failed: BaseException | None = None
+    try:
+        yield
+    except BaseException as error:
+        failed = error
+        raise
+    finally:
+        if traced is not None:
+            try:
+                traced.send(state, began, time.time(), {"run_id": run_id}, failed)
+            except OSError as error:
+                _logger().warning("trace_not_sent", extra={"error": type(error).__name__})
 
 
 @contextmanager
@@ -48,8 +63,7 @@ def observed(state: str, run_id: str, lambda_context: Any, **keys: str) -> Itera
     began = time.monotonic()
     logger.info("task_began")
     try:
-        with _tracer().provider.in_subsegment(name=state) as segment:
-            segment.put_annotation("run_id", run_id)
+        with _in_trace(state, run_id):
             yield counts
     except FanoutError as error:
         metrics.add_metric("TasksFailed", MetricUnit.Count, 1)
