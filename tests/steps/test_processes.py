@@ -167,3 +167,7 @@ def test_what_the_time_cuts_off_is_named(tmp_path: Path) -> None:
 )
 def test_few_entries_are_not_worth_many_processes(entries: int, threads: int, processes: int) -> None:
     assert processes_for(entries, threads) == processes
+
+
+def test_a_bucket_gets_as_many_processes_as_there_are_processors() -> None:
+    assert [processes_for(20_000, 64, processors) for processors in (1, 2, 6, 32)] == [1, 2, 6, limits.COPY_PROCESSES]

@@ -129,6 +129,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
         entry_copier=make_entry_copier,
         release=release,
         forks=both_are_mounts,
+        processors=len(os.sched_getaffinity(0)),
         objects=S3ObjectReader(_client_of),
         meter=LateMeter(_meter),
         file_system_ids=settings().file_systems,
@@ -138,7 +139,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
 
 
 def both_are_mounts(plan: Plan) -> bool:
-    """Whether both ends are mounts of this function; processes can not share a bucket's connections."""
+    """Whether both ends are mounts of this function."""
     ends = (plan.request.source, plan.request.destination)
     return all(isinstance(end, MountLocation) and end.mount in settings().mounts for end in ends)
 

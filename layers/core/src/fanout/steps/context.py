@@ -62,7 +62,8 @@ class Context:
     made on first use, because most tasks need one or none. ``entry_copier`` is what
     copies where one store holds both trees. ``release`` closes what the trees hold open, when the task ends:
     the function may go on to the next one in the same process. ``forks`` says whether both trees are
-    mounts, which several processes can use. ``objects`` reads a manifest.
+    mounts. ``processors`` are those of the function: a copy to or from a bucket is divided among so many processes, as
+    each of them signs, parses and sums. ``objects`` reads a manifest.
     ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
     ``prices`` are dollars that the stack's forecasts reckon with, unless a request names others.
     ``turns`` keeps two runs from writing to one tree at the same time; without it nothing does.
@@ -77,6 +78,7 @@ class Context:
     entry_copier: Callable[[Plan], EntryCopier | None] = no_entry_copier
     release: Callable[[], None] = nothing_to_release
     forks: Callable[[Plan], bool] = never_forks
+    processors: int = 1
     objects: ObjectReader = field(default_factory=NoObjects)
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)

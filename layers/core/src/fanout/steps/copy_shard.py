@@ -84,16 +84,18 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     if plan.request.compare is Compare.CHECKSUM:
         same = or_copy(SameContent(source, destination, crc64nvme, out_of_time, inside_s3=plan.request.inside_s3))
     crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
-    on_mounts = context.forks(plan)
-    may_fork = on_mounts and threading.active_count() == 1  # what other threads hold, nobody would let go
-    processes = processes_for(len(work), threads_of(ledger)) if may_fork else 1
+    on_mounts, within = context.forks(plan), context.entry_copier(plan)
+    most = limits.COPY_PROCESSES if on_mounts else 1 if within else context.processors
+    if threading.active_count() > 1:  # what other threads hold, nobody would let go
+        most = 1
+    processes = processes_for(len(work), threads_of(ledger), most)
     copier = Copier(
         source,
         destination,
         crc64nvme,
         out_of_time,
         symlinks=plan.request.symlinks,
-        within=context.entry_copier(plan),
+        within=within,
         same=same,
         buffer_bytes=limits.BUFFER_BYTES // processes,
         block_bytes=limits.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,

@@ -1,4 +1,4 @@
-"""A copier of files of a mount in several processes of one function."""
+"""A copier in several processes of one function."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class CopiesEntries(Protocol):
 
 
 class ForkedCopier:
-    """Copies with the same copier in so many processes; the trees of both ends must be mounts.
+    """Copies with the same copier in so many processes.
 
-    A copier and its trees hold nothing yet when the processes are made, and each makes its own.
+    A copier and its trees hold nothing yet when the processes are made, and each makes its own; connections that the
+    function has kept stay this process's.
     """
 
     def __init__(self, copier: Copier, processes: int) -> None:
@@ -70,6 +71,6 @@ def _copied(entry: Entry, checksum: str | None) -> Outcome:
     return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=checksum)
 
 
-def processes_for(entries: int, threads: int) -> int:
+def processes_for(entries: int, threads: int, most: int = limits.COPY_PROCESSES) -> int:
     """How many processes so many entries are worth, of which each has a thread: one costs milliseconds and a few MB."""
-    return max(1, min(limits.COPY_PROCESSES, threads, entries // limits.ENTRIES_A_PROCESS))
+    return max(1, min(most, limits.COPY_PROCESSES, threads, entries // limits.ENTRIES_A_PROCESS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 import threading
 import time
@@ -89,13 +90,17 @@ class Exchange:
 
 
 class Origin:
-    """The connections to one scheme, host and port that wait for their next exchange."""
+    """The connections to one scheme, host and port that wait for their next exchange.
+
+    A process that was made from this one begins with none: two would read each other's answers.
+    """
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext | None, timeouts: Timeouts) -> None:
         self._host, self._port = host, port
         self._context = context
         self._timeouts = timeouts
         self._idle: deque[Connection] = deque()  # the last used is the next used, so that the others grow old
+        self._pid = os.getpid()
 
     def connect(self) -> Connection:
         """A new connection. Raises ``ConnectionBroken``."""
@@ -103,6 +108,9 @@ class Origin:
 
     def kept(self) -> Connection | None:
         """A connection that was used a moment ago, if there is one."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._idle.clear()
         try:
             found = self._idle.pop()
         except IndexError:
