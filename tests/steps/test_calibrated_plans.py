@@ -10,6 +10,7 @@ import pytest
 from fanout.adapters.memory import MemoryTree
 from fanout.domain.calibration import Calibration, calibration_row
 from fanout.domain.entries import Kind
+from fanout.domain.errors import InvalidRequest
 from fanout.domain.limits import MIB
 from fanout.domain.rows import Json
 from fanout.domain.weights import DEFAULT_RATES
@@ -76,3 +77,50 @@ def test_without_a_result_that_can_be_used_the_published_figures_count(latest: A
     assert world.ledger.read_plan().rates == DEFAULT_RATES
     said = [note for note in summary["notes"] if "newest probe could not be used" in note]
     assert len(said) == (0 if latest is None or latest == document(None) else 1)
+
+
+def world_with(probe: Json, **options: Any) -> World:
+    """One whose newest result is ``FOUND``, and that has the result of one more probe."""
+    world = world_of(document(FOUND), **options)
+    world.ledger.of_run("probe-3").write_json("probe.json", probe)
+    return world
+
+
+SLOW = replace(FOUND, write_bytes_per_second_client=5.0 * MIB)
+OTHER = document(SLOW) | {"probe_id": "probe-3", "mount": "data", "file_system_id": None}
+
+
+def test_a_request_can_name_the_probe() -> None:
+    world = world_with(OTHER)
+    summary = world.run({**REQUEST, "calibration": "probe-3"})
+    assert world.ledger.read_plan().rates.bytes_per_second == 5 * MIB
+    assert [note for note in summary["notes"] if "probe" in note] == [
+        "data: rates are those that probe-3 measured on 1970-01-12"
+    ]
+
+
+def test_a_request_can_do_without_a_probe() -> None:
+    world = world_with(OTHER)
+    summary = world.run({**REQUEST, "calibration": "none"})
+    assert world.ledger.read_plan().rates == DEFAULT_RATES
+    assert "data: rates are the published ones, as the request says" in summary["notes"]
+
+
+@pytest.mark.parametrize(
+    ("probe", "problem"),
+    [
+        (OTHER | {"calibration": None}, "did not get as far as a calibration"),
+        (OTHER | {"mount": "results"}, "measured results, which is at no end of the request"),
+        (OTHER | {"file_system_id": "fs-2"}, "measured fs-2, which is at no end of the request"),
+        ({}, "is missing"),
+    ],
+)
+def test_a_named_probe_that_can_not_be_used_is_refused(probe: Json, problem: str) -> None:
+    with pytest.raises(InvalidRequest, match=problem):
+        world_with(probe).plan({**REQUEST, "calibration": "probe-3"})
+
+
+@pytest.mark.parametrize("name", ["probe-4", "../probes", ""])
+def test_a_name_that_is_no_probe_s_is_refused(name: str) -> None:
+    with pytest.raises(InvalidRequest, match="calibration"):
+        world_with(OTHER).plan({**REQUEST, "calibration": name})

@@ -16,7 +16,16 @@ from fanout.domain.manifest import parse_manifest_location
 from fanout.domain.naming import OnConflict
 from fanout.domain.object_options import ContentType, ObjectOptions
 from fanout.domain.prices import PRICES, check_prices
-from fanout.domain.request import CREDIT_RESERVE_PERCENT, Limits, Mode, Request, Symlinks, Verify, check_request
+from fanout.domain.request import (
+    CREDIT_RESERVE_PERCENT,
+    NEWEST,
+    Limits,
+    Mode,
+    Request,
+    Symlinks,
+    Verify,
+    check_request,
+)
 from fanout.domain.scalars import Size, size_of, time_of
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html, less the classes that only directory buckets,
@@ -144,6 +153,14 @@ class RequestModel(BaseModel):
         dict[str, Annotated[float, Field(ge=0)]],
         Field(description=f"dollars that the forecast reckons with instead of those of its table: {', '.join(PRICES)}"),
     ] = {}
+    calibration: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}$",
+            description="whose rates the plan uses: newest: of the newest probe of each file system;"
+            " none: the published ones; or the id of a probe of an end's file system",
+        ),
+    ] = NEWEST
     resume_from: Annotated[
         str | None,
         Field(description="an earlier run: copy what it did not, without listing again; its request is the default"),
@@ -177,6 +194,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         manifest=None if model.manifest is None else parse_manifest_location(model.manifest, source),
         delete_guard=DeleteGuard(model.delete_guard.max_count, model.delete_guard.max_percent),
         prices=model.prices,
+        calibration=model.calibration,
     )
     check_request(request)
     return request

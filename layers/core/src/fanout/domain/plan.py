@@ -12,7 +12,7 @@ from fanout.domain.locations import Location, MountLocation, S3Location
 from fanout.domain.manifest import ManifestLocation
 from fanout.domain.naming import OnConflict
 from fanout.domain.object_options import ContentType, ObjectOptions
-from fanout.domain.request import Limits, Mode, Request, Symlinks, Verify
+from fanout.domain.request import NEWEST, Limits, Mode, Request, Symlinks, Verify
 from fanout.domain.rows import SCHEMA_VERSION
 from fanout.domain.weights import Rates
 
@@ -81,6 +81,7 @@ def plan_row(plan: Plan) -> dict[str, Any]:
         },
         "resumes": list(plan.resumes),
         "prices": dict(request.prices),
+        "calibration": request.calibration,
     }
 
 
@@ -100,6 +101,7 @@ def plan_from_row(row: dict[str, Any]) -> Plan:
         manifest=ManifestLocation(**row["manifest"]) if row["manifest"] else None,
         delete_guard=DeleteGuard(**row["delete_guard"]),
         prices=row.get("prices", {}),
+        calibration=row.get("calibration", NEWEST),
     )
     rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
     return Plan(row["run_id"], request, rates, tuple(row.get("resumes", ())))

@@ -55,6 +55,8 @@ class Verify(StrEnum):
     ALL = "all"
 
 
+# Of ``Request.calibration``, beside the id of a probe: whose rates a plan uses.
+NEWEST, NO_PROBE = "newest", "none"
 # Chosen: burst credits that stay for others.
 CREDIT_RESERVE_PERCENT = 20.0
 
@@ -75,7 +77,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One transfer. ``prices`` are dollars by the names of ``fanout.domain.prices``, instead of the table's."""
+    """One transfer. ``prices`` are dollars by the names of ``fanout.domain.prices``, instead of the table's.
+
+    ``calibration`` is the id of a probe, ``NEWEST`` (of each file system) or ``NO_PROBE``.
+    """
 
     source: Location
     destination: Location
@@ -90,6 +95,7 @@ class Request:
     manifest: ManifestLocation | None = None
     delete_guard: DeleteGuard = field(default_factory=DeleteGuard)
     prices: Mapping[str, float] = field(default_factory=dict)
+    calibration: str = NEWEST
 
     @property
     def inside_s3(self) -> bool:

@@ -24,7 +24,7 @@ from fanout.domain.request import Mode, Request, Verify
 from fanout.domain.segments import Segment, after_subtree
 
 # What may be asked anew: it changes neither what is listed nor what is decided about an entry.
-MAY_DIFFER = frozenset({"limits", "verify", "objects", "prices"})
+MAY_DIFFER = frozenset({"limits", "verify", "objects", "prices", "calibration"})
 # Chosen: what one ListSegment takes over, in entries; far below what it has time for, and fewer than it lists.
 CARRIED_ENTRIES = 200_000
 

@@ -27,7 +27,7 @@ from fanout.domain.request import Mode, Request
 from fanout.domain.rows import SCHEMA_VERSION
 
 # What differs between two runs of the same transfer.
-_OF_THE_RUN = frozenset({"schema_version", "run_id", "rates", "resumes", "limits", "prices"})
+_OF_THE_RUN = frozenset({"schema_version", "run_id", "rates", "resumes", "limits", "prices", "calibration"})
 
 
 @dataclass(frozen=True, slots=True)
