@@ -33,6 +33,7 @@ check: setup-tests ## Lint, types, import contracts, template and state machine
 	$(VENV)/bin/lint-imports --no-cache
 	$(PY) scripts/review_templates.py
 	$(TOOLS)/checks/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(TOOLS)/checks/bin/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
 	$(TOOLS)/checks/bin/zizmor -q --offline .github/workflows
 	$(PY) -m pytest -q tests/template tests/statemachine/test_definition.py
 
@@ -47,8 +48,8 @@ docs: setup ## Write the generated parts of docs/
 	$(PY) scripts/licences.py
 	$(PY) -m benchmarks.cost_page
 
-audit: setup ## Known weaknesses of the locked dependencies (asks the package index)
-	$(UV) tool run --from pip-audit pip-audit --disable-pip --require-hashes -r layers/core/requirements.txt
+audit: setup ## Known weaknesses of the locked dependencies: needs the network, so it is no part of check
+	@scripts/audit.sh $(UV)
 
 sbom: setup ## What the layer holds, as sbom.json (CycloneDX)
 	$(UV) tool run --from cyclonedx-bom cyclonedx-py requirements layers/core/requirements.txt --pyproject pyproject.toml -o sbom.json

@@ -152,11 +152,12 @@ def folder_name(resource: str) -> str:
 def _stacks(clients: Clients) -> list[tuple[Side, str]]:
     """The stacks that hold functions, each with its side: those that mount a file system are nested, two a mount.
 
-    A stack of an earlier version has fewer of them.
+    A stack of an earlier version has fewer of them, and so has one without batches of S3's events.
     """
     nested = _resources(clients, STACK_NAME, "AWS::CloudFormation::Stack")
-    mounted = {"FirstMount": Side.FIRST, "Probe": Side.FIRST, "SecondMount": Side.SECOND, "SecondProbe": Side.SECOND}
-    return [(Side.NONE, STACK_NAME), *((side, nested[name]) for name, side in mounted.items() if name in nested)]
+    sides = {"FirstMount": Side.FIRST, "Probe": Side.FIRST, "SecondMount": Side.SECOND, "SecondProbe": Side.SECOND}
+    sides["Events"] = Side.NONE
+    return [(Side.NONE, STACK_NAME), *((side, nested[name]) for name, side in sides.items() if name in nested)]
 
 
 def _resources(clients: Clients, stack: str, kind: str) -> dict[str, str]:

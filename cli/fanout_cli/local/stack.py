@@ -28,7 +28,10 @@ MOUNT_NAME = re.compile("[a-z][a-z0-9-]{0,31}")
 
 
 class LocalStack:
-    """``with LocalStack(paths, tools, {"data": directory}) as stack: stack.start_execution(request, run_id)``."""
+    """``with LocalStack(paths, tools, {"data": directory}) as stack: stack.start_execution(request, run_id)``.
+
+    ``parameters`` are of the template, beside those that the local run gives.
+    """
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class LocalStack:
         *,
         data: DataEndpoint | None = None,
         max_concurrency: int | None = None,
+        parameters: Mapping[str, str] | None = None,
         tell: Callable[[str], None] = lambda phase: None,
     ) -> None:
         self._paths = paths
@@ -47,8 +51,8 @@ class LocalStack:
         self._tell = tell
         self._exit = ExitStack()
         self._forgotten: set[str] = set()
-        parameters = {"MaxConcurrency": str(max_concurrency or WORKERS_A_PROCESSOR * (os.cpu_count() or 1))}
-        self._deployment = Deployment(paths, tools, parameters)
+        concurrency = {"MaxConcurrency": str(max_concurrency or WORKERS_A_PROCESSOR * (os.cpu_count() or 1))}
+        self._deployment = Deployment(paths, tools, {**concurrency, **(parameters or {})})
         self._deployed = Deployed("", {})
         self.clients = Clients("")
         self.seconds: dict[str, float] = {}
