@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOOLS = Path(".fanout/bench/s3peers")
-_S5CMD = str(next(iter(TOOLS.glob("lib/python*/site-packages/s5cmd/bin/s5cmd")), TOOLS / "bin/s5cmd"))
-_RCLONE, _AWS = str(TOOLS / "bin/rclone"), str(TOOLS / "bin/aws")
+S5CMD = str(next(iter(TOOLS.glob("lib/python*/site-packages/s5cmd/bin/s5cmd")), TOOLS / "bin/s5cmd"))
+RCLONE, _AWS = str(TOOLS / "bin/rclone"), str(TOOLS / "bin/aws")
 _RCLONE_FLAGS = [
     *("copy", "-q", "--config", "/dev/null", "--transfers", "32", "--checkers", "32", "--no-check-dest"),
     *("--s3-no-check-bucket", "--use-server-modtime", "--s3-disable-checksum", "--fast-list"),
@@ -42,7 +42,7 @@ class Peer:
 def _s5cmd(workers: int) -> Callable[[str, str, str], list[str]]:
     def command(source: str, destination: str, url: str) -> list[str]:
         everything = f"{source}*" if source.startswith("s3://") else source
-        head = [_S5CMD, "--log", "error", "--endpoint-url", url, "--numworkers", str(workers)]
+        head = [S5CMD, "--log", "error", "--endpoint-url", url, "--numworkers", str(workers)]
         return [*head, "cp", "--concurrency", "16", "--part-size", "8", everything, destination]
 
     return command
@@ -51,7 +51,7 @@ def _s5cmd(workers: int) -> Callable[[str, str, str], list[str]]:
 def _rclone(source: str, destination: str, url: str) -> list[str]:
     remote = f":s3,provider=Other,env_auth=true,force_path_style=true,region=us-east-1,endpoint='{url}':"
     ends = [end.replace("s3://", remote, 1) for end in (source, destination)]
-    return [_RCLONE, *_RCLONE_FLAGS, *ends]
+    return [RCLONE, *_RCLONE_FLAGS, *ends]
 
 
 def _aws(source: str, destination: str, url: str) -> list[str]:
@@ -59,8 +59,8 @@ def _aws(source: str, destination: str, url: str) -> list[str]:
 
 
 PEERS = [
-    Peer("s5cmd-32", _S5CMD, _s5cmd(32), ("version",)),
-    Peer("s5cmd-256", _S5CMD, _s5cmd(256), ("version",)),
-    Peer("rclone", _RCLONE, _rclone, ("version",)),
+    Peer("s5cmd-32", S5CMD, _s5cmd(32), ("version",)),
+    Peer("s5cmd-256", S5CMD, _s5cmd(256), ("version",)),
+    Peer("rclone", RCLONE, _rclone, ("version",)),
     Peer("aws s3 cp", _AWS, _aws, ("--version",), share=10),
 ]

@@ -114,6 +114,11 @@ def test_half_a_page_is_none(lost: int) -> None:
         parse_object_page(body[:-lost])
 
 
+def test_keys_that_hold_any_character_are_decoded() -> None:
+    page = page_of([("a b+c%", 1, 1), ("d\0e", 1, 1), ("\u20ac/\n\r", 1, 1)], ["x\0/"], truncated=False)
+    assert parse_object_page(written(page, ["s3"] * 3, encoded=True)) == page
+
+
 PATHS = st.lists(st.text("ab/é\U0001f600", min_size=1, max_size=5), unique=True, max_size=30)
 BOUNDS = st.text("ab/é\udcff", max_size=4)
 

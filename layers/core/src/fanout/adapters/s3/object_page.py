@@ -86,5 +86,9 @@ def _page(root: ElementTree.Element, parts: list[str]) -> ObjectPage:
 
 
 def _decoded(texts: list[str]) -> list[str]:
-    together = "".join(texts)
-    return list(map(unquote_plus, texts)) if "%" in together or "+" in together else texts
+    together = "\0".join(texts)
+    if "%" not in together and "+" not in together:
+        return texts
+    decoded = unquote_plus(together).split("\0")
+    # A key that holds the separator itself falls apart, and is decoded by itself.
+    return decoded if len(decoded) == len(texts) else list(map(unquote_plus, texts))
