@@ -21,7 +21,7 @@ _CLASSES = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVW
 
 PAGE = 1000
 # Probes that are made at once.
-AT_ONCE = 8
+AT_ONCE = 16
 # The first keys after a path, none past the range's end, and whether there may be more.
 Page = tuple[Sequence[str], bool]
 # A page for each of the paths, of at most so many keys.
