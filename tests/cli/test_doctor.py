@@ -186,3 +186,19 @@ def test_a_function_that_breaks_while_it_is_asked_is_a_finding(aws: Aws, asked: 
 def test_a_stack_of_an_earlier_version_is_told_what_was_not_checked(aws: Aws, whole: dict[str, str]) -> None:
     found = examined(aws)["runs at the same time"]
     assert (found["level"], found["what"]) == ("warn", "not checked: the stack is of an earlier version")
+
+
+def test_the_days_that_ledgers_are_kept_are_not_those_of_what_is_staged_beside_them(
+    aws: Aws, whole: dict[str, str]
+) -> None:
+    """As the template has it: all rules are of prefixes of their own."""
+    rules = [("runs/", 30), ("staged/", 2)]
+    written = [
+        {"ID": prefix, "Status": "Enabled", "Filter": {"Prefix": prefix}, "Expiration": {"Days": days}}
+        for prefix, days in rules
+    ]
+    configure = aws.client("s3").put_bucket_lifecycle_configuration
+    configure(Bucket=whole["WorkBucketName"], LifecycleConfiguration={"Rules": written})
+    assert examined(aws)["work bucket: lifecycle"]["what"] == "runs are kept for 30 days"
+    configure(Bucket=whole["WorkBucketName"], LifecycleConfiguration={"Rules": written[1:]})
+    assert examined(aws)["work bucket: lifecycle"]["level"] == "warn"

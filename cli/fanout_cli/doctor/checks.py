@@ -27,6 +27,8 @@ CHECKS = (
     Check("credentials", stack_checks.credentials),
     Check("state machine", stack_checks.state_machine, remote=False),
     Check("work bucket", stack_checks.work_bucket, remote=False),
+    # The emulator deploys a bucket without the rules by which its objects expire.
+    Check("work bucket: lifecycle", stack_checks.lifecycle),
     Check("Lambda concurrency", stack_checks.concurrency),
     Check("mount targets", network_checks.mount_targets),
     Check("S3 endpoint", network_checks.gateway_endpoint),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from botocore.exceptions import ClientError
 
@@ -10,6 +11,7 @@ from fanout.domain.findings import Finding, fail, ok, warn
 from fanout_cli.command_error import code_of
 from fanout_cli.stacks import Stack
 
+RUNS = "runs/"
 _REMEDY_QUOTA = (
     "ask for a higher quota (Service Quotas, Lambda, Concurrent executions), or deploy with a lower MaxConcurrency"
 )
@@ -35,7 +37,7 @@ def state_machine(stack: Stack) -> Iterator[Finding]:
 
 
 def work_bucket(stack: Stack) -> Iterator[Finding]:
-    """Whether the ledgers' bucket can be reached, is encrypted, and lets old runs go."""
+    """Whether the ledgers' bucket can be reached and is encrypted."""
     s3, bucket, title = stack.client("s3"), stack.work_bucket, "work bucket"
     try:
         s3.head_bucket(Bucket=bucket)
@@ -53,10 +55,10 @@ def work_bucket(stack: Stack) -> Iterator[Finding]:
         if code_of(error) != "ServerSideEncryptionConfigurationNotFoundError":
             raise
         yield warn("work bucket: encryption", "no default encryption", "deploy the stack again: sam deploy")
-    yield from _lifecycle(stack)
 
 
-def _lifecycle(stack: Stack) -> Iterator[Finding]:
+def lifecycle(stack: Stack) -> Iterator[Finding]:
+    """After how many days the ledgers of runs go; what is staged beside them goes sooner."""
     title, remedy = "work bucket: lifecycle", "deploy the stack again: sam deploy"
     try:
         rules = stack.client("s3").get_bucket_lifecycle_configuration(Bucket=stack.work_bucket)["Rules"]
@@ -64,11 +66,17 @@ def _lifecycle(stack: Stack) -> Iterator[Finding]:
         if code_of(error) != "NoSuchLifecycleConfiguration":
             raise
         rules = []
-    days = [rule["Expiration"]["Days"] for rule in rules if "Days" in rule.get("Expiration", {})]
+    days = [rule["Expiration"]["Days"] for rule in rules if _is_of_runs(rule) and "Days" in rule.get("Expiration", {})]
     if days:
         yield ok(title, f"runs are kept for {min(days)} days")
     else:
         yield warn(title, "ledgers are never deleted", remedy)
+
+
+def _is_of_runs(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule expires ledgers; S3 says the prefix of an older rule outside of its filter."""
+    prefix: str = rule.get("Filter", {}).get("Prefix", rule.get("Prefix", ""))
+    return RUNS.startswith(prefix)
 
 
 def concurrency(stack: Stack) -> Iterator[Finding]:
