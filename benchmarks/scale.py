@@ -13,6 +13,7 @@ from fanout.domain import limits
 from fanout.domain import quotas as aws
 from fanout.domain.listing_model import LIST_CONCURRENCY, LISTED_PER_SECOND, walk_listing
 from fanout.domain.prices import prices_with
+from fanout.steps.index_writer import ENTRIES_PER_FILE
 from fanout.steps.partition_shards import LOOSE_ENDS_READ
 from fanout.steps.run_books import SHARDS_AT_ONCE
 
@@ -47,6 +48,9 @@ ROW_SECONDS = 0.00001
 # Events and states of one FinishTree: five and one of the Task, two and one of the Choice after it.
 EVENTS_A_FINISH = 7
 STATES_A_FINISH = 2
+# Python objects of one entry of an index, bytes; measured with paths of 50 bytes: 440, and 600 while it is
+# read. Two parts are held, one is made.
+HELD_INDEX_BYTES = 1_000
 # Python objects of one shard's or segment's row when a function holds it, bytes; assumed: 1.2 KB.
 HELD_ROW_BYTES = 1_500
 
@@ -72,6 +76,7 @@ class Walk:
     shards_json_bytes: int
     widest_round_bytes: int
     gathered_bytes: int
+    index_bytes: int
     partition_bytes: int
     gather_seconds: float
     partition_seconds: float
@@ -102,6 +107,8 @@ def walk(entries: int) -> Walk:
     # Each child of a Map: its start, the Task, the Choice and the end; each round: seven states.
     transitions = 10 + 7 * rounds + 2 * segments + 4 * shards
     shard_files = shards + segments
+    # Where an end is a bucket; each segment reads its parts of the last run's, and two that other ones read too.
+    index_files = math.ceil(entries / ENTRIES_PER_FILE) + segments
     finish = _finish(entries, shards)
     return Walk(
         entries=entries,
@@ -116,11 +123,12 @@ def walk(entries: int) -> Walk:
         invocations=segments + shards + 2 * rounds + finish.tasks,
         function_seconds=listing.function_seconds + copy_function_seconds + 60 * rounds + finish.seconds,
         list_requests=math.ceil(entries / 1000) + segments * 20,
-        ledger_puts=shard_files + 3 * segments + 8 * shards,
-        ledger_gets=3 * segments + 8 * shards,
+        ledger_puts=shard_files + 3 * segments + 8 * shards + index_files + 3,
+        ledger_gets=3 * segments + 8 * shards + index_files + 4 * segments,
         shards_json_bytes=shards * SHARD_ROW_BYTES,
         widest_round_bytes=widest * SEGMENT_ROW_BYTES,
-        gathered_bytes=math.ceil(shards / rounds + 2 * widest) * HELD_ROW_BYTES,
+        gathered_bytes=math.ceil((shards + index_files) / rounds + 2 * widest) * HELD_ROW_BYTES,
+        index_bytes=index_files * HELD_ROW_BYTES + 3 * ENTRIES_PER_FILE * HELD_INDEX_BYTES,
         partition_bytes=(shards + segments) * HELD_ROW_BYTES,
         gather_seconds=widest * LEDGER_SECONDS,
         partition_seconds=rounds * LEDGER_SECONDS + _loose_entries(segments) * REPACK_SECONDS,
@@ -190,6 +198,7 @@ def checks(run: Walk) -> list[Check]:
         Check("seconds of SummariseTransfer", run.summarise_seconds, aws.FUNCTION_SECONDS),
         Check("seconds of FinishTree's last pass", run.finish_last_seconds, aws.FUNCTION_SECONDS),
         Check("MB that GatherSegments holds", run.gathered_bytes / 1e6, FUNCTION_MB),
+        Check("MB of the index that ListSegment holds", run.index_bytes / 1e6, FUNCTION_MB),
         Check("MB that PartitionShards holds", run.partition_bytes / 1e6, FUNCTION_MB),
         Check("requests a second to the ledger and the lists", per_second, aws.S3_GET_PER_SECOND),
     ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress, count, groupby, islice
-from operator import ne, sub
+from operator import ne, or_, sub
 
 from fanout.domain.decisions import MARGIN_NS
 from fanout.domain.entries import Entry, Kind
@@ -112,15 +112,17 @@ def common_length(one: Sequence[str], other: Sequence[str]) -> int:
     return next(compress(count(), map(ne, one, other)), min(len(one), len(other)))
 
 
-def unchanged_lengths(source: FileColumns, destination: FileColumns) -> list[int]:
+def unchanged_lengths(
+    source: FileColumns, destination: FileColumns, known_changed: Sequence[bool] | None = None
+) -> list[int]:
     """Of files with the same names: how many follow each other that are unchanged, then that are not, and so on.
 
-    What ``decisions.decide`` says of each under ``size-mtime``.
+    What ``decisions.decide`` says of each under ``size-mtime``; changed are those of ``known_changed`` in any case.
     """
     known = not (source.etags or destination.etags)
     same_times = not known or source.mtimes_ns == destination.mtimes_ns
     written = list(map(sub, destination.changed_ns, source.changed_ns))
-    if same_times and source.sizes == destination.sizes and min(written) > MARGIN_NS:
+    if known_changed is None and same_times and source.sizes == destination.sizes and min(written) > MARGIN_NS:
         return [len(source)]
     changed = [
         here != there or after <= MARGIN_NS or (known and mtime != mtime_there)
@@ -128,6 +130,8 @@ def unchanged_lengths(source: FileColumns, destination: FileColumns) -> list[int
             source.sizes, destination.sizes, written, source.mtimes_ns, destination.mtimes_ns, strict=True
         )
     ]
+    if known_changed is not None:
+        changed = list(map(or_, changed, known_changed))
     lengths, position, state = [], 0, False
     while position < len(changed):
         end = next(compress(count(position), map(state.__ne__, islice(changed, position, None))), len(changed))

@@ -13,6 +13,8 @@ PLAN = "plan.json"
 SHARDS = "shards.json"
 LINKS = "links.json"
 FORECAST = "forecast.json"
+INDEX = "index.json"
+EARLIER = "earlier.json"
 FILE_SYSTEMS = "file-systems.json"
 SUMMARY = "summary.json"
 PLANNED = "planned.jsonl"
@@ -32,6 +34,8 @@ SEGMENTS_FAILED = "segments/failed/"
 CARRIED = "segments/carried-"
 # No run, but a place beside the runs, so that it expires with them: manifests of batches of S3's events.
 BATCHES = "batches"
+# The same: which run's index the next run of a transfer uses.
+INDEXES = "indexes"
 
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
@@ -72,6 +76,11 @@ def segment_failed_key(segment_id: str) -> str:
 def listed_outcomes_key(segment_id: str, nonce: str, number: int) -> str:
     """Outcomes of entries that need no copy."""
     return f"outcomes/listed/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def index_part_key(segment_id: str, nonce: str, number: int) -> str:
+    """A part of the index of what a run leaves at both ends."""
+    return f"index/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
 
 
 def outcomes_prefix(shard_id: str) -> str:

@@ -38,6 +38,7 @@ def gather_segments(number: int, context: Context) -> Json:
     extras: list[str] = []
     names: list[Json] = []
     deletions: list[Json] = []
+    index: list[Json] = []
     destination = Count()
     seconds = 0.0
     left: list[Json] = []
@@ -53,6 +54,7 @@ def gather_segments(number: int, context: Context) -> Json:
         destination += count_from_row(record["destination"])
         outcome_files += record["outcome_files"]
         big_files += record["big_files"]
+        index += record.get("index", [])
         extras += [record["extras"]] if record["extras"] else []
         left += record["left"]
         seconds += record.get("seconds", 0.0)
@@ -68,6 +70,7 @@ def gather_segments(number: int, context: Context) -> Json:
             "shards": shards,
             "loose": loose,
             "big_files": big_files,
+            "index": index,
             "extras": extras,
             "names": names,
             "destination": count_row(destination),

@@ -26,6 +26,7 @@ from fanout.domain.segments import Segment, cut, rest_of
 from fanout.ports import Tree
 from fanout.steps.carry_over import carry_over
 from fanout.steps.context import Context
+from fanout.steps.earlier_index import EarlierIndex
 from fanout.steps.extra_writer import lists_extras
 from fanout.steps.files_elsewhere import FilesElsewhere, may_be_both
 from fanout.steps.intake import Intake
@@ -60,9 +61,11 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     request = plan.request
     source_tree, destination_tree = context.source(plan), context.destination(plan)
     writer = SegmentWriter(plan, segment, context, source_tree, destination_tree)
+    earlier = EarlierIndex(plan, context.ledger)
+    settle = partial(_settle, writer, plan, earlier)
     if segment.manifest is not None:
         lookups = Lookups(plan, source_tree, destination_tree)
-        settle, is_late = partial(_settle, writer, plan), partial(_late, context, context.stop_at)
+        is_late = partial(_late, context, context.stop_at)
         writer.close(list_manifest(segment.manifest, plan, context.objects, lookups, settle, writer.refuse, is_late))
         return {"segment": segment.id}
     place_of = naming_rule(request.source, request.destination, request.on_conflict, source_tree.find)
@@ -84,21 +87,25 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     list_there = partial(destination_tree.list_columns, segment, prunes)
     listed_there = cut_of(segment, plan, context.ledger)
     with (
-        LookupQueue(destination_tree.find, partial(_settle, writer, plan)) as queue,
+        LookupQueue(destination_tree.find, settle) as queue,
         listed_apart(list_there, context.forks(plan)) as there,
     ):
         pairs = merge_columns(source_tree.list_columns(segment, prunes), there)
         intake = Intake(filters, queue.add)
-        for source, destination in apart(pairs, request, lambda one: place_of(one, parents_of(one)), budget.room):
+        place_of_file = lambda one: place_of(one, parents_of(one))  # noqa: E731
+        for source, destination in apart(pairs, request, place_of_file, budget.room, earlier.changed_files):
             if isinstance(source, FileColumns):
+                assert isinstance(destination, FileColumns)
                 intake.take_files(first_path(source))
                 writer.unchanged_files(source)
+                writer.index.add_files(source, destination)
                 if may_be_above:
                     above.add_files(source.paths)
                 if budget.used(len(source)):
                     left = _cut(rest_of(segment, last_path(source), above.snapshot()), source_tree, destination_tree)
                     break
                 continue
+            assert not isinstance(destination, FileColumns)
             if destination is not None:
                 writer.seen_there(destination)
             if source is not None:
@@ -172,7 +179,14 @@ def _settle_verification(writer: SegmentWriter, source: Entry, destination: Entr
         writer.copy(source, is_new=False)
 
 
-def _settle(writer: SegmentWriter, plan: Plan, source: Entry, destination: Entry | None, place: Place) -> None:
+def _settle(
+    writer: SegmentWriter,
+    plan: Plan,
+    earlier: EarlierIndex,
+    source: Entry,
+    destination: Entry | None,
+    place: Place,
+) -> None:
     writer.begin(source)
     if place.path != source.path:
         source = replace(source, target=place.path)
@@ -190,7 +204,9 @@ def _settle(writer: SegmentWriter, plan: Plan, source: Entry, destination: Entry
     elif plan.request.mode is Mode.VERIFY:
         _settle_verification(writer, source, destination)
     else:
-        decision = decide(source, destination, plan.request.compare)
+        decision = _decide(plan, earlier, source, destination)
+        if decision is not Decision.CONFLICT:
+            writer.index.add(source, destination if decision is Decision.UNCHANGED else None)
         if source.inode and decision is not Decision.CONFLICT:
             there = destination.inode if destination is not None else ""
             writer.name(Name(source, decision is Decision.UNCHANGED, there))
@@ -201,3 +217,11 @@ def _settle(writer: SegmentWriter, plan: Plan, source: Entry, destination: Entry
             writer.unchanged(source)
         else:
             writer.settle(source, Result.REJECTED, Reason.DESTINATION_KIND)
+
+
+def _decide(plan: Plan, earlier: EarlierIndex, source: Entry, destination: Entry | None) -> Decision:
+    """What times say; what they call unchanged is copied where the index of an earlier run knows better."""
+    decision = decide(source, destination, plan.request.compare)
+    if decision is Decision.UNCHANGED and destination is not None and earlier.changed(source, destination):
+        return Decision.COPY
+    return decision

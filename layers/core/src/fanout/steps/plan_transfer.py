@@ -23,6 +23,7 @@ from fanout.domain.sides import functions_of
 from fanout.ledger import Ledger
 from fanout.steps.calibrations import read_calibrations
 from fanout.steps.context import Context
+from fanout.steps.earlier_index import note_earlier_run
 from fanout.steps.earlier_run import find_earlier_run, write_carried
 from fanout.steps.first_round import first_round
 from fanout.steps.measure import measure_file_systems
@@ -66,6 +67,7 @@ def plan_transfer(
     ledger.write_json(keys.phase_key("plan"), {"began": began})
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)
+    note_earlier_run(plan, ledger)
     measure_file_systems(request, context, calibrations, notes)
     if earlier:
         pieces = write_carried(earlier, ledger)
@@ -86,8 +88,8 @@ def check_new(ledger: Ledger) -> None:
 
     What an earlier attempt of this task wrote is written over.
     """
-    notes = (keys.note_key("plan"), keys.note_key("measure"))
-    documents = (keys.REQUEST, keys.PLAN, keys.FILE_SYSTEMS, keys.phase_key("plan"), keys.round_key(1))
+    notes = (keys.note_key("plan"), keys.note_key("measure"), keys.note_key("index"))
+    documents = (keys.REQUEST, keys.PLAN, keys.FILE_SYSTEMS, keys.EARLIER, keys.phase_key("plan"), keys.round_key(1))
     skipped = (keys.SUMMARY, keys.FAILURES, keys.REPORT)
     mine = (*documents, *notes, *skipped, keys.CARRIED)
     other = next((key for key in ledger.keys("") if not key.startswith(mine)), None)

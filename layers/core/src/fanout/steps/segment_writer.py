@@ -35,6 +35,7 @@ from fanout.domain.touched import OpenDirectories
 from fanout.ports import Tree
 from fanout.steps.context import Context
 from fanout.steps.extra_writer import ExtraWriter, lists_extras
+from fanout.steps.index_writer import IndexWriter
 from fanout.steps.same_entries import SameEntries
 
 OUTCOMES_PER_FILE = 50_000
@@ -60,6 +61,7 @@ class SegmentWriter:
         self._results = {result: Tally() for result in Result}
         self._extras: list[Outcome] = []
         self._implied = ImpliedDirectories()
+        self.index = IndexWriter(plan, segment, context)
         self._sizes = Sizes()
         deletes = lists_extras(plan.request)
         self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
@@ -236,6 +238,7 @@ class SegmentWriter:
             "shards": [shard_row(shard) for shard in self._shards],
             "loose": shard_row(loose) if loose else None,
             "big_files": self._big_files,
+            "index": self.index.close(),
             "extras": keys.extras_key(self._segment.id, self._context.nonce) if self._extras else None,
             "destination": count_row(self.destination.count),
             "deletions": self._deletions.close(cut=bool(left)) if self._deletions else [],

@@ -18,6 +18,7 @@ from fanout.steps.context import Context
 from fanout.steps.deletion_results import deletion_results
 from fanout.steps.finish_directories import directories_failed
 from fanout.steps.forecasting import forecast_and_actual
+from fanout.steps.index_writer import name_index
 from fanout.steps.planned import planned_books, planned_run
 from fanout.steps.run_activity import run_activities, sizes_rows, tasks_row
 from fanout.steps.run_books import RunBooks, run_books
@@ -117,6 +118,8 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
     findings = Findings(document, plan_row(plan), summary.classes, activities)
     ledger.write_text(keys.REPORT, render_report(findings))
     ledger.write_json(keys.SUMMARY, document)
+    if summary.status is Status.SUCCEEDED:
+        name_index(plan, ledger)
     if context.turns is not None:
         context.turns.release(plan)
     return {"status": summary.status.value, "error": _error_name(summary), "cause": summary.cause[:1000]}

@@ -11,6 +11,7 @@ from fanout.domain.merge import Pair
 from fanout.domain.naming import OnConflict, Place
 from fanout.domain.request import Mode, Request
 
+Changed = Callable[[FileColumns, FileColumns], list[bool] | None]
 Pairs = Iterable[Pair | tuple[FileColumns, FileColumns]]
 PlaceOf = Callable[[Entry], Place]
 
@@ -23,12 +24,13 @@ def settles_together(request: Request) -> bool:
 
 
 def apart(
-    pairs: Pairs, request: Request, place_of: PlaceOf, room: Callable[[], int]
-) -> Iterator[tuple[FileColumns, None] | Pair]:
-    """The source's unchanged files in columns, without their counterparts, and all other pairs one by one.
+    pairs: Pairs, request: Request, place_of: PlaceOf, room: Callable[[], int], changed: Changed
+) -> Iterator[tuple[FileColumns, FileColumns] | Pair]:
+    """Unchanged files of both ends in columns, and all other pairs one by one.
 
     Files of one directory, under names that the destination holds, have a place if the first of them has.
-    No more come together than there is ``room`` for, which is at least 1.
+    ``changed`` tells those that are changed all the same. No more come together than there is ``room`` for, which is
+    at least 1.
     """
     together, take_all = settles_together(request), request.filters.take_all
     for source, destination in pairs:
@@ -41,11 +43,12 @@ def apart(
             yield from zip(source.entries(), destination.entries(), strict=True)
             continue
         start, unchanged = 0, True
-        for length in unchanged_lengths(source, destination):
+        for length in unchanged_lengths(source, destination, changed(source, destination)):
             end = start + length
             while unchanged and start < end:
                 some = source.part(start, min(end, start + room()))
+                there = destination.part(start, start + len(some))
                 start += len(some)
-                yield some, None
+                yield some, there
             yield from zip(source.part(start, end).entries(), destination.part(start, end).entries(), strict=True)
             start, unchanged = end, not unchanged

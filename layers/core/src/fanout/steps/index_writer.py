@@ -1,0 +1,66 @@
+"""The index of what a run leaves at both ends, written while it lists, named when it has succeeded."""
+
+from __future__ import annotations
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.copied_index import INDEX_VERSION, IndexRows, keeps_index, transfer_digest
+from fanout.domain.entries import Entry
+from fanout.domain.file_columns import FileColumns
+from fanout.domain.plan import Plan
+from fanout.domain.rows import Json
+from fanout.domain.segments import Segment
+from fanout.ledger import Ledger
+from fanout.steps.context import Context
+from fanout.steps.rounds import rounds_done
+
+# Entries of one file: bounds the memory of who writes it and of who reads it, some tens of megabytes.
+ENTRIES_PER_FILE = 50_000
+
+
+class IndexWriter:
+    """Takes what one ListSegment copies or finds unchanged; a run that keeps no index writes none."""
+
+    def __init__(self, plan: Plan, segment: Segment, context: Context) -> None:
+        self._writes = keeps_index(plan) and plan.request.mode.writes
+        self._segment, self._context = segment, context
+        self._rows = IndexRows()
+        self._files: list[Json] = []
+
+    def add(self, source: Entry, destination: Entry | None) -> None:
+        """Take an entry that is unchanged, or without a destination one that is copied."""
+        if self._writes:
+            self._rows.add(source, destination)
+            self._write_many()
+
+    def add_files(self, source: FileColumns, destination: FileColumns) -> None:
+        """Take files that are unchanged."""
+        if self._writes:
+            self._rows.add_files(source, destination)
+            self._write_many()
+
+    def _write_many(self) -> None:
+        if len(self._rows) >= ENTRIES_PER_FILE:
+            self._write()
+
+    def _write(self) -> None:
+        key = keys.index_part_key(self._segment.id, self._context.nonce, len(self._files))
+        first, last = self._rows.bounds
+        self._context.ledger.write_rows(key, self._rows.rows())
+        self._files.append({"key": key, "first": first, "last": last})
+        self._rows = IndexRows()
+
+    def close(self) -> list[Json]:
+        """Write what is held; returns the files."""
+        if len(self._rows):
+            self._write()
+        return self._files
+
+
+def name_index(plan: Plan, ledger: Ledger) -> None:
+    """Make a run's index the one that the next run of the same transfer uses: the run has succeeded."""
+    if not (keeps_index(plan) and plan.request.mode.writes):
+        return
+    files = [file for done in rounds_done(ledger) for file in done.get("index", [])]
+    ledger.write_json(keys.INDEX, {"index_version": INDEX_VERSION, "files": files})
+    pointer = {"index_version": INDEX_VERSION, "run": ledger.run_id}
+    ledger.of_run(keys.INDEXES).write_json(f"{transfer_digest(plan)}.json", pointer)
