@@ -2,12 +2,12 @@
 
 python -m benchmarks.estimate [--calibration modern/8 legacy/2] [--workers 1 2] [--only small ...] [--again]
 
-For each calibration and number of workers four pairs of short copies take the place of a probe: what a worker needs to
-start, for a small file, for a byte, for a byte of one file alone, and for a creation in one directory. Each pair is a
-short and a longer copy, so that what they have in common, such as starting an interpreter, is in none of the rates.
-From these the forecast predicts copies of other data sets, which are then made. The figures are kept in the results,
-for calls that measure other data sets, until ``--again``. In ``modern/8`` time passes eight times as slowly
-(``benchmarks.lab``), so that the latencies bind and not the processors that simulation and workers share.
+For each calibration four pairs of short copies by one worker take the place of a probe: what a worker needs to start,
+for a small file, for a byte, for a byte of one file alone, and for a creation in one directory. Each pair is a shorter
+and a longer copy, so that what they have in common, such as starting an interpreter, is in none of the rates. From
+these the forecast predicts copies of other data sets, by more workers too, which are then made. The figures are kept
+in the results, for calls that measure other data sets, until ``--again``. In ``modern/8`` time passes eight times as
+slowly (``benchmarks.lab``), so that the latencies bind and not the processors that simulation and workers share.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ class Result:
     error: float
 
 
-def measure_figures(profile: str, workers: int) -> Figures:
-    """The pairs of short copies."""
-    few, of_small = _pair(_named("32-directories"), SMALL, profile, workers)
-    _, of_bulk = _pair(Bulk("bulk", "", 0, 0), BULK, profile, workers)
-    _, of_alone = _pair(_named("big"), ALONE, profile, 1)
-    _, of_flat = _pair(_named("one-directory"), FLAT, profile, 1)
+def measure_figures(profile: str) -> Figures:
+    """The pairs of short copies, by one worker: what several share is the model's to know."""
+    few, of_small = _pair(_named("32-directories"), SMALL, profile)
+    _, of_bulk = _pair(Bulk("bulk", "", 0, 0), BULK, profile)
+    _, of_alone = _pair(_named("big"), ALONE, profile)
+    _, of_flat = _pair(_named("one-directory"), FLAT, profile)
     return Figures(
         start_seconds=max(0.0, few - SMALL[0] * of_small),
         seconds_per_entry=of_small,
@@ -103,9 +103,9 @@ def measure_figures(profile: str, workers: int) -> Figures:
     )
 
 
-def _pair(data_set: DataSet, counts: tuple[int, int], profile: str, workers: int) -> tuple[float, float]:
-    """Seconds of the shorter copy, and of each one more (of each worker) in the longer one."""
-    few, many = (_copy(data_set, count * workers, profile, workers) for count in counts)
+def _pair(data_set: DataSet, counts: tuple[int, int], profile: str) -> tuple[float, float]:
+    """Seconds of the shorter copy, and of each one more in the longer one."""
+    few, many = (_copy(data_set, count, profile, 1) for count in counts)
     return few, (many - few) / (counts[1] - counts[0])
 
 
@@ -166,12 +166,11 @@ def main(arguments: list[str] | None = None) -> int:
     print("|---|---|---|---|---|---|---|---|---|")
     try:
         for profile in options.calibration:
+            if options.again or profile not in known["figures"]:
+                known["figures"][profile] = asdict(measure_figures(profile))
+                _keep(known)
+            figures = Figures(**known["figures"][profile])
             for workers in options.workers:
-                name = f"{profile} x{workers}"
-                if options.again or name not in known["figures"]:
-                    known["figures"][name] = asdict(measure_figures(profile, workers))
-                    _keep(known)
-                figures = Figures(**known["figures"][name])
                 for data_set, count in CELLS:
                     if data_set in options.only and (workers == 1 or data_set not in ("big", "one-directory")):
                         found.append(compare(data_set, count * workers, profile, workers, figures))
