@@ -40,7 +40,7 @@ class EngineRun:
 def copy(lab: S3Lab, mount: Path, run_id: str, source: str, destination: str, entries: int, log: Path) -> EngineRun:
     """One run. Raises unless it copies so many entries."""
     environment = environment_of(lab, mount)
-    with _deployed(environment):
+    with deployed(environment):
         began = time.monotonic()
         state = plan_transfer(
             {"source": source, "destination": destination, "compare": "always"},
@@ -81,7 +81,7 @@ def _context(run_id: str) -> Context:
 
 
 @contextmanager
-def _deployed(environment: Mapping[str, str]) -> Iterator[None]:
+def deployed(environment: Mapping[str, str]) -> Iterator[None]:
     """This process as a function of that environment."""
     caches = (bootstrap.settings, bootstrap._work_client, bootstrap._data_client)
     before = dict(os.environ)

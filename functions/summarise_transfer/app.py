@@ -18,7 +18,7 @@ def handler(event: Json, context: Any) -> Json:
     state = field(event, "state")
 
     def summarise(step: Context) -> Json:
-        answer = summarise_transfer(state.get("error"), step)
+        answer = summarise_transfer(state.get("error"), step, state.get("pace"))
         run_ended(step.ledger.whole_run().read_json(SUMMARY))
         return answer
 

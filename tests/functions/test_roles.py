@@ -23,6 +23,7 @@ from tests.functions.test_start_batch import WAITS
 from tests.support.actions import Need, needs
 from tests.support.handler_flow import HandlerFlow
 from tests.support.iam import Given, Statement, is_allowed, statements_of
+from tests.support.map_server import map_server
 from tests.template.templates import functions
 from tests.template.test_abilities import CALLED_BY_SERVICES
 from tests.unit.test_event_batches import eventbridge
@@ -93,7 +94,7 @@ def tree(root: Path) -> None:
 
 
 @pytest.fixture
-def flow(s3: Any, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HandlerFlow:
+def flow(s3: Any, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HandlerFlow]:
     """Two mounts and two buckets with a tree in each source."""
     efs: Any = boto3.client("efs", endpoint_url=s3.meta.endpoint_url, region_name="us-east-1")
     file_system = efs.create_file_system(CreationToken="data", ThroughputMode="elastic")["FileSystemId"]
@@ -108,7 +109,9 @@ def flow(s3: Any, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             key = f"in/{path.relative_to(tmp_path / 'data/in')}"
             s3.put_object(Bucket=SOURCE, Key=key, Body=path.read_bytes(), Tagging="team=a")
     s3.put_object(Bucket=SOURCE, Key="lists/some.csv", Body=b"d1/f\nd2/f\n")
-    return HandlerFlow(invoke, s3, monkeypatch, {"data": tmp_path / "data", "archive": tmp_path / "archive"}, bootstrap)
+    with map_server() as url:
+        mounts = {"data": tmp_path / "data", "archive": tmp_path / "archive"}
+        yield HandlerFlow(invoke, s3, monkeypatch, mounts, bootstrap, url)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 class State(NamedTuple):
-    """A state and the workflow that it belongs to (the root, or the Map that holds it)."""
+    """A state and the workflow that it belongs to (the root, or the Map or the branch that holds it)."""
 
     workflow: str
     name: str
@@ -44,9 +44,11 @@ def substitutions(file: Path = ASL_FILE) -> dict[str, str]:
 
 
 def workflows(definition: Json, name: str = "root") -> Iterator[tuple[str, Json]]:
-    """The root workflow and, under the name of their Map, the child workflows."""
+    """The root workflow and, under the name of their Map or Parallel, the child workflows and numbered branches."""
     yield name, definition
     for state_name, body in definition["States"].items():
+        for number, branch in enumerate(body.get("Branches", ()), 1):
+            yield from workflows(branch, f"{state_name} {number}")
         if "ItemProcessor" in body:
             yield from workflows(body["ItemProcessor"], state_name)
 

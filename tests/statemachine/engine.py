@@ -80,4 +80,5 @@ class Engine:
         """The states of the root workflow in the order of their entry."""
         arn = f"arn:aws:states:eu-west-1:123456789012:execution:transfer:{run_id}"
         events = self._steps.get_execution_history(executionArn=arn, maxResults=1000)["events"]
-        return [event["stateEnteredEventDetails"]["name"] for event in events if "stateEnteredEventDetails" in event]
+        entered = [event["stateEnteredEventDetails"]["name"] for event in events if "stateEnteredEventDetails" in event]
+        return [name for name in entered if name in self.definition["States"]]

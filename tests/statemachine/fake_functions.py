@@ -45,6 +45,8 @@ class FakeTransfer:
     _deleted: set[str] = field(default_factory=set)
     two_mounts: bool = False
     holder: str = ""
+    paced: bool = False
+    _all_copied: threading.Event = field(default_factory=threading.Event)
     _staged: Counter[str] = field(default_factory=Counter)
     _unpacked: Counter[str] = field(default_factory=Counter)
     _digested: set[str] = field(default_factory=set)
@@ -65,6 +67,7 @@ class FakeTransfer:
             "PackShard": self.pack_shard,
             "UnpackShard": self.unpack_shard,
             "DigestShard": self.digest_shard,
+            "PaceCopy": self.pace_copy,
             "RecordShardFailure": self.record_shard_failure,
             "FinishTree": self.finish_tree,
             "BeginDeletion": self.begin_deletion,
@@ -113,6 +116,7 @@ class FakeTransfer:
             "extras": 0 if inner else len(self.extras),
             "verify": "none" if inner else self.verify,
             "max_concurrency": 2,
+            "paced": self.paced,
             "forecast": "stays in the work bucket",
         }
 
@@ -149,6 +153,13 @@ class FakeTransfer:
         if not left:
             self._copied.add(event["shard"])
         return {"run": event["run"], "shard": event["shard"], "cursor": cursor, "done": not left}
+
+    def pace_copy(self, event: Event) -> Event:
+        """Paces for some hundredths of a second, or notes that all is copied."""
+        if event["copied"]:
+            self._all_copied.set()
+        done = event["copied"] or self._all_copied.wait(0.05)
+        return {"run": event["run"], "shards": event["shards"], "done": done}
 
     def pack_shard(self, event: Event) -> Event:
         self._staged[event["shard"]] += 1

@@ -46,8 +46,16 @@ def test_the_run_is_finished_and_summarised_and_ends_failed(engine: Engine) -> N
     result = run_with_failing_tail(engine)
     assert (result.status, result.error) == ("FAILED", "FailedWithItems")
     assert result.cause == "1 shards failed, 0 entries are rejected"
-    assert engine.entered()[-8:] == [
-        *("CopyShards", "FinishTree", "TreeFinished?", "AnyExtras?", "WhatToVerify?", "SummariseTransfer"),
+    assert engine.entered()[-9:] == [
+        *(
+            "CopyInPace",
+            "CopyBroke?",
+            "FinishTree",
+            "TreeFinished?",
+            "AnyExtras?",
+            "WhatToVerify?",
+            "SummariseTransfer",
+        ),
         *("TransferSucceeded?", "FailedWithItems"),
     ]
     assert "error" not in engine.service.calls("SummariseTransfer")[0]["state"]

@@ -17,8 +17,8 @@ from .definition import PLACEHOLDER, Json, State, load, source_text, states, sub
 CHOSEN = ON_SOURCE.keys() | ON_DESTINATION.keys()
 STATES = states(load())
 TASKS = tasks(load())
-# The one function that two states call.
-CALLS = {"ListOneSegment": "ListSegment"}
+# The functions that two states call.
+CALLS = {"ListOneSegment": "ListSegment", "EndPacing": "PaceCopy"}
 MAPS = [state for state in STATES if state.body["Type"] == "Map"]
 PASCAL_CASE = re.compile(r"([A-Z][a-z]+)+")
 FORBIDDEN = (
@@ -75,7 +75,7 @@ def test_every_task_calls_the_function_of_its_name(task: State) -> None:
         assert parameters["FunctionName.$"] == f"$.run.functions.{CALLS.get(task.name, task.name)}"
     else:
         assert sorted(parameters) == ["FunctionName", "Payload"]
-        assert parameters["FunctionName"] == f"${{{task.name}FunctionArn}}"
+        assert parameters["FunctionName"] == f"${{{CALLS.get(task.name, task.name)}FunctionArn}}"
 
 
 def test_the_plan_knows_a_function_for_every_state_that_it_chooses_one_for() -> None:
@@ -112,7 +112,7 @@ def test_what_travels_is_a_closed_list_of_references() -> None:
     travelling = {value.split(".")[1] for _, value in values(load()) if isinstance(value, str) and value[:2] == "$."}
     assert travelling == {
         *("run", "list", "gathered", "shards", "segment", "shard", "cursor", "done", "error", "summary", "finish"),
-        *("Payload", "next", "deletion", "removed", "holder"),
+        *("Payload", "next", "deletion", "removed", "holder", "pace", "note"),
     }
 
 

@@ -40,6 +40,13 @@ RETRY_TABLE: tuple[tuple[tuple[str, ...], int, int, int], ...] = (
 )
 # Only the plan waits for another run that writes to the same tree: 500 times 150 s on average, about 21 hours.
 WAIT_TABLE = ((("DestinationBusy",), 30, 500, 300),)
+# Of what paces: nobody waits for it longer than for a run's own end, and it goes on trying while others have all the
+# concurrency that there is.
+PACING_TABLE = tuple(
+    (names, min(interval_seconds, 2), 300 if "Lambda.TooManyRequestsException" in names else attempts, 10)
+    for names, interval_seconds, attempts, _ in RETRY_TABLE
+)
+PACING = ("PaceCopy", "EndPacing")
 # A Map is run again where its list or its results could not be read or written; what is done stays done.
 MAP_RETRY_TABLE = ((("States.ItemReaderFailed", "States.ResultWriterFailed"), 2, 3, 30),)
 
@@ -81,7 +88,10 @@ CAUGHT_BY: dict[str, list[Any]] = {
     "ListTree": ["FinishTree"],
     "GatherSegments": ["FinishTree"],
     "PartitionShards": ["FinishTree"],
-    "CopyShards": ["FinishTree"],
+    "CopyShards": ["AnyPacing?"],
+    "CopyInPace": ["FinishTree"],
+    "EndPacing": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.note", "Next": "HowEnded?"}],
+    "PaceCopy": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.note", "Next": "PacingFailed"}],
     "CopyShard": ["RecordShardFailure"],
     "PackShard": ["RecordShardFailure"],
     "UnpackShard": ["RecordShardFailure"],
@@ -105,7 +115,7 @@ def by_name(state: State) -> str:
 @pytest.mark.parametrize("task", TASKS, ids=by_name)
 def test_every_task_retries_by_the_one_table(task: State) -> None:
     waits = WAIT_TABLE if task.name == "PlanTransfer" else ()
-    assert task.body["Retry"] == retry_of((*waits, *RETRY_TABLE))
+    assert task.body["Retry"] == retry_of(PACING_TABLE if task.name in PACING else (*waits, *RETRY_TABLE))
 
 
 @pytest.mark.parametrize("state", MAPS, ids=by_name)

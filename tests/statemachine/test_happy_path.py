@@ -20,7 +20,7 @@ def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engi
         *("PlanTransfer", "AlreadyRunning?", "CheckMount", "OtherMount?"),
         *("OneSegment?", "ListOneSegment", "GatherSegments", "MoreToList?", "OpenRound"),
         *("OneSegment?", "ListTree", "GatherSegments", "MoreToList?"),
-        *("PartitionShards", "WhatToDo?", "CopyShards"),
+        *("PartitionShards", "WhatToDo?", "CopyInPace", "CopyBroke?"),
         *("FinishTree", "TreeFinished?", "AnyExtras?", "WhatToVerify?"),
         *("SummariseTransfer", "TransferSucceeded?", "Succeeded"),
     ]
@@ -103,7 +103,7 @@ def test_a_shard_is_copied_on_from_the_cursor_that_it_hands_back(engine: Engine)
 def test_a_run_with_no_shard_goes_around_the_copying(engine: Engine) -> None:
     engine.transfer(shards=())
     assert engine.run().status == "SUCCEEDED"
-    assert "CopyShards" not in engine.entered()
+    assert "CopyInPace" not in engine.entered()
     assert engine.service.called()[-3:] == ["PartitionShards", "FinishTree", "SummariseTransfer"]
 
 
@@ -118,8 +118,8 @@ def test_the_finish_and_the_summary_get_references_only(engine: Engine) -> None:
     engine.run()
     assert engine.service.calls("FinishTree") == [{"run": RUN}]
     state = engine.service.calls("SummariseTransfer")[0]["state"]
-    assert sorted(state) == ["finish", "gathered", "list", "run", "shards"]
-    assert sorted(state["shards"]) == ["count", "extras", "key", "max_concurrency", "next", "verify"]
+    assert sorted(state) == ["finish", "gathered", "list", "pace", "run", "shards"]
+    assert sorted(state["shards"]) == ["count", "extras", "key", "max_concurrency", "next", "paced", "verify"]
 
 
 def test_a_tree_is_finished_by_as_many_tasks_as_it_takes(engine: Engine) -> None:

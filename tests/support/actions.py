@@ -14,7 +14,13 @@ from urllib.parse import parse_qs, unquote, urlsplit
 _KEYS_OF_A_DELETE = re.compile(rb"<Key>(.*?)</Key>", re.DOTALL)
 
 # service-authorization/latest/reference/list_awsstepfunctions.html: what an operation is allowed on, as it is named.
-_NAMED_BY = {"DescribeExecution": "executionArn", "StartExecution": "stateMachineArn"}
+_NAMED_BY = {
+    "DescribeExecution": "executionArn",
+    "StartExecution": "stateMachineArn",
+    "ListMapRuns": "executionArn",
+    "DescribeMapRun": "mapRunArn",
+    "UpdateMapRun": "mapRunArn",
+}
 
 
 @dataclass(frozen=True)

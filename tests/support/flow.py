@@ -23,6 +23,7 @@ from fanout.steps.copy_shard import copy_shard
 from fanout.steps.delete_shard import delete_shard
 from fanout.steps.finish_tree import finish_tree
 from fanout.steps.gather_segments import gather_segments
+from fanout.steps.limiter import NO_LIMITS, TaskLimiter
 from fanout.steps.list_segment import list_segment
 from fanout.steps.partition_shards import partition_shards
 from fanout.steps.plan_transfer import plan_transfer
@@ -64,6 +65,7 @@ class World:
     prefix: str = ""
     remaining_seconds: float = 900.0
     copier: EntryCopier | None = None
+    limiter: TaskLimiter = NO_LIMITS
     objects: MemoryObjects = field(default_factory=MemoryObjects)
     meter: MemoryMeter = field(default_factory=MemoryMeter)
     file_system_ids: Json = field(default_factory=dict)
@@ -109,6 +111,7 @@ class World:
             prices=self.prices,
             turns=self.turns,
             forks=lambda _: self.forks,
+            limiter=self.limiter,
         )
 
     def plan(self, request: Json | None = None) -> Json:

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from fanout.steps import pace_copy
+
 MOUNTED = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard", "DeleteShard", "RemoveDirectories")
 PROBING = ("PlanProbe", "OpenProbe", "RunExperiment", "CloseProbe")
 OFFERED = [{name: f"{prefix}{name}" for name in MOUNTED} for prefix in ("", "Second")]
@@ -32,8 +34,11 @@ class HandlerFlow:
         monkeypatch: pytest.MonkeyPatch,
         mounts: Mapping[str, Path],
         bootstrap: ModuleType,
+        maps_url: str = "",
     ) -> None:
+        """``maps_url`` is where Step Functions knows the Maps of runs; without it nothing is paced."""
         self._invoke, self._s3, self._monkeypatch, self._bootstrap = invoke, s3, monkeypatch, bootstrap
+        self._maps_url = maps_url
         self._mounts = {name: str(path) for name, path in mounts.items()}
 
     def run(self, run_id: str, request: dict[str, Any], *, fail_shards: bool = False) -> Any:
@@ -49,8 +54,13 @@ class HandlerFlow:
         if shards["next"] == "verify":
             self._verify(run, shards["key"])
         elif shards["next"] != "plan":
+            paced = {"run": run, "shards": shards, "execution": f"{EXECUTIONS}:{run_id}"}
+            if shards["paced"] and self._maps_url:
+                self._pace(paced)
             for row in self._rows(shards["key"]):
                 self._fail(run, row["shard"]) if fail_shards else self._copy(run, row["shard"])
+            if shards["paced"] and self._maps_url:
+                assert self._call("PaceCopy", {**paced, "copied": True})["done"]
             self._repeat(chosen["FinishTree"], {"run": run})
             if shards["extras"]:
                 self._delete(run)
@@ -104,6 +114,14 @@ class HandlerFlow:
                     self._call(run["functions"]["ListDestination"], {**event, "end": "destination"})
                 self._call(run["functions"]["ListSegment"], event)
             listed = self._call("GatherSegments", {"run": run, "list": listed})
+
+    def _pace(self, event: dict[str, Any]) -> None:
+        """PaceCopy, which asks and decides at once and not after some seconds, until the Map says that it has ended."""
+        for name in ("FIRST_MAP_SECONDS", "MAP_SECONDS", "DECIDE_SECONDS", "LOOK_SECONDS", "LATER_LOOK_SECONDS"):
+            self._monkeypatch.setattr(pace_copy, name, 0.0)
+        self._monkeypatch.setenv("AWS_ENDPOINT_URL_SFN", self._maps_url)
+        assert self._call("PaceCopy", {**event, "copied": False})["done"]
+        self._monkeypatch.delenv("AWS_ENDPOINT_URL_SFN")
 
     def _copy(self, run: dict[str, Any], shard: Any) -> None:
         event = {"run": run, "shard": shard, "cursor": 0}

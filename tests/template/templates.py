@@ -29,6 +29,8 @@ MOUNTED = {
     "DeleteShardFunction",
     "RemoveDirectoriesFunction",
 }
+# Has a template of its own.
+PACING = {"PaceCopyFunction"}
 # No state calls it, but a queue.
 BESIDE = {"StartBatchFunction"}
 # Those of a probe, which has a state machine of its own for each mount.
@@ -93,8 +95,10 @@ def folder_of(function: str) -> Path:
 def arns() -> dict[str, Any]:
     """What the main template calls the ARN of each function of a transfer, of a twin on the second file system too."""
     found: dict[str, Any] = {
-        name: {"Fn::GetAtt": [name, "Arn"]} for name in functions() if name not in MOUNTED | BESIDE | PROBE
+        name: {"Fn::GetAtt": [name, "Arn"]} for name in functions() if name not in MOUNTED | BESIDE | PROBE | PACING
     }
+    for name in PACING:
+        found[name] = {"Fn::GetAtt": ["Pacing", f"Outputs.{name}Arn"]}
     for name in MOUNTED:
         found[name] = {"Fn::GetAtt": ["FirstMount", f"Outputs.{name}Arn"]}
         found[f"Second{name}"] = {"Fn::GetAtt": ["SecondMount", f"Outputs.{name}Arn"]}

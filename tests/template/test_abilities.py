@@ -59,6 +59,12 @@ CALLED_BY_SERVICES = {
         re.findall(r'operation = "(\w+:\w+)"', (PACKAGE / "adapters/aws_meter.py").read_text(encoding="utf-8"))
     ),
     "Lambda takes the messages of a queue": {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
+    "the Map is asked and moved by": {
+        f"states:{operation}"
+        for operation in re.findall(
+            r'"(\w+MapRuns?)"', (PACKAGE / "adapters/step_functions_maps.py").read_text(encoding="utf-8")
+        )
+    },
     "S3 uses the keys of objects": {"kms:Decrypt", "kms:GenerateDataKey"},
 }
 

@@ -14,6 +14,7 @@ from tests.template.templates import (
     BESIDE,
     MOUNTED,
     NESTED,
+    PACING,
     PROBE,
     functions,
     of_type,
@@ -60,7 +61,7 @@ def test_the_dimension_of_the_run_s_metrics_is_the_stack() -> None:
     """Powertools makes its service the dimension ``service``."""
     for name, function in functions().items():
         assert function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"] == {
-            "Ref": "Name" if name in MOUNTED | BESIDE | PROBE else "AWS::StackName"
+            "Ref": "Name" if name in MOUNTED | BESIDE | PROBE | PACING else "AWS::StackName"
         }
     assert stacks()["Monitors"][1]["Name"] == {"Ref": "AWS::StackName"}
     alarm = resources()["EntriesFailedAlarm"]["Properties"]
@@ -166,9 +167,10 @@ def test_a_saved_query_asks_every_function() -> None:
     asked = stacks()["Queries"][1]["LogGroupNames"]["Fn::Join"][1]
     nested = ("FirstMount", "SecondMount", "Probe", "SecondProbe")
     first, second, probe, twin = ({"Fn::GetAtt": [name, "Outputs.LogGroupNames"]} for name in nested)
-    own = [group for name, group in groups.items() if name not in MOUNTED | BESIDE | PROBE]
+    own = [group for name, group in groups.items() if name not in MOUNTED | BESIDE | PROBE | PACING]
+    pacing = {"Fn::GetAtt": ["Pacing", "Outputs.LogGroupName"]}
     twins = [{"Fn::If": ["HasSecondMount", one, {"Ref": "AWS::NoValue"}]} for one in (second, twin)]
-    assert sorted(map(str, asked)) == sorted(map(str, [*own, first, probe, *twins]))
+    assert sorted(map(str, asked)) == sorted(map(str, [*own, first, pacing, probe, *twins]))
     queries = of_type("AWS::Logs::QueryDefinition")
     assert len(queries) >= 5
     assert all(query["Properties"]["LogGroupNames"] == {"Ref": "LogGroupNames"} for query in queries.values())

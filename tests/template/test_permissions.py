@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fanout.steps.pace_copy import LABEL
 from tests.template.templates import EVERY, MOUNTED, abilities, actions, policies, resources, roles_with
 
 
@@ -107,6 +108,16 @@ def test_what_plans_reads_the_results_that_one_function_writes() -> None:
     assert allowed == {("ReadProbesPolicy", "s3:GetObject"), ("ProbeResultPolicy", "s3:PutObject")}
     assert roles_with("ProbeResultPolicy") == {"SummariseProbeRole"}
     assert roles_with("ReadProbesPolicy") == {"PlanTransferRole"}
+
+
+def test_who_paces_moves_the_map_that_copies_and_no_other() -> None:
+    assert roles_with("PacePolicy") == {"PaceCopyRole"}
+    held = {action: s["Resource"] for name, s in policies() if name == "PacePolicy" for action in actions(s)}
+    assert held.pop("cloudwatch:GetMetricData") == "*"
+    scopes = {action: resource["Fn::Sub"] for action, resource in held.items()}
+    assert scopes["states:UpdateMapRun"] == scopes["states:DescribeMapRun"]
+    assert scopes["states:UpdateMapRun"].endswith(f":mapRun:${{Name}}-transfer/{LABEL}:*")
+    assert scopes["states:ListMapRuns"].endswith(":execution:${Name}-transfer:*")
 
 
 def test_only_one_function_may_delete_objects_of_a_tree_and_it_can_not_write_any() -> None:

@@ -28,8 +28,8 @@ def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
     limits = {f"${{{prefix}{name}Arn}}": f["Timeout"] for name, f in functions().items() for prefix in ("", "Second")}
     called = {**ON_SOURCE, **ON_DESTINATION}
     tasks = list(tasks_of(json.loads(STATE_MACHINE.read_text(encoding="utf-8"))))
-    # ListOneSegment calls the function of ListSegment.
-    assert len(tasks) == len(functions()) - len(BESIDE) - len(PROBE) - len(MOUNTED) + len(called) + 1
+    # ListOneSegment calls the function of ListSegment, EndPacing that of PaceCopy.
+    assert len(tasks) == len(functions()) - len(BESIDE) - len(PROBE) - len(MOUNTED) + len(called) + 2
     probing = list(tasks_of(json.loads(PROBE_STATE_MACHINE.read_text(encoding="utf-8"))))
     assert len(probing) == len(PROBE)
     tasks += probing
@@ -41,12 +41,12 @@ def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
 
 
 def tasks_of(machine: Resource) -> Iterator[Resource]:
-    """The Task states of a state machine and of the Maps in it."""
+    """The Task states of a state machine, and of the branches and Maps in it."""
     for state in machine["States"].values():
         if state["Type"] == "Task":
             yield state
-        if "ItemProcessor" in state:
-            yield from tasks_of(state["ItemProcessor"])
+        for inner in [*state.get("Branches", ()), *([state["ItemProcessor"]] if "ItemProcessor" in state else [])]:
+            yield from tasks_of(inner)
 
 
 def test_every_placeholder_of_the_state_machine_is_substituted_and_invocable() -> None:

@@ -119,14 +119,17 @@ def test_only_the_functions_that_mount_the_file_system_are_in_the_network(name: 
         assert mount in variables["FANOUT_MOUNTS"]["Fn::Sub"]
 
 
-def test_the_plan_knows_the_file_system_of_each_mount() -> None:
-    variables = functions()["PlanTransferFunction"]["Environment"]["Variables"]
+@pytest.mark.parametrize("name", ["PlanTransferFunction", "PaceCopyFunction"])
+def test_who_measures_knows_the_file_system_of_each_mount(name: str) -> None:
+    variables = functions()[name]["Environment"]["Variables"]
     text, parts = variables["FANOUT_FILE_SYSTEMS"]["Fn::Sub"]
-    assert parts["Id"] == {"Fn::If": ["MakesFileSystem", {"Ref": "FileSystem"}, {"Ref": "ExistingFileSystemId"}]}
+    first = parts.get("Id") or stacks()["Pacing"][1]["FileSystemId"]
+    assert first == {"Fn::If": ["MakesFileSystem", {"Ref": "FileSystem"}, {"Ref": "ExistingFileSystemId"}]}
     condition, second, none = parts["Second"]["Fn::If"]
     assert (condition, none) == ("HasSecondMount", "")
     for more, known in ((second["Fn::Sub"], {"data": "fs-1", "archive": "fs-2"}), (none, {"data": "fs-1"})):
-        filled = text.replace("${Second}", more).replace("${MountName}", "data").replace("${Id}", "fs-1")
+        filled = text.replace("${Second}", more).replace("${MountName}", "data")
+        filled = filled.replace("${Id}", "fs-1").replace("${FileSystemId}", "fs-1")
         filled = filled.replace("${SecondMountName}", "archive").replace("${SecondFileSystemId}", "fs-2")
         assert json.loads(filled) == known
 

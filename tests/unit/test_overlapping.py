@@ -14,6 +14,7 @@ from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import Throttled
 from fanout.domain.outcomes import Reason, Result
 from fanout.steps.copying import Copier
+from fanout.steps.limiter import NoLimits
 
 SMALL, LARGE = 100, limits.BLOCK_BYTES_FREE + 1
 
@@ -149,3 +150,46 @@ def test_an_error_leaves_nothing_open() -> None:
     with pytest.raises(RuntimeError, match="not an error of an entry"):
         list(copier.copy_all(work, 1))
     assert not any(source.asked.open.values())
+
+
+class Refusing(NoLimits):
+    """Lets an entry begin only where its thread has nothing under way, which a thread that waits never ends."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self.begun: list[int] = []
+        self.read_bytes: list[int] = []
+
+    def ask(self, size: int, ticket: object) -> float:
+        """See ``Limiter``."""
+        self.read_bytes.append(size)
+        return 0.0
+
+    def ask_to_begin(self, files: int, size: int) -> float:
+        """See ``Limiter``."""
+        if self._asked.open[threading.get_ident()]:
+            return 0.001
+        self.begun.append(size)
+        return 0.0
+
+    def sleep(self, seconds: float) -> None:
+        """See ``Limiter``."""
+        raise AssertionError("waits while an answer is under way")
+
+
+def test_who_is_held_back_receives_what_is_under_way_first() -> None:
+    source, destination = ServerTree(), MemoryTree()
+    work = filled(source, [SMALL, SMALL, LARGE, SMALL])
+    limiter = Refusing(source.asked)
+    outcomes = dict(Copier(source, destination, crc64nvme, lambda: False, limiter=limiter).copy_all(work, 1))
+    assert {outcome.result for outcome in outcomes.values()} == {Result.COPIED} and len(outcomes) == 4
+    assert limiter.begun == [SMALL, SMALL, LARGE, SMALL] and limiter.read_bytes == []
+
+
+def test_an_object_of_many_answers_is_paid_for_one_by_one() -> None:
+    source, destination = ServerTree(), MemoryTree()
+    work = filled(source, [limits.BLOCK_BYTES + 1])
+    limiter = Refusing(source.asked)
+    copier = Copier(source, destination, crc64nvme, lambda: False, limiter=limiter, block_bytes=limits.BLOCK_BYTES)
+    assert len(list(copier.copy_all(work, 1))) == 1
+    assert limiter.begun == [0] and limiter.read_bytes == [limits.BLOCK_BYTES, 1]

@@ -28,9 +28,11 @@ from fanout.domain.plan import Plan
 from fanout.domain.request import Symlinks
 from fanout.events import only_mount
 from fanout.ledger import Ledger
+from fanout.pacing_ports import MapRuns
 from fanout.ports import EntryCopier, Meter, Tree
 from fanout.settings import Settings, settings_from
 from fanout.steps.context import Context
+from fanout.steps.throttle import Throttle
 from fanout.steps.unseen_tree import UnseenTree
 from fanout.steps.write_turn import WriteTurns
 
@@ -97,8 +99,8 @@ def make_executions() -> StepFunctionsExecutions:
     return StepFunctionsExecutions(settings().region, credentials_from_environment, settings().states_url)
 
 
-def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
-    """The context of one attempt that may take so many seconds."""
+def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str = "") -> Context:
+    """The context of one attempt, of the task of a state, that may take so many seconds."""
     clock = SystemClock()
     nonce = secrets.token_hex(4)
 
@@ -135,6 +137,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float) -> Context:
         file_system_ids=settings().file_systems,
         prices=settings().prices,
         turns=WriteTurns(store, executions, clock),
+        limiter=Throttle(state, ledger, nonce, clock.now, clock.sleep),
     )
 
 
@@ -142,6 +145,13 @@ def both_are_mounts(plan: Plan) -> bool:
     """Whether both ends are mounts of this function."""
     ends = (plan.request.source, plan.request.destination)
     return all(isinstance(end, MountLocation) and end.mount in settings().mounts for end in ends)
+
+
+def make_map_runs() -> MapRuns:
+    """What knows the Maps of an execution."""
+    from fanout.adapters.step_functions_maps import StepFunctionsMaps
+
+    return StepFunctionsMaps(settings().region, credentials_from_environment, settings().states_url)
 
 
 def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:

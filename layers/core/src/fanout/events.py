@@ -34,6 +34,16 @@ class CopyEvent:
     error: Json
 
 
+@dataclass(frozen=True, slots=True)
+class PaceEvent:
+    """Input of PaceCopy and, when the Map has ended, of EndPacing."""
+
+    run: Json
+    shards: Json
+    execution_arn: str
+    copied: bool
+
+
 def field(event: Json, *path: str) -> Any:
     """A field of an event. Raises ``InvalidRequest`` that names it if the state did not send it."""
     value: Any = event
@@ -96,6 +106,11 @@ def end_of(event: Json) -> End:
 def segment_of(event: Json) -> Segment:
     """The segment of ListSegment."""
     return segment_from_row(field(event, "segment"))
+
+
+def pace_event(event: Json) -> PaceEvent:
+    """The input of PaceCopy and EndPacing."""
+    return PaceEvent(*(field(event, name) for name in ("run", "shards", "execution", "copied")))
 
 
 def copy_event(event: Json) -> CopyEvent:

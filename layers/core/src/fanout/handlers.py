@@ -18,10 +18,11 @@ def handle(
     """Run a use case for the event's run, or for ``run_id`` before there is one."""
     run, prefix = (run_id, "") if run_id else (run_id_of(event), run_prefix_of(event))
     with observed(state, run, lambda_context, **keys) as counts:
-        context = make_context(run, prefix, lambda_context.get_remaining_time_in_millis() / 1000)
+        context = make_context(run, prefix, lambda_context.get_remaining_time_in_millis() / 1000, state)
         try:
             result = use_case(context)
         finally:
             context.release()
+            context.limiter.end()
         counts.update({name: value for name, value in result.items() if name in ("count", "cursor", "failed")})
         return result

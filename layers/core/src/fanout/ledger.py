@@ -113,6 +113,13 @@ class Ledger:
         except NotFound as error:
             raise LedgerBroken(f"{self.prefix}{key} is missing") from error
 
+    def find_json(self, key: str) -> Any | None:
+        """Read one JSON document; ``None`` if it is not there."""
+        try:
+            return json.loads(self._store.get(self.prefix + key))
+        except NotFound:
+            return None
+
     def write_rows(self, key: str, rows: Iterable[Any]) -> None:
         """Write JSON lines; compressed where the key says so."""
         data = "".join([_COMPACT(row) + "\n" for row in rows]).encode()

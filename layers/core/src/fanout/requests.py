@@ -26,6 +26,7 @@ from fanout.domain.request import (
     Verify,
     check_request,
 )
+from fanout.domain.run_limits import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
 from fanout.domain.scalars import Size, size_of, time_of
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html, less the classes that only directory buckets,
@@ -70,9 +71,17 @@ class LimitsModel(BaseModel):
             ge=0,
             le=100,
             description="burst credits of a file system that are to stay for others, percent of the most: "
-            "so few functions start, and while they copy nothing slows them down",
+            "so few functions start, and while they copy PaceCopy holds all of them to a rate",
         ),
     ] = CREDIT_RESERVE_PERCENT
+    bytes_per_second: Annotated[
+        float | None,
+        Field(ge=LEAST_BYTES_PER_SECOND, description="bytes a second of all functions together; default: no limit"),
+    ] = None
+    files_per_second: Annotated[
+        float | None,
+        Field(ge=LEAST_FILES_PER_SECOND, description="entries a second of all functions together; default: no limit"),
+    ] = None
 
 
 class DeleteGuardModel(BaseModel):
@@ -228,7 +237,14 @@ def _limits(model: LimitsModel, max_concurrency: int) -> Limits:
     if wanted > max_concurrency:
         field = "limits.max_concurrency"
         raise InvalidRequest(field, f"{wanted} is over the stack's {max_concurrency}", "ask for less or redeploy")
-    return Limits(wanted, model.shard_seconds, model.split_bytes, model.credit_reserve_percent)
+    return Limits(
+        wanted,
+        model.shard_seconds,
+        model.split_bytes,
+        model.credit_reserve_percent,
+        model.bytes_per_second,
+        model.files_per_second,
+    )
 
 
 def _first_problem(error: ValidationError) -> InvalidRequest:

@@ -20,7 +20,7 @@ from fanout.domain.rows import Json
 # docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html, API_StartExecution.html
 # and CommonErrors.html
 _DESCRIBE, _START = "AWSStepFunctions.DescribeExecution", "AWSStepFunctions.StartExecution"
-_ABSENT = frozenset({"ExecutionDoesNotExist", "StateMachineDoesNotExist"})
+_ABSENT = frozenset({"ExecutionDoesNotExist", "StateMachineDoesNotExist", "ResourceNotFound"})
 _EXISTS = "ExecutionAlreadyExists"
 _THROTTLED = frozenset({"ThrottlingException", "Throttling", "TooManyRequestsException", "ExecutionLimitExceeded"})
 _DENIED = frozenset({"AccessDeniedException", "UnrecognizedClientException", "InvalidSignatureException"})
@@ -28,8 +28,8 @@ _RUNNING = frozenset({"RUNNING", "PENDING_REDRIVE"})
 _TIMEOUTS = Timeouts(connect_seconds=5, stall_seconds=10, total_seconds=20)
 
 
-class StepFunctionsExecutions:
-    """See ``fanout.ports.Executions`` and ``Starts``; ``url`` is another endpoint than the region's."""
+class StepFunctions:
+    """Requests to Step Functions; ``url`` is another endpoint than the region's."""
 
     def __init__(
         self,
@@ -48,24 +48,7 @@ class StepFunctionsExecutions:
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
 
-    def running(self, execution: str) -> bool:
-        """See ``fanout.ports.Executions``."""
-        try:
-            found = self._call(_DESCRIBE, execution, {"executionArn": execution, "includedData": "METADATA_ONLY"})
-        except NotFound:
-            return False
-        return found["status"] in _RUNNING
-
-    def start(self, machine: str, run_id: str, request: Json) -> bool:
-        """See ``fanout.ports.Starts``."""
-        asked = {"stateMachineArn": machine, "name": run_id, "input": json.dumps(request)}
-        try:
-            self._call(_START, f"{run_id} of {machine}", asked)
-        except _Exists:
-            return False
-        return True
-
-    def _call(self, target: str, about: str, asked: Json) -> Json:
+    def call(self, target: str, about: str, asked: Json) -> Json:
         """The answer to a request, repeated where its failure may pass."""
         body = json.dumps(asked).encode()
         failures = 0
@@ -78,6 +61,8 @@ class StepFunctionsExecutions:
                 error = _error(response, target.partition(".")[2], about)
             except ConnectionBroken as broken:
                 error = Transient(f"{target} of {about}: {broken}")
+            except ValueError as unread:
+                error = Transient(f"{target} of {about}: the answer can not be read ({unread})")
             failures += 1
             if not isinstance(error, (Throttled, Transient)) or failures >= self._retry.attempts:
                 raise error
@@ -89,6 +74,27 @@ class StepFunctionsExecutions:
         digest = sha256(body).hexdigest()
         signed = self._signer.sign("POST", host, "/", "", headers, self._credentials(), time.time(), digest)
         return self._transport.exchange("POST", f"{self._url}/", signed, body)
+
+
+class StepFunctionsExecutions(StepFunctions):
+    """See ``fanout.ports.Executions`` and ``Starts``."""
+
+    def running(self, execution: str) -> bool:
+        """See ``fanout.ports.Executions``."""
+        try:
+            found = self.call(_DESCRIBE, execution, {"executionArn": execution, "includedData": "METADATA_ONLY"})
+        except NotFound:
+            return False
+        return found["status"] in _RUNNING
+
+    def start(self, machine: str, run_id: str, request: Json) -> bool:
+        """See ``fanout.ports.Starts``."""
+        asked = {"stateMachineArn": machine, "name": run_id, "input": json.dumps(request)}
+        try:
+            self.call(_START, f"{run_id} of {machine}", asked)
+        except _Exists:
+            return False
+        return True
 
 
 class _Exists(FanoutError):

@@ -62,6 +62,8 @@ def plan_row(plan: Plan) -> dict[str, Any]:
             "shard_seconds": request.limits.shard_seconds,
             "split_bytes": request.limits.split_bytes,
             "credit_reserve_percent": request.limits.credit_reserve_percent,
+            "bytes_per_second": request.limits.bytes_per_second,
+            "files_per_second": request.limits.files_per_second,
         },
         "on_conflict": request.on_conflict.value,
         "delete_guard": {

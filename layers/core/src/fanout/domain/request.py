@@ -66,13 +66,16 @@ class Limits:
     """What the run may use. ``max_concurrency`` counts functions, ``shard_seconds`` is a shard's predicted time.
 
     A file of at least ``split_bytes`` is copied in blocks by several functions. ``credit_reserve_percent`` of the
-    most burst credits that a file system keeps are to stay for others: the number of functions is chosen by it.
+    most burst credits that a file system keeps stay for others. ``bytes_per_second`` and ``files_per_second`` hold over
+    all functions that copy, verify or delete at the same time.
     """
 
     max_concurrency: int
     shard_seconds: float = 60.0
     split_bytes: int = limits.SPLIT_BYTES
     credit_reserve_percent: float = CREDIT_RESERVE_PERCENT
+    bytes_per_second: float | None = None
+    files_per_second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,5 +154,8 @@ def check_request(request: Request) -> None:
     if request.mode is Mode.SYNC and not knows_extras(request):
         problem = "a sync can not tell which names of the destination stand for those of the source"
         raise InvalidRequest("on_conflict", problem, "with mode sync, fail and skip are allowed")
+    if request.inside_s3 and request.limits.bytes_per_second is not None:
+        problem = "S3 copies between two buckets by itself, as fast as it does"
+        raise InvalidRequest("limits.bytes_per_second", problem, "leave it out; limits.files_per_second is possible")
     if request.limits.shard_seconds > limits.LAMBDA_TIMEOUT_SECONDS / 2:
         raise InvalidRequest("limits.shard_seconds", "is over half of what a function has", "at most 450")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from fanout.domain.failures import FailureClass
 from fanout.domain.rows import Json
 from fanout.report import text
 from fanout.report.gantt import Gantt, gantt
+from fanout.report.pacing import paced
 from fanout.report.prediction import Prediction, prediction
 from fanout.report.series import OverTime, over_time
 from fanout.report.sizes import histogram
@@ -29,12 +30,13 @@ _PARTS = ("copied", "unchanged", "skipped", "failed", "rejected")
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the page shows: summary.json, plan.json, the failures by class, what the tasks did over time."""
+    """What the page shows: summary.json, plan.json, the failures by class, what tasks and pacing did over time."""
 
     summary: Json
     plan: Json
     classes: list[FailureClass]
     activities: list[Activity]
+    decisions: list[Json] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ def render_report(findings: Findings) -> str:
             _Phase(activity, tasks, over_time(activity), gantt(activity), prediction(activity))
             for activity, tasks in zip(findings.activities, summary["tasks"], strict=True)
         ],
+        "pacing": paced(findings.decisions),
         "settings": _flat(findings.plan),
         "lost": End.LOST,
     }

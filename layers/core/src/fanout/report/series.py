@@ -48,9 +48,9 @@ def over_time(activity: Activity) -> OverTime | None:
     }
     span = activity.ended - activity.began
     charts = [
-        _series("throughput", "Throughput", rates["throughput"], span, _per_second, in_bytes=True),
-        _series("entries", "Entries a second", rates["entries"], span, number),
-        _series("concurrency", "Tasks at work", rates["concurrency"], span, number),
+        series_of("throughput", "Throughput", rates["throughput"], span, _per_second, in_bytes=True),
+        series_of("entries", "Entries a second", rates["entries"], span, number),
+        series_of("concurrency", "Tasks at work", rates["concurrency"], span, number),
     ]
     return OverTime(charts, _rows(activity, *rates.values()))
 
@@ -59,7 +59,7 @@ def _per_second(value: float) -> str:
     return f"{size(value)}/s"
 
 
-def _series(
+def series_of(
     name: str,
     title: str,
     values: Sequence[float],
@@ -68,6 +68,7 @@ def _series(
     *,
     in_bytes: bool = False,
 ) -> Series:
+    """A chart of values that follow each other in equal intervals over ``span`` seconds."""
     top = max(values)
     mean = sum(values) / len(values)
     end, ticks = value_ticks(top or 1.0, in_bytes=in_bytes)

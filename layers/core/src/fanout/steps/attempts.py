@@ -7,11 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from fanout.domain import ledger_keys as keys
 from fanout.domain.attempts import Attempt, End, attempt_from_key, attempt_key, attempts_prefix
 from fanout.domain.books import Count
-from fanout.domain.errors import FanoutError
+from fanout.domain.errors import FanoutError, Throttled
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import SCHEMA_VERSION, Json
+from fanout.domain.run_limits import minute_of
 from fanout.ledger import Ledger
 from fanout.steps.context import Context
 
@@ -31,8 +33,10 @@ def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progres
     _write(phase, begun, context)
     try:
         progress = work()
-    except FanoutError:
+    except FanoutError as error:
         with suppress(FanoutError):  # the task's own error says more than one of its record
+            if isinstance(error, Throttled):
+                note_throttling(context)
             _write(phase, replace(begun, ended=context.clock.now(), end=End.FAILED), context)
         raise
     ended = replace(
@@ -45,6 +49,12 @@ def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progres
     )
     _write(phase, ended, context)
     return {"cursor": progress.cursor, "done": progress.done}
+
+
+def note_throttling(context: Context) -> None:
+    """Note that this task was told to slow down, for PaceCopy."""
+    minute = minute_of(context.clock.now())
+    context.ledger.whole_run().write_json(f"{keys.THROTTLED}{minute:010d}/{context.nonce}", {})
 
 
 def _write(phase: str, attempt: Attempt, context: Context) -> None:

@@ -19,6 +19,7 @@ from fanout.steps.attempts import Progress
 from fanout.steps.byte_budget import ByteBudget
 from fanout.steps.context import Context
 from fanout.steps.copy_blocks import failed_block, passing_block
+from fanout.steps.limiter import Limiter
 from fanout.steps.parallel import work_on
 
 
@@ -56,7 +57,7 @@ def _noted(
     stop_at = context.stop_at
     known = context.ledger.read_receipts(receipts_id)
     wanted = [index for index in range(*shard.blocks) if index not in known]
-    receipts = _checksums(big, open_end, wanted, crc64nvme, lambda: context.clock.now() > stop_at)
+    receipts = _checksums(big, open_end, wanted, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter)
     if receipts:
         context.ledger.write_receipts(receipts_id, context.nonce, receipts, 0)
     total = len(known) + len(receipts)
@@ -79,6 +80,7 @@ def _checksums(
     wanted: list[int],
     crc64nvme: Crc64Nvme,
     out_of_time: Callable[[], bool],
+    limiter: Limiter,
 ) -> dict[int, Receipt]:
     try:
         source = open_end()
@@ -89,6 +91,7 @@ def _checksums(
     def read(index: int) -> Receipt:
         offset, length = big.block(index)
         try:
+            limiter.read(length, out_of_time)
             with budget.take(length):
                 return Receipt(index, checksum_of_block(source, offset, length, crc64nvme))
         except ItemError as error:

@@ -12,6 +12,7 @@ from fanout.domain.measurement import Described, Readings
 from fanout.domain.plan import Plan
 from fanout.ledger import Ledger
 from fanout.ports import Clock, EntryCopier, Meter, ObjectFound, ObjectReader, Tree
+from fanout.steps.limiter import NO_LIMITS, TaskLimiter
 from fanout.steps.write_turn import WriteTurns
 
 
@@ -67,6 +68,7 @@ class Context:
     ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
     ``prices`` are dollars that the stack's forecasts reckon with, unless a request names others.
     ``turns`` keeps two runs from writing to one tree at the same time; without it nothing does.
+    ``limiter`` keeps the task to the rates of the run.
     """
 
     ledger: Ledger
@@ -84,6 +86,7 @@ class Context:
     file_system_ids: Mapping[str, str] = field(default_factory=dict)
     prices: Mapping[str, float] = field(default_factory=dict)
     turns: WriteTurns | None = None
+    limiter: TaskLimiter = NO_LIMITS
 
     @property
     def stop_at(self) -> float:

@@ -11,13 +11,14 @@ from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt, big_file_from_row
 from fanout.domain.books import Count
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros
-from fanout.domain.errors import ItemError, Throttled, Transient
+from fanout.domain.errors import ItemError, OutOfTime, Throttled, Transient
 from fanout.domain.outcomes import Reason
 from fanout.domain.partitioning import Shard
 from fanout.ports import BlockTarget, Source, Tree
 from fanout.steps.attempts import Progress
 from fanout.steps.byte_budget import ByteBudget
 from fanout.steps.context import Context
+from fanout.steps.limiter import Limiter
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def move_blocks(
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
         return Progress(shard.items, True, Count())
     try:
-        copier = _BlockCopier(big, source, target, crc64nvme, way)
+        copier = _BlockCopier(big, source, target, crc64nvme, way, context.limiter)
         written, copied_bytes, passing = _run(copier, wanted, shard, context, stop_at)
     finally:
         source.close()
@@ -113,9 +114,10 @@ def _run(
 
 
 class _BlockCopier:
-    def __init__(self, big: BigFile, source: Source, target: BlockTarget, crc64nvme: Crc64Nvme, way: Way) -> None:
-        self.big = big
-        self._way = way
+    def __init__(
+        self, big: BigFile, source: Source, target: BlockTarget, crc64nvme: Crc64Nvme, way: Way, limiter: Limiter
+    ) -> None:
+        self.big, self._way, self._limiter = big, way, limiter
         self._source, self._target = source, target
         self._crc64nvme = crc64nvme
         self._budget = ByteBudget(limits.BUFFER_BYTES)
@@ -157,12 +159,15 @@ class _BlockCopier:
                 checksum, word = NO_BYTES, ""
                 for start in range(0, length, piece_bytes):
                     wanted = min(piece_bytes, length - start)
+                    self._limiter.read(wanted, out_of_time)
                     data = self._source.read(offset + start, wanted)
                     if len(data) != wanted:
                         raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
                     checksum = self._crc64nvme(data, checksum)
                     word = self._target.write(index, offset + start, data, checksum)
                 return Receipt(index, checksum, word)
+            except OutOfTime:
+                return None
             except ItemError as error:
                 return failed_block(index, error)
             except (Throttled, Transient) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import closing
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
@@ -12,18 +13,20 @@ from fanout.domain.checksums import NO_BYTES, Crc64Nvme
 from fanout.domain.coverage import indexes_of
 from fanout.domain.decisions import Compare
 from fanout.domain.entries import Attributes, Entry
-from fanout.domain.errors import Transient
+from fanout.domain.errors import Throttled, Transient
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json
 from fanout.ledger import Ledger
-from fanout.steps.attempts import Progress, noted
+from fanout.steps.attempts import Progress, note_throttling, noted
 from fanout.steps.context import Context
 from fanout.steps.copy_blocks import copy_blocks
 from fanout.steps.copying import Copier, never_same
 from fanout.steps.forecasting import threads_of
 from fanout.steps.forked_copier import CopiesEntries, ForkedCopier, processes_for
+from fanout.steps.limiter import Limiter
 from fanout.steps.same_content import SameContent, or_copy
+from fanout.steps.shared_limiter import SharedLimiter
 
 
 class OutcomeWriter:
@@ -80,27 +83,36 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     stop_at = context.stop_at
     source, destination = context.source(plan), context.destination(plan)
     out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
-    same: Callable[[Entry], str | None] = never_same
-    if plan.request.compare is Compare.CHECKSUM:
-        same = or_copy(SameContent(source, destination, crc64nvme, out_of_time, inside_s3=plan.request.inside_s3))
     crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
     on_mounts, within = context.forks(plan), context.entry_copier(plan)
     most = limits.COPY_PROCESSES if on_mounts else 1 if within else context.processors
     if threading.active_count() > 1:  # what other threads hold, nobody would let go
         most = 1
     processes = processes_for(len(work), threads_of(ledger), most)
-    copier = Copier(
-        source,
-        destination,
-        crc64nvme,
-        out_of_time,
-        symlinks=plan.request.symlinks,
-        within=within,
-        same=same,
-        buffer_bytes=limits.BUFFER_BYTES // processes,
-        block_bytes=limits.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
-    )
-    writer = copy_work(work, copier if processes == 1 else ForkedCopier(copier, processes), shard, context)
+
+    def copier(limiter: Limiter) -> Copier:
+        same: Callable[[Entry], str | None] = never_same
+        if plan.request.compare is Compare.CHECKSUM:
+            inside_s3 = plan.request.inside_s3
+            same = or_copy(SameContent(source, destination, crc64nvme, out_of_time, limiter, inside_s3=inside_s3))
+        return Copier(
+            source,
+            destination,
+            crc64nvme,
+            out_of_time,
+            symlinks=plan.request.symlinks,
+            within=within,
+            same=same,
+            buffer_bytes=limits.BUFFER_BYTES // processes,
+            block_bytes=limits.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
+            limiter=limiter,
+        )
+
+    if processes == 1:
+        writer = copy_work(work, copier(context.limiter), shard, context)
+    else:
+        with closing(SharedLimiter(context.limiter, processes)) as shared:
+            writer = copy_work(work, ForkedCopier(copier(shared), processes, shared.serve), shard, context)
     total = len(settled) + writer.written
     return Progress(total, total >= len(entries), writer.copied)
 
@@ -121,13 +133,16 @@ def copy_work(work: list[tuple[int, Entry]], copier: CopiesEntries, shard: Shard
             continue
         writer.add(index, outcome, copier.directories)
     writer.flush(copier.directories)
+    if any(outcome.message.startswith(Throttled.__name__) for outcome in held_back.values()):
+        note_throttling(context)
     if held_back and not writer.written:
         raise Transient(f"{transient} of {len(work)} entries failed, none was copied: {_sample(held_back)}")
     for index, outcome in held_back.items():
         writer.add(index, outcome, copier.directories)
     if not writer.written:
         for index, entry in copier.unfinished:
-            writer.add(index, out_of_time_outcome(entry), copier.directories)
+            if not context.limiter.cut_off(entry.size):  # else the next task goes on with it
+                writer.add(index, out_of_time_outcome(entry), copier.directories)
     writer.flush(copier.directories)
     return writer
 

@@ -13,6 +13,7 @@ from fanout.domain.outcomes import Outcome, Reason, Result, result_of
 from fanout.domain.request import Symlinks
 from fanout.ports import EntryCopier, Source, Target, Tree
 from fanout.steps.byte_budget import ByteBudget
+from fanout.steps.limiter import NO_LIMITS, Limiter
 from fanout.steps.overlapping import overlap_on
 
 _NOT_COUNTED = nullcontext()
@@ -23,13 +24,18 @@ def never_same(_entry: Entry) -> str | None:
     return None
 
 
+def _at_once() -> bool:
+    """Nothing waits."""
+    return True
+
+
 class Copier:
     """Copies entries from one tree to another.
 
     ``out_of_time`` says when to stop; ``directories`` collects the attributes of the
     directories that were made, to be set when their content is there. With ``within``
     the store that holds both trees copies, and no byte passes through here. ``same`` gives the
-    checksum of an entry that the destination holds already, and is then all that is done.
+    checksum of an entry that the destination holds already, and is then all that is done. ``limiter`` holds back.
     ``block_bytes`` is the size to read and write in, where the destination does not ask for its own.
     """
 
@@ -44,12 +50,14 @@ class Copier:
         same: Callable[[Entry], str | None] = never_same,
         buffer_bytes: int = limits.BUFFER_BYTES,
         block_bytes: int | None = None,
+        limiter: Limiter = NO_LIMITS,
     ) -> None:
         self._source, self._destination = source, destination
         self._overlaps = source.overlaps or destination.overlaps
         self._symlinks = symlinks
         self._within = within
         self._same = same
+        self._limiter = limiter
         self._crc64nvme = crc64nvme
         self._out_of_time = out_of_time
         self._budget = ByteBudget(buffer_bytes)
@@ -63,7 +71,17 @@ class Copier:
         Entries that the time did not reach have no outcome; ``unfinished`` holds those that
         it cut off.
         """
-        return overlap_on(entries, self._outcome, threads, self._may_wait, self._out_of_time, self.unfinished)
+        return overlap_on(
+            entries, self._outcome, threads, self._may_wait, self._out_of_time, self.unfinished, self._admit
+        )
+
+    def _admit(self, entry: Entry, waits: bool) -> bool:
+        size = entry.size if self._is_paid_first(entry) else 0
+        return self._limiter.admit(self._out_of_time if waits else _at_once, size=size)
+
+    def _is_paid_first(self, entry: Entry) -> bool:
+        """Whether all bytes are asked for before the entry is begun: S3 sends such an object in one answer."""
+        return self._overlaps and entry.size <= limits.BLOCK_BYTES and self._within is None
 
     def _may_wait(self, entry: Entry) -> bool:
         """Small entries wait side by side; of a larger one a thread holds the bytes, and so it holds no other's."""
@@ -152,6 +170,8 @@ class Copier:
             if offset and self._out_of_time():
                 raise OutOfTime
             wanted = min(block_bytes, entry.size - offset)
+            if not self._is_paid_first(entry):
+                self._limiter.read(wanted, self._out_of_time)
             is_counted = wanted > limits.BLOCK_BYTES_FREE and not self._is_held(entry)
             with self._budget.take(wanted) if is_counted else _NOT_COUNTED:
                 block = source.read(offset, wanted)

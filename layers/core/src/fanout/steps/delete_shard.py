@@ -38,7 +38,9 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     outcomes: dict[int, Outcome] = {}
     threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(batches)) or 1
     work = deleter(source, destination)
-    for _, found in work_on(enumerate(batches), work, threads, lambda: context.clock.now() > stop_at, []):
+    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
+    admit = lambda: context.limiter.admit(out_of_time, min(size, len(left)))  # noqa: E731
+    for _, found in work_on(enumerate(batches), work, threads, out_of_time, [], admit):
         outcomes |= found
     passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(outcomes):

@@ -33,7 +33,7 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     left = [(index, entry) for index, entry in enumerate(entries) if index not in known]
     source = context.source(ledger.read_plan())
     stop_at = context.stop_at
-    verifier = Verifier(source, crc64nvme, lambda: context.clock.now() > stop_at)
+    verifier = Verifier(source, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter)
 
     def read(entry: Entry) -> SourceChecksum:
         try:
@@ -45,12 +45,15 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
 
     threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
     unfinished: list[tuple[int, Entry]] = []
-    found = dict(work_on(left, read, threads, verifier.out_of_time, unfinished))
+    admit = lambda: context.limiter.admit(verifier.out_of_time)  # noqa: E731
+    found = dict(work_on(left, read, threads, verifier.out_of_time, unfinished, admit))
     passing = [one for one in found.values() if one.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(found):
         raise Transient(f"{len(passing)} entries could not be read: {passing[0].message}")
     if not found:
         for index, entry in unfinished:
+            if context.limiter.cut_off(entry.size):
+                continue  # the next task goes on with it
             message = f"{entry.size} bytes are more than one function reads in its time"
             found[index] = SourceChecksum("", Reason.OUT_OF_TIME, message)
     if found:

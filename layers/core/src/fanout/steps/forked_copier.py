@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from typing import Protocol
 
 from fanout.domain import limits
@@ -31,9 +32,11 @@ class ForkedCopier:
     function has kept stay this process's.
     """
 
-    def __init__(self, copier: Copier, processes: int) -> None:
+    def __init__(self, copier: Copier, processes: int, begun: Callable[[], None] = lambda: None) -> None:
+        """``begun`` is called when the processes are there."""
         self._copier = copier
         self._processes = processes
+        self._begun = begun
         self.directories: list[tuple[Entry, Attributes]] = []
         self.unfinished: list[Work] = []
 
@@ -50,17 +53,18 @@ class ForkedCopier:
             return copier.unfinished
 
         known = dict(entries)
-        messages = in_processes(entries, work, self._processes)
-        while True:
-            try:
-                batch = next(messages)
-            except StopIteration as stop:
-                for unfinished in stop.value:
-                    self.unfinished += unfinished
-                return
-            for index, outcome, made in batch:
-                self.directories += made
-                yield index, outcome if isinstance(outcome, Outcome) else _copied(known[index], outcome)
+        messages = in_processes(entries, work, self._processes, self._begun)
+        with closing(messages):
+            while True:
+                try:
+                    batch = next(messages)
+                except StopIteration as stop:
+                    for unfinished in stop.value:
+                        self.unfinished += unfinished
+                    return
+                for index, outcome, made in batch:
+                    self.directories += made
+                    yield index, outcome if isinstance(outcome, Outcome) else _copied(known[index], outcome)
 
 
 # The index of an entry, its outcome or, where it was copied, its checksum alone, and the directories made.

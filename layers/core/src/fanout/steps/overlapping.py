@@ -25,11 +25,14 @@ def overlap_on(
     may_wait: Callable[[Item], bool],
     out_of_time: Callable[[], bool],
     unfinished: list[tuple[int, Item]],
+    admit: Callable[[Item, bool], bool],
 ) -> Iterator[tuple[int, Done]]:
     """As ``parallel.work_on``, but a thread turns to other items while one waits.
 
     ``may_wait`` says whether an item may be left waiting; else it is worked on to its end. What has been
     begun when the time is up is ended. The more threads there are, the fewer items each of them begins.
+    ``admit`` says whether an item may be begun, at once or after it has waited for that; a thread with items under
+    way goes on with those instead of waiting, because an answer that nobody receives is broken off.
     """
     queue = iter(items)
     lock = threading.Lock()
@@ -60,11 +63,14 @@ def overlap_on(
             while item is not None or waiting:
                 waits = item is not None and may_wait(item[1])
                 most = min(limits.THREAD_ENTRIES_UNDER_WAY, limits.ENTRIES_UNDER_WAY // len(at_work))
-                if item is None or (waits and len(waiting) >= most):
+                full = item is None or (waits and len(waiting) >= most)
+                if full or (waiting and item is not None and not admit(item[1], False)):
                     first, steps = waiting.popleft()
                     if goes_on(first, steps):
                         waiting.append((first, steps))
                     continue
+                if item is None or (not waiting and not admit(item[1], True)):
+                    return
                 steps = work(item[1])
                 while goes_on(item, steps):
                     if waits:

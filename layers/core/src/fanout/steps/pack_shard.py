@@ -39,13 +39,25 @@ def pack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     stop_at = context.stop_at
     packs = PackWriter(ledger.staged(), shard.id, context.nonce, context.clock.now, crc64nvme)
     copier = Copier(
-        context.source(plan), packs, crc64nvme, lambda: context.clock.now() > stop_at, symlinks=plan.request.symlinks
+        context.source(plan),
+        packs,
+        crc64nvme,
+        lambda: context.clock.now() > stop_at,
+        symlinks=plan.request.symlinks,
+        limiter=context.limiter,
     )
-    _pack(work, copier, packs, OutcomeWriter(shard, context), threads_of(ledger))
+    _pack(work, copier, packs, OutcomeWriter(shard, context), context, threads_of(ledger))
     return {"cursor": packs.staged_entries, "done": False}
 
 
-def _pack(work: list[tuple[int, Entry]], copier: Copier, packs: PackWriter, writer: OutcomeWriter, most: int) -> None:
+def _pack(
+    work: list[tuple[int, Entry]],
+    copier: Copier,
+    packs: PackWriter,
+    writer: OutcomeWriter,
+    context: Context,
+    most: int,
+) -> None:
     """Stage entries with ``most`` threads, and write the outcomes of those that can not be."""
     held_back: dict[int, Outcome] = {}
     threads = min(most, len(work)) or 1
@@ -64,7 +76,8 @@ def _pack(work: list[tuple[int, Entry]], copier: Copier, packs: PackWriter, writ
         raise Transient(f"{len(held_back)} of {len(work)} entries failed, none was staged: {message}")
     else:
         for index, entry in copier.unfinished:
-            writer.add(index, out_of_time_outcome(entry), [])
+            if not context.limiter.cut_off(entry.size):  # else the next task goes on with it
+                writer.add(index, out_of_time_outcome(entry), [])
     writer.flush([])
 
 

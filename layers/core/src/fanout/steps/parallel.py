@@ -15,6 +15,11 @@ Item = TypeVar("Item")
 Done = TypeVar("Done")
 
 
+def always() -> bool:
+    """Nothing is held back."""
+    return True
+
+
 def ahead(work: Callable[[Item], Done], items: Iterable[Item], threads: int) -> Iterator[tuple[Item, Done]]:
     """Each item with its result, in the items' order; at most ``threads`` items are worked on or held.
 
@@ -42,11 +47,13 @@ def work_on(
     most_threads: int,
     out_of_time: Callable[[], bool],
     unfinished: list[tuple[int, Item]],
+    admit: Callable[[], bool] = always,
 ) -> Iterator[tuple[int, Done]]:
     """Work on items in their order, at most ``most_threads`` at a time; yields results by index as they come.
 
     Items that the time did not reach have no result; ``unfinished`` gets those that it cut off
-    (``OutOfTime``). Any other exception of ``work`` ends the whole and is raised when the threads have stopped.
+    (``OutOfTime``). ``admit`` waits before an item is taken, and says whether to go on. Any other exception of
+    ``work`` ends the whole and is raised when the threads have stopped.
     """
     queue = iter(items)
     lock = threading.Lock()
@@ -59,7 +66,7 @@ def work_on(
 
     def run() -> None:
         try:
-            while (item := take()) is not None:
+            while admit() and (item := take()) is not None:
                 try:
                     done.append((item[0], work(item[1])))
                 except OutOfTime:

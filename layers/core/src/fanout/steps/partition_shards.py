@@ -13,6 +13,7 @@ from fanout.domain.plan import Plan
 from fanout.domain.request import Mode
 from fanout.domain.rows import Json, shard_from_row, shard_row
 from fanout.ledger import Ledger
+from fanout.steps.begin_pacing import begin_pacing
 from fanout.steps.context import Context
 from fanout.steps.deletions import listed_extras
 from fanout.steps.forecasting import work_of, write_forecast
@@ -52,7 +53,7 @@ def partition_shards(context: Context) -> Json:
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
         work = work_of(listed, len(big_files), shards, extra)
-        functions = write_forecast(plan, work, context).pace.max_concurrency
+        functions = begin_pacing(plan, work, write_forecast(plan, work, context).pace.max_concurrency, context)
     if shards and plan.request.mode is not Mode.PLAN:
         context.begin("copy" if plan.request.mode.writes else plan.request.mode.value)
     return {
@@ -62,6 +63,7 @@ def partition_shards(context: Context) -> Json:
         "verify": plan.request.verify.value,
         "extras": extra,
         "max_concurrency": min(functions, max(1, len(shards))),
+        "paced": len(shards) > 1,
     }
 
 

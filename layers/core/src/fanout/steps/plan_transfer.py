@@ -18,6 +18,7 @@ from fanout.domain.prices import check_prices
 from fanout.domain.request import Mode, Request
 from fanout.domain.resuming import check_resumed
 from fanout.domain.rows import SCHEMA_VERSION, Json, segment_row
+from fanout.domain.run_limits import RunLimits, limits_row
 from fanout.domain.segments import Segment, open_round
 from fanout.domain.sides import functions_of
 from fanout.ledger import Ledger
@@ -68,6 +69,7 @@ def plan_transfer(
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)
     note_earlier_run(plan, ledger)
+    write_limits(RunLimits(request.limits.bytes_per_second, request.limits.files_per_second), ledger)
     measure_file_systems(request, context, calibrations, notes)
     if earlier:
         pieces = write_carried(earlier, ledger)
@@ -89,13 +91,27 @@ def check_new(ledger: Ledger) -> None:
     What an earlier attempt of this task wrote is written over.
     """
     notes = (keys.note_key("plan"), keys.note_key("measure"), keys.note_key("index"))
-    documents = (keys.REQUEST, keys.PLAN, keys.FILE_SYSTEMS, keys.EARLIER, keys.phase_key("plan"), keys.round_key(1))
+    documents = (
+        keys.REQUEST,
+        keys.PLAN,
+        keys.LIMITS,
+        keys.FILE_SYSTEMS,
+        keys.EARLIER,
+        keys.phase_key("plan"),
+        keys.round_key(1),
+    )
     skipped = (keys.SUMMARY, keys.FAILURES, keys.REPORT)
     mine = (*documents, *notes, *skipped, keys.CARRIED)
     other = next((key for key in ledger.keys("") if not key.startswith(mine)), None)
     if other is not None:
         problem = f"{ledger.prefix} holds the ledger of an earlier run ({other})"
         raise InvalidRequest("run_id", problem, "start it under another name, or remove that ledger")
+
+
+def write_limits(limits: RunLimits, ledger: Ledger) -> None:
+    """Write limits.json, if the request sets any; ``fanout limit`` may write it later."""
+    if limits != RunLimits():
+        ledger.write_json(keys.LIMITS, limits_row(limits))
 
 
 def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:

@@ -34,12 +34,15 @@ _ITEMS_FOR_ONE_TURN, _MOST_AT_ONCE = 1_000, 8
 
 
 def in_processes(
-    items: Sequence[Item], work: Callable[[Iterator[Item]], Generator[list[Message], None, End]], processes: int
+    items: Sequence[Item],
+    work: Callable[[Iterator[Item]], Generator[list[Message], None, End]],
+    processes: int,
+    begun: Callable[[], None] = lambda: None,
 ) -> Generator[list[Message], None, list[End]]:
     """What ``work`` yields in each of so many processes, and at the end what it returned there.
 
-    Each process takes the next items as it gets on. An exception of ``work`` is raised here. A
-    process that ends without a word raises ``Transient``; the others are ended.
+    Each process takes the next items as it gets on. ``begun`` is called when all of them are there. An
+    exception of ``work`` is raised here. A process that ends without a word raises ``Transient``; the others are ended.
     """
     queue = _positions(len(items))
     pipes: dict[int, int] = {}
@@ -49,6 +52,7 @@ def in_processes(
         for _ in range(processes):
             reading, child = begin_process(lambda send: yield_all(work(_turns(queue, items, parent)), send))
             pipes[reading] = child
+        begun()
         return (yield from messages_of(pipes))
     finally:
         os.close(queue)

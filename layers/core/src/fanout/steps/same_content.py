@@ -10,6 +10,7 @@ from fanout.domain.decisions import same_simple_etag
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError
 from fanout.ports import Tree
+from fanout.steps.limiter import NO_LIMITS, Limiter
 from fanout.steps.verifying import Verifier
 
 
@@ -21,11 +22,18 @@ class SameContent:
     """
 
     def __init__(
-        self, source: Tree, destination: Tree, crc64nvme: Crc64Nvme, out_of_time: Callable[[], bool], *, inside_s3: bool
+        self,
+        source: Tree,
+        destination: Tree,
+        crc64nvme: Crc64Nvme,
+        out_of_time: Callable[[], bool],
+        limiter: Limiter = NO_LIMITS,
+        *,
+        inside_s3: bool,
     ) -> None:
         self._source, self._destination = source, destination
         self._crc64nvme = crc64nvme
-        self._verifier = Verifier(destination, crc64nvme, out_of_time)
+        self._verifier = Verifier(destination, crc64nvme, out_of_time, limiter)
         self._inside_s3 = inside_s3
 
     def checksum(self, entry: Entry) -> str | None:

@@ -19,6 +19,7 @@ from fanout.steps.deletion_results import deletion_results
 from fanout.steps.finish_directories import directories_failed
 from fanout.steps.forecasting import forecast_and_actual
 from fanout.steps.index_writer import name_index
+from fanout.steps.pace_copy import decisions
 from fanout.steps.planned import planned_books, planned_run
 from fanout.steps.run_activity import run_activities, sizes_rows, tasks_row
 from fanout.steps.run_books import RunBooks, run_books
@@ -60,10 +61,10 @@ class FailureWriter:
         self._rows = []
 
 
-def summarise_transfer(caught: Json | None, context: Context) -> Json:
+def summarise_transfer(caught: Json | None, context: Context, pace: Json | None = None) -> Json:
     """Write summary.json, failures.jsonl and report.html; returns status, error and cause.
 
-    ``caught`` is the error that broke the run off, as Catch hands it on.
+    ``caught`` is the error that broke the run off, as Catch hands it on; ``pace`` what the pacing could not do.
     """
     ledger = context.ledger.whole_run()
     ledger.write_json(keys.phase_key("summarise"), {"began": context.clock.now()})
@@ -82,7 +83,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
     for outcome in verification.failures if verification else []:
         if plan.request.mode.writes or outcome.reason is Reason.EXTRA:
             failures.add(outcome, "verify")
-    notes = _notes(ledger)
+    notes = _notes(ledger) + _pacing_notes(pace or {})
     failures.close()
     activities = run_activities(ledger, found.shards)
     now = context.clock.now()
@@ -115,7 +116,7 @@ def summarise_transfer(caught: Json | None, context: Context) -> Json:
     # Here, because no other state needs the templates' import time.
     from fanout.report import Findings, render_report
 
-    findings = Findings(document, plan_row(plan), summary.classes, activities)
+    findings = Findings(document, plan_row(plan), summary.classes, activities, decisions(ledger))
     ledger.write_text(keys.REPORT, render_report(findings))
     ledger.write_json(keys.SUMMARY, document)
     if summary.status is Status.SUCCEEDED:
@@ -167,6 +168,13 @@ def _notes(ledger: Ledger) -> list[str]:
         first = next(iter(reasons.values()))
         notes.append(f"the attributes of {len(reasons)} directories could not be set: {first}")
     return notes
+
+
+def _pacing_notes(pace: Json) -> list[str]:
+    """What keeps the state machine from pacing fails no run."""
+    notes = {branch: found["note"] for branch, found in pace.items() if "note" in found}
+    said = {"pacing": "the copying was not paced to its end", "copying": "the pacing was not told that all was copied"}
+    return [f"{said[branch]}: {note[:500]}" for branch, note in notes.items()]
 
 
 def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:

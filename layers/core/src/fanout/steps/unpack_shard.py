@@ -53,6 +53,7 @@ def _unpack_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tup
         crc64nvme,
         lambda: context.clock.now() > stop_at,
         symlinks=plan.request.symlinks,
+        limiter=context.limiter,
     )
     writer = copy_work(work, copier, shard, context)
     total = len(settled) + writer.written

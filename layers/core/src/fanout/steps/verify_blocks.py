@@ -22,6 +22,7 @@ from fanout.steps.attempts import Progress
 from fanout.steps.byte_budget import ByteBudget
 from fanout.steps.compare_blocks import checksum_of_block, compare_blocks
 from fanout.steps.context import Context
+from fanout.steps.limiter import Limiter
 from fanout.steps.parallel import work_on
 
 
@@ -51,7 +52,7 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     else:
         receipts = ledger.read_receipts(shard.id)
         outcomes = _by_reading(
-            big, left, found, receipts, destination, crc64nvme, lambda: context.clock.now() > stop_at
+            big, left, found, receipts, destination, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter
         )
     if outcomes:
         size = sum(big.block(index)[1] for index, outcome in outcomes.items() if outcome.result is Result.COPIED)
@@ -79,11 +80,12 @@ def _by_reading(
     destination: Tree,
     crc64nvme: Crc64Nvme,
     out_of_time: Callable[[], bool],
+    limiter: Limiter,
 ) -> dict[int, Outcome]:
     source = destination.open(found.entry)
     budget = ByteBudget(limits.BUFFER_BYTES)
     threads = max(1, min(limits.BLOCKS_IN_FLIGHT, len(left)))
-    check = partial(_check, big, source, receipts, crc64nvme, budget)
+    check = partial(_check, big, source, receipts, crc64nvme, budget, lambda size: limiter.read(size, out_of_time))
     try:
         outcomes = dict(work_on([(index, index) for index in left], check, threads, out_of_time, []))
     finally:
@@ -95,10 +97,17 @@ def _by_reading(
 
 
 def _check(
-    big: BigFile, source: Source, receipts: dict[int, Receipt], crc64nvme: Crc64Nvme, budget: ByteBudget, index: int
+    big: BigFile,
+    source: Source,
+    receipts: dict[int, Receipt],
+    crc64nvme: Crc64Nvme,
+    budget: ByteBudget,
+    hold_back: Callable[[int], None],
+    index: int,
 ) -> Outcome:
     offset, length = big.block(index)
     try:
+        hold_back(length)
         with budget.take(length):
             checksum = checksum_of_block(source, offset, length, crc64nvme)
         if checksum != receipts[index].crc64nvme:

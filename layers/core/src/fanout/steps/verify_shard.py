@@ -43,7 +43,7 @@ def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Pro
     ledger = context.ledger
     plan = ledger.read_plan()
     stop_at = context.stop_at
-    verifier = Verifier(context.destination(plan), crc64nvme, lambda: context.clock.now() > stop_at)
+    verifier = Verifier(context.destination(plan), crc64nvme, lambda: context.clock.now() > stop_at, context.limiter)
     if plan.request.mode is Mode.VERIFY:
         outcomes_id = shard.id
         if plan.request.between_mounts:
@@ -72,7 +72,8 @@ def _verify(
     def check(item: Work) -> Verified:
         return verifier.compare(*item)
 
-    for index, verified in work_on(left, check, threads, verifier.out_of_time, unfinished):
+    admit = lambda: context.limiter.admit(verifier.out_of_time)  # noqa: E731
+    for index, verified in work_on(left, check, threads, verifier.out_of_time, unfinished, admit):
         outcomes[index] = verified.outcome
         digest.add(verified.outcome.path, verified.source_digest, verified.destination_digest)
     passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
@@ -80,6 +81,8 @@ def _verify(
         raise Transient(f"{len(passing)} entries could not be verified: {passing[0].message}")
     if not outcomes:
         for index, (entry, _, _) in unfinished:
+            if context.limiter.cut_off(entry.size):
+                continue  # the next task goes on with it
             message = f"{entry.size} bytes are more than one function reads in its time"
             outcomes[index] = Outcome(
                 entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.OUT_OF_TIME, message

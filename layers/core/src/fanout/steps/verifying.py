@@ -12,6 +12,7 @@ from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError, NotFound, OutOfTime, Throttled, Transient
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.ports import Found, Tree
+from fanout.steps.limiter import NO_LIMITS, Limiter
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,14 @@ class Verified:
 class Verifier:
     """Compares entries. A store's own checksum of the whole is taken at its word; else the bytes are read."""
 
-    def __init__(self, destination: Tree, crc64nvme: Crc64Nvme, out_of_time: Callable[[], bool]) -> None:
-        self._destination = destination
+    def __init__(
+        self,
+        destination: Tree,
+        crc64nvme: Crc64Nvme,
+        out_of_time: Callable[[], bool],
+        limiter: Limiter = NO_LIMITS,
+    ) -> None:
+        self._destination, self._limiter = destination, limiter
         self._crc64nvme = crc64nvme
         self.out_of_time = out_of_time
 
@@ -72,6 +79,7 @@ class Verifier:
             for offset in range(0, entry.size, limits.BLOCK_BYTES):
                 if offset and self.out_of_time():
                     raise OutOfTime
+                self._limiter.read(min(limits.BLOCK_BYTES, entry.size - offset), self.out_of_time)
                 checksum = self._crc64nvme(source.read(offset, limits.BLOCK_BYTES), checksum)
             source.confirm(checksum)
             return checksum

@@ -1,0 +1,91 @@
+"""How the copying was paced: what was seen of the file systems, and what was set, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fanout.domain.rows import Json
+from fanout.report.series import Series, series_of
+from fanout.report.text import duration, number, size
+
+Value = Callable[[Json], float | None]
+_INTERVALS = 240
+_TABLE_ROWS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Paced:
+    """The charts, and rows: after, functions, rate, credits, PercentIOLimit, reason."""
+
+    charts: list[Series]
+    rows: list[tuple[str, str, str, str, str, str]]
+    decisions: int
+
+
+def paced(decisions: Sequence[Json]) -> Paced | None:
+    """The charts of the decisions, or none where there are fewer than two."""
+    if len(decisions) < 2:
+        return None
+    began = decisions[0]["at"]
+    span = decisions[-1]["at"] - began
+    charts = [_chart("concurrency", "Functions at once", decisions, lambda row: row["max_concurrency"], number)]
+    rates = [row["bytes_per_second"] for row in decisions]
+    if any(rate is not None for rate in rates):
+        charts.append(_chart("throughput", "Rate of all", decisions, lambda row: row["bytes_per_second"], _rate))
+    for index, system in enumerate(decisions[0]["file_systems"]):
+        for name, key, title, show in (
+            ("throughput", "credits_bytes", "Burst credits", size),
+            ("entries", "percent_io_limit", "PercentIOLimit", number),
+        ):
+            value = _of_system(index, key)
+            if any(value(row) is not None for row in decisions):
+                charts.append(_chart(name, f"{title}: {system['mount']}", decisions, value, show))
+    rows = [_row(row, began) for row in _changes(decisions)]
+    return Paced(charts, rows, len(decisions)) if span > 0 else None
+
+
+def _of_system(index: int, key: str) -> Value:
+    return lambda row: row["file_systems"][index][key]
+
+
+def _chart(name: str, title: str, decisions: Sequence[Json], value: Value, show: Callable[[float], str]) -> Series:
+    """Each value holds until the next decision; where nothing was known it is 0."""
+    began, span = decisions[0]["at"], decisions[-1]["at"] - decisions[0]["at"]
+    values, at = [], 0
+    for interval in range(_INTERVALS):
+        time = began + span * interval / _INTERVALS
+        while at + 1 < len(decisions) and decisions[at + 1]["at"] <= time:
+            at += 1
+        values.append(float(value(decisions[at]) or 0.0))
+    return series_of(name, title, values, span, show, in_bytes=show is _rate)
+
+
+def _changes(decisions: Sequence[Json]) -> list[Json]:
+    """The decisions that changed something, at most so many, the last ones, and the first."""
+    keys = ("max_concurrency", "bytes_per_second", "reason")
+    found = [
+        row
+        for before, row in zip([{}, *decisions], decisions, strict=False)
+        if any(before.get(key) != row[key] for key in keys)
+    ]
+    return [found[0], *found[1:][-_TABLE_ROWS:]]
+
+
+def _row(row: Json, began: float) -> tuple[str, str, str, str, str, str]:
+    systems = row["file_systems"]
+    credits = [size(one["credits_bytes"]) for one in systems if one["credits_bytes"] is not None]
+    percents = [number(one["percent_io_limit"]) for one in systems if one["percent_io_limit"] is not None]
+    rate = "" if row["bytes_per_second"] is None else _rate(row["bytes_per_second"])
+    return (
+        duration(row["at"] - began),
+        number(row["max_concurrency"]),
+        rate,
+        ", ".join(credits),
+        ", ".join(percents),
+        row["reason"],
+    )
+
+
+def _rate(value: float) -> str:
+    return f"{size(value)}/s"

@@ -1,0 +1,135 @@
+"""The processes of a function ask its one limiter, and nobody where nothing is held back."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.posix.tree import PosixTree
+from fanout.domain import limits
+from fanout.domain.errors import OutOfTime
+from fanout.domain.segments import Segment
+from fanout.steps.copying import Copier
+from fanout.steps.forked_copier import ForkedCopier
+from fanout.steps.limiter import TaskLimiter
+from fanout.steps.processes import in_processes
+from fanout.steps.shared_limiter import SharedLimiter
+
+
+class Counting(TaskLimiter):
+    """Counts what it grants, and refuses every second question, or all."""
+
+    def __init__(self, *, held: Callable[[], bool] = lambda: True, refuses_all: bool = False) -> None:
+        self._held, self._refuses_all = held, refuses_all
+        self.questions = self.bytes = self.files = 0
+        self.waiting: set[object] = set()
+        self.was_cut_off = False
+
+    def _grants(self) -> bool:
+        self.questions += 1
+        return self.questions % 2 == 0 and not self._refuses_all
+
+    def ask(self, size: int, ticket: object) -> float:
+        """See ``Limiter``."""
+        if not self._grants():
+            self.waiting.add(ticket)
+            return 0.001
+        self.bytes += size
+        return 0.0
+
+    def leave(self, ticket: object, *, cut_off: bool) -> None:
+        """See ``Limiter``."""
+        self.waiting.discard(ticket)
+        self.was_cut_off = self.was_cut_off or cut_off
+
+    def ask_to_begin(self, files: int, size: int) -> float:
+        """See ``Limiter``."""
+        if not self._grants():
+            return 0.001
+        self.files, self.bytes = self.files + files, self.bytes + size
+        return 0.0
+
+    def sleep(self, seconds: float) -> None:
+        """See ``Limiter``."""
+
+    def holds(self) -> bool:
+        """See ``TaskLimiter``."""
+        return self._held()
+
+    def cut_off(self, size: int) -> bool:
+        """See ``TaskLimiter``."""
+        return self.was_cut_off
+
+    def end(self) -> None:
+        """See ``TaskLimiter``."""
+
+
+def copied(root: Path, limiter: Counting) -> int:
+    """Copy 40 files and one of several blocks with three processes; their bytes."""
+    (root / "in").mkdir()
+    for number in range(40):
+        (root / f"in/f{number}").write_bytes(os.urandom(number * 97))
+    (root / "in/large").write_bytes(os.urandom(3 * limits.MIB + 5))
+    source, destination = PosixTree(root, "in", "run", "s", "source"), PosixTree(root, "out", "run", "d")
+    work = list(enumerate(source.list(Segment("all"))))
+    with closing(SharedLimiter(limiter, 3)) as shared:
+        copier = Copier(source, destination, crc64nvme, lambda: False, block_bytes=limits.MIB, limiter=shared)
+        outcomes = dict(ForkedCopier(copier, 3, shared.serve).copy_all(work, 12))
+    assert len(outcomes) == len(work) == 41
+    return sum(outcome.size for outcome in outcomes.values())
+
+
+def test_every_byte_and_entry_of_every_process_is_asked_for(tmp_path: Path) -> None:
+    limiter = Counting()
+    assert copied(tmp_path, limiter) == limiter.bytes > 3 * limits.MIB
+    assert limiter.files == 41
+    assert limiter.waiting == set() and not limiter.was_cut_off
+
+
+def test_nobody_asks_where_nothing_is_held_back(tmp_path: Path) -> None:
+    limiter = Counting(held=lambda: False)
+    assert copied(tmp_path, limiter) > 3 * limits.MIB
+    assert limiter.questions == 0
+
+
+Work = Generator[list[str], None, None]
+
+
+def in_one_process(limiter: Counting, work: Callable[[SharedLimiter], str]) -> list[str]:
+    """What ``work`` says in a process of its own."""
+    with closing(SharedLimiter(limiter, 1)) as shared:
+
+        def said(turns: Iterator[Any]) -> Work:
+            yield [work(shared)]
+
+        return [one for batch in in_processes([0], said, 1, shared.serve) for one in batch]
+
+
+def test_a_limit_that_comes_later_reaches_a_process_at_work() -> None:
+    looks = iter([False, False, True])
+
+    def work(shared: SharedLimiter) -> str:
+        while not shared.ask_to_begin(1, 0):
+            time.sleep(0.001)
+        return "held back"
+
+    limiter = Counting(held=lambda: next(looks, True), refuses_all=True)
+    assert in_one_process(limiter, work) == ["held back"]
+
+
+def test_work_that_is_cut_off_waits_no_more_and_the_function_knows() -> None:
+    def work(shared: SharedLimiter) -> str:
+        try:
+            shared.read(5, lambda: True)
+        except OutOfTime:
+            return "cut off"
+        return "read"
+
+    limiter = Counting(refuses_all=True)
+    assert in_one_process(limiter, work) == ["cut off"]
+    assert limiter.cut_off(5) and limiter.waiting == set() and limiter.questions == 1
