@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,13 @@ class LambdaContext:
     def get_remaining_time_in_millis(self) -> int:
         """See Lambda's context."""
         return self.remaining_milliseconds
+
+
+def forget_telemetry() -> None:
+    """Have the next task make its logger and metrics anew: they keep the standard output of the test before."""
+    logging.Logger.manager.loggerDict.pop("fanout", None)
+    telemetry._logger.cache_clear()
+    telemetry._metrics.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +65,9 @@ def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     caches = (bootstrap.settings, bootstrap._work_client, bootstrap._data_client)
-    for cached in (*caches, telemetry._logger, telemetry._metrics):
+    for cached in caches:
         cached.cache_clear()
+    forget_telemetry()
     client: Any = boto3.client("s3", endpoint_url=s3_url, region_name="us-east-1")
     for bucket in ("work-bucket", "data-bucket"):
         client.create_bucket(Bucket=bucket)

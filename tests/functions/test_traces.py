@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from fanout import telemetry
 from fanout.adapters.xray import traced_by
 from fanout.domain.errors import Transient
 from fanout.telemetry import observed
+from tests.functions.conftest import forget_telemetry
 
 ROOT = Path(__file__).parents[2]
 ROOT_ID = "1-5759e988-bd862e3fe1be46a994272793"
@@ -36,8 +36,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
         monkeypatch.setenv("AWS_XRAY_DAEMON_ADDRESS", f"127.0.0.1:{listening.getsockname()[1]}")
         monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "fanout")
         monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "FanOutTransfer")
-        for cached in (telemetry._logger, telemetry._metrics):  # they keep the standard output of an earlier test
-            cached.cache_clear()
+        forget_telemetry()
         yield listening
 
 
