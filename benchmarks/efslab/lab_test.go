@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
 var start = time.Unix(1_000_000, 0)
@@ -142,6 +145,18 @@ func TestFaultsHitWhatTheyName(t *testing.T) {
 	}
 	if f.set([]*fault{{Operation: "wrote"}}) == nil || f.set([]*fault{{Operation: "*", Errno: "EX"}}) == nil {
 		t.Error("a rule that means nothing is taken")
+	}
+}
+
+func TestWhoCreatesAfterAnotherClientOpensItsFile(t *testing.T) {
+	s := newStore()
+	first, _ := s.makeOrFind(rootID, "file", syscall.S_IFREG|0o600, fuse.Owner{})
+	second, status := s.makeOrFind(rootID, "file", syscall.S_IFREG|0o600, fuse.Owner{})
+	if first != second || !status.Ok() || first.references != 2 || first.attr.Nlink != 1 {
+		t.Errorf("%v, %d references", status, first.references)
+	}
+	if _, status := s.make(rootID, "file", syscall.S_IFREG|0o600, fuse.Owner{}); status != fuse.Status(syscall.EEXIST) {
+		t.Errorf("an exclusive create: %v", status)
 	}
 }
 

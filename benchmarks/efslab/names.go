@@ -49,10 +49,17 @@ func (c *client) forget(id, times uint64) {
 
 // make charges a creation, makes the entry, and gives it to then where that went well; else it answers.
 func (c *client) make(r reply, operation kind, h fuse.InHeader, name string, mode uint32, then func(*inode, *fuse.EntryOut)) {
+	c.makeBy(c.lab.store.make, r, operation, h, name, mode, then)
+}
+
+func (c *client) makeBy(
+	made func(uint64, string, uint32, fuse.Owner) (*inode, fuse.Status),
+	r reply, operation kind, h fuse.InHeader, name string, mode uint32, then func(*inode, *fuse.EntryOut),
+) {
 	c.chargeCreation(operation, h.Pid, h.NodeId, name, func(status fuse.Status) {
 		var node *inode
 		if status == fuse.OK {
-			node, status = c.lab.store.make(h.NodeId, name, mode, h.Owner)
+			node, status = made(h.NodeId, name, mode, h.Owner)
 		}
 		if status != fuse.OK {
 			r.status(status)
@@ -103,7 +110,11 @@ func (c *client) readlink(r reply, id uint64) {
 // create of O_EXCL pays a SETATTR more, as Linux's NFSv4.1 client does: the verifier of an exclusive
 // create takes the place of the times.
 func (c *client) create(r reply, in *fuse.CreateIn, name string) {
-	c.make(r, opCreate, in.InHeader, name, syscall.S_IFREG|in.Mode&0o7777, func(node *inode, entry *fuse.EntryOut) {
+	made := c.lab.store.makeOrFind
+	if in.Flags&syscall.O_EXCL != 0 {
+		made = c.lab.store.make
+	}
+	c.makeBy(made, r, opCreate, in.InHeader, name, syscall.S_IFREG|in.Mode&0o7777, func(node *inode, entry *fuse.EntryOut) {
 		out := fuse.CreateOut{EntryOut: *entry}
 		out.Fh = c.open(node, in.Flags&syscall.O_ACCMODE != syscall.O_RDONLY)
 		if in.Flags&syscall.O_EXCL == 0 {

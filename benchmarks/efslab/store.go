@@ -85,6 +85,14 @@ func (s *store) make(parent uint64, name string, mode uint32, owner fuse.Owner) 
 	return node, fuse.OK
 }
 
+// makeOrFind is make for what may be there already: another client made it since this one looked.
+func (s *store) makeOrFind(parent uint64, name string, mode uint32, owner fuse.Owner) (*inode, fuse.Status) {
+	if node := s.lookup(parent, name); node != nil {
+		return node, fuse.OK
+	}
+	return s.make(parent, name, mode, owner)
+}
+
 func (s *store) enter(directory *inode, name string, node *inode) {
 	directory.children[name] = node
 	if node.children != nil {
