@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from fanout.domain.rows import Json
-from tests.support import runs
+from tests.support import paced_runs, runs
 from tests.support.flow import World
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -36,6 +36,7 @@ KINDS: dict[str, Callable[[], World]] = {
     "synced": runs.synced,
     "broken": runs.broken,
     "large": runs.large,
+    "paced": paced_runs.paced,
 }
 
 

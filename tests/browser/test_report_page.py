@@ -13,6 +13,7 @@ from playwright.sync_api import Page
 
 from fanout.report.text import dollars, duration, spoken
 from tests.browser.conftest import Open, Report, make_report
+from tests.support.paced_runs import MINUTES, decisions
 from tests.support.runs import HOSTILE
 
 PHONE = {"width": 360, "height": 740}
@@ -144,6 +145,23 @@ def test_every_chart_has_words_and_a_table(report: Report, open_report: Open) ->
     levels = page.eval_on_selector_all("h1, h2, h3", "all => all.map(one => +one.tagName[1])")
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_the_pacing_is_told_as_it_was_decided(tmp_path: Path, open_report: Open) -> None:
+    page = open_report(make_report("paced", tmp_path)).page
+    section = page.locator("#pacing")
+    assert f"{MINUTES} decisions" in section.inner_text()
+    titles = " ".join(section.locator("svg[role=img]").all_text_contents())
+    assert all(name in titles for name in ("Functions at once", "Rate of all", "Burst credits: data", "PercentIOLimit"))
+    show_all(page)
+    rows = [row["max_concurrency"] for row in decisions(0.0)]
+    shown = [row.locator("th, td").all_inner_texts() for row in section.locator("tbody tr").all()]
+    concurrencies = [int(cells[1]) for cells in shown]
+    assert (concurrencies[0], concurrencies[-1]) == (rows[0], rows[-1])
+    assert set(concurrencies) == set(rows)  # no change is left out
+    assert "PercentIOLimit" in shown[-1][-1] and len(shown) < 24
+    charts = section.locator(".charts").inner_text()
+    assert "MiB/s" in charts and "600 GiB" in charts and "GiB/s" not in charts
 
 
 def test_hostile_names_are_shown_and_do_nothing(tmp_path: Path, open_report: Open) -> None:

@@ -35,13 +35,16 @@ def time_ticks(seconds: float) -> list[Tick]:
     return ticks
 
 
-def value_ticks(top: float, *, in_bytes: bool = False) -> tuple[float, list[Tick]]:
-    """The end of a value axis that holds ``top``, and its ticks from the bottom, without that at 0."""
+def value_ticks(top: float, *, in_bytes: bool = False, per: str = "/s") -> tuple[float, list[Tick]]:
+    """The end of a value axis that holds ``top``, and its ticks from the bottom, without that at 0.
+
+    Bytes are shown in a unit and ``per`` what they are, a second or nothing.
+    """
     per_unit, unit = unit_of(top) if in_bytes else (1.0, "")
     step = _round_step(top / per_unit / 3) * per_unit
     steps = max(1, math.ceil(top / step - 1e-9))
     end = step * steps
-    suffix = f" {unit}/s" if in_bytes else ""
+    suffix = f" {unit}{per}" if in_bytes else ""
     values = [index * step for index in range(1, steps + 1)]
     return end, [Tick(percent_of(value, end), f"{number(value / per_unit)}{suffix}") for value in values]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from fanout.report.text import duration, number, size
 Value = Callable[[Json], float | None]
 _INTERVALS = 240
 _TABLE_ROWS = 24
+# Chosen: a rate that differs by less than this share is the same one in the table.
+_RATE_CHANGE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +61,29 @@ def _chart(name: str, title: str, decisions: Sequence[Json], value: Value, show:
         while at + 1 < len(decisions) and decisions[at + 1]["at"] <= time:
             at += 1
         values.append(float(value(decisions[at]) or 0.0))
-    return series_of(name, title, values, span, show, in_bytes=show is _rate)
+    return series_of(name, title, values, span, show, in_bytes=show in (_rate, size), per="/s" if show is _rate else "")
 
 
 def _changes(decisions: Sequence[Json]) -> list[Json]:
-    """The decisions that changed something, at most so many, the last ones, and the first."""
-    keys = ("max_concurrency", "bytes_per_second", "reason")
-    found = [
-        row
-        for before, row in zip([{}, *decisions], decisions, strict=False)
-        if any(before.get(key) != row[key] for key in keys)
-    ]
+    """The first decision, and the last ones of those that differ from the one above them by more than their figures."""
+    found = [decisions[0]]
+    for row in decisions[1:]:
+        if _differ(found[-1], row):
+            found.append(row)
     return [found[0], *found[1:][-_TABLE_ROWS:]]
+
+
+def _differ(shown: Json, row: Json) -> bool:
+    before, after = shown["bytes_per_second"], row["bytes_per_second"]
+    if shown["max_concurrency"] != row["max_concurrency"] or (before is None) is not (after is None):
+        return True
+    if before is not None and abs(after - before) >= _RATE_CHANGE * before:
+        return True
+    return _without_figures(shown["reason"]) != _without_figures(row["reason"])
+
+
+def _without_figures(reason: str) -> str:
+    return re.sub(r"[0-9.]+", "", reason)
 
 
 def _row(row: Json, began: float) -> tuple[str, str, str, str, str, str]:

@@ -67,11 +67,12 @@ def series_of(
     show: Callable[[float], str],
     *,
     in_bytes: bool = False,
+    per: str = "/s",
 ) -> Series:
-    """A chart of values that follow each other in equal intervals over ``span`` seconds."""
+    """A chart of values that follow each other in equal intervals over ``span`` seconds; bytes are ``per`` second."""
     top = max(values)
     mean = sum(values) / len(values)
-    end, ticks = value_ticks(top or 1.0, in_bytes=in_bytes)
+    end, ticks = value_ticks(top or 1.0, in_bytes=in_bytes, per=per)
     step = _WIDTH / len(values)
     points: list[str] = []
     at = ""

@@ -1,0 +1,44 @@
+"""A run whose copying was paced for an hour: decisions by the rule over a file system that runs low on credits."""
+
+from __future__ import annotations
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.efs_model import FileSystemState, ThroughputMode
+from fanout.domain.limits import GIB, MIB
+from fanout.domain.pacing import Bounds, Pacing, Seen, decide
+from fanout.domain.pacing_rows import decision_row
+from fanout.domain.rows import Json
+from fanout.steps.summarise_transfer import summarise_transfer
+from tests.support import runs
+from tests.support.flow import World
+
+MINUTES = 60
+
+
+def decisions(began: float) -> list[Json]:
+    """One a minute; functions are throttled in the twentieth."""
+    bounds, pacing, rows = Bounds(most=64, planned=24, reserve_percent=20.0), Pacing(24, None, began), []
+    credits = 600.0 * GIB
+    for minute in range(MINUTES):
+        now, throttled = began + 60.0 * (minute + 1), 3 if minute == 20 else 0
+        state = FileSystemState(
+            mode=ThroughputMode.BURSTING,
+            permitted_bytes_per_second=100.0 * MIB,
+            standard_bytes=100 * GIB,
+            credits_bytes=credits,
+        )
+        used = min(pacing.bytes_per_second or 90.0 * MIB, 90.0 * MIB)
+        left = 1.5 * GIB * (MINUTES - minute)
+        seen = [Seen("data", state, left, credits, 180.0, 30.0 + minute, used, used)]
+        after = decide(now, pacing, seen, throttled, bounds)
+        rows.append(decision_row(now, pacing, after, seen, pacing.concurrency, 100 - minute, throttled))
+        credits, pacing = max(0.0, credits - (used - 5.0 * MIB) * 60), after
+    return rows
+
+
+def paced() -> World:
+    """A run that copied everything, with those decisions in its ledger."""
+    world = runs.succeeded()
+    world.ledger.write_rows(f"{keys.DECISIONS}1-00000000.jsonl", decisions(world.clock.time))
+    summarise_transfer(None, world.context())
+    return world
