@@ -25,6 +25,7 @@ from fanout.domain.segments import Segment
 from fanout.steps.listed_apart import listed_apart
 from fanout.steps.partition_shards import partition_shards
 from tests.support.flow import World
+from tests.support.forked import all_ended, noted_forks
 
 NUMBERS = st.integers(-(2**64), 2**64)
 NAMES = st.text(st.characters(exclude_characters="/\0"), min_size=1, max_size=5) | st.just("\udcff")
@@ -33,23 +34,8 @@ NAMES = st.text(st.characters(exclude_characters="/\0"), min_size=1, max_size=5)
 @pytest.fixture(autouse=True)
 def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The processes that a test forks; the threads of other tests do not keep it from forking."""
-    forked: list[int] = []
-    fork = os.fork
-
-    def noted() -> int:
-        child = fork()
-        if child:
-            forked.append(child)
-        return child
-
-    monkeypatch.setattr(os, "fork", noted)
     monkeypatch.setattr(threading, "active_count", lambda: 1)
-    return forked
-
-
-def all_ended(children: list[int]) -> bool:
-    """Whether this process has waited for all that it forked, and forked any."""
-    return bool(children) and not any(Path(f"/proc/{child}").exists() for child in children)
+    return noted_forks(monkeypatch)
 
 
 @st.composite

@@ -19,6 +19,7 @@ from fanout.domain.segments import Segment
 from fanout.steps.copying import Copier
 from fanout.steps.forked_copier import ForkedCopier, processes_for
 from fanout.steps.processes import in_processes
+from tests.support.forked import all_ended, noted_forks
 
 Work = Generator[list[int], None, int]
 
@@ -35,23 +36,8 @@ def all_of(messages: Generator[list[int], None, list[int]]) -> tuple[list[int], 
 
 @pytest.fixture(autouse=True)
 def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The processes that a test forks; other tests have some of their own."""
-    forked: list[int] = []
-    fork = os.fork
-
-    def noted() -> int:
-        child = fork()
-        if child:
-            forked.append(child)
-        return child
-
-    monkeypatch.setattr(os, "fork", noted)
-    return forked
-
-
-def none_is_left(children: list[int]) -> bool:
-    """Whether this process has waited for all that it forked."""
-    return bool(children) and not any(Path(f"/proc/{child}").exists() for child in children)
+    """The processes that a test forks."""
+    return noted_forks(monkeypatch)
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 700, 20_000])
@@ -67,7 +53,7 @@ def test_every_item_is_worked_on_once(count: int, children: list[int]) -> None:
     assert sorted(found) == list(range(count))
     assert len(taken) == 3
     assert sum(taken) == count
-    assert none_is_left(children)
+    assert all_ended(children)
 
 
 def test_an_error_of_a_process_is_raised_here(children: list[int]) -> None:
@@ -81,7 +67,7 @@ def test_an_error_of_a_process_is_raised_here(children: list[int]) -> None:
     with pytest.raises(ItemError, match="full") as caught:
         all_of(in_processes(range(100), work, 4))
     assert caught.value.reason is Reason.NO_SPACE
-    assert none_is_left(children)
+    assert all_ended(children)
 
 
 def test_a_process_that_is_killed_is_not_taken_for_one_that_is_done(children: list[int]) -> None:
@@ -94,7 +80,7 @@ def test_a_process_that_is_killed_is_not_taken_for_one_that_is_done(children: li
 
     with pytest.raises(Transient, match="ended with -9"):
         all_of(in_processes(range(100), work, 4))
-    assert none_is_left(children)
+    assert all_ended(children)
 
 
 def test_processes_end_when_nobody_wants_their_work(children: list[int]) -> None:
@@ -107,7 +93,7 @@ def test_processes_end_when_nobody_wants_their_work(children: list[int]) -> None
     messages = in_processes(range(2_000), work, 2)
     assert next(messages)
     messages.close()
-    assert none_is_left(children)
+    assert all_ended(children)
 
 
 def filled(root: Path, files: int) -> None:

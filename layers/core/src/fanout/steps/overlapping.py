@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from fanout.domain import limits
 from fanout.domain.errors import OutOfTime
-from fanout.steps.threads import Threads
+from fanout.steps.threads import done_by_threads
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
@@ -84,9 +83,4 @@ def overlap_on(
             for _, steps in waiting:
                 steps.close()
 
-    with ThreadPoolExecutor(most_threads) as pool:
-        running = Threads(pool, run, most_threads, done)
-        while running.review():
-            for _ in range(len(done)):
-                yield done.popleft()
-    yield from done
+    yield from done_by_threads(run, most_threads, done)

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from fanout.domain.errors import OutOfTime
-from fanout.steps.threads import Threads
+from fanout.steps.threads import done_by_threads
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
@@ -75,9 +75,4 @@ def work_on(
             stop.set()
             raise
 
-    with ThreadPoolExecutor(most_threads) as pool:
-        running = Threads(pool, run, most_threads, done)
-        while running.review():
-            for _ in range(len(done)):
-                yield done.popleft()
-    yield from done
+    yield from done_by_threads(run, most_threads, done)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable, Sized
+from collections import deque
+from collections.abc import Callable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import TypeVar
 
 from fanout.domain import limits
+
+Done = TypeVar("Done")
 
 
 class Threads:
@@ -45,6 +49,16 @@ class Threads:
         if waits >= max(1, len(self._done) // 2) and busy < limits.PROCESSOR_BUSY:
             more = min(len(self._futures) * 3, self._most - len(self._futures))
             self._futures += [self._pool.submit(self._work) for _ in range(more)]
+
+
+def done_by_threads(work: Callable[[], None], most: int, done: deque[Done]) -> Iterator[Done]:
+    """What up to ``most`` threads append to ``done``, as it comes, until all have ended; raises what one raised."""
+    with ThreadPoolExecutor(most) as pool:
+        running = Threads(pool, work, most, done)
+        while running.review():
+            for _ in range(len(done)):
+                yield done.popleft()
+    yield from done
 
 
 def _usage() -> tuple[float, float, int]:
