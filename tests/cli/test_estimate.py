@@ -83,10 +83,13 @@ def test_a_probe_and_a_large_directory_make_it_slower(tmp_path: Path) -> None:
     assert flat["limit_seconds"]["one directory"] == pytest.approx(600)
 
 
-def test_credits_of_a_bursting_file_system_run_out(tmp_path: Path) -> None:
+def test_a_bursting_file_system_is_held_to_its_reserve_and_the_terminal_says_what_would_be(tmp_path: Path) -> None:
     known = ("--entries", "1000", "--bytes", "1 TiB", "--throughput-mode", "bursting")
     row = estimated(tmp_path, TO_EFS, *known, "--standard", "100 GiB", "--credits", "100 GiB")
-    assert "runs out after" in row["file_systems"][0]["credits"]["sentence"]
+    assert row["file_systems"][0]["credits"]["runs_out_share"] is None
+    said = run(tmp_path, TO_EFS, *known, "--standard", "100 GiB", "--credits", "100 GiB").stdout
+    assert "burst credits: held to 4.9 MiB/s so that the reserve of 20% is not spent" in said
+    assert "unheld: run out after 10% at " in said
     assert row["dollars"]["efs"] == 0
     rich = estimated(tmp_path, TO_EFS, *known, "--standard", "100 GiB")
     assert rich["file_systems"][0]["credits"]["runs_out_share"] is None

@@ -15,9 +15,10 @@ from fanout.domain.entries import Kind
 from fanout.domain.errors import AccessDenied, FanoutError, Throttled
 from fanout.domain.map_run import MapRun
 from fanout.domain.measurement import CREDITS, IO_LIMIT, METERED, Described, Reading
+from fanout.domain.pacing import DECIDE_SECONDS
 from fanout.domain.rows import Json
 from fanout.steps.attempts import note_throttling
-from fanout.steps.pace_copy import DECIDE_SECONDS, LABEL, MAP_SECONDS, decisions, end_pacing, pace_copy
+from fanout.steps.pace_copy import LABEL, MAP_SECONDS, decisions, end_pacing, pace_copy
 from fanout.steps.partition_shards import partition_shards
 from fanout.steps.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World

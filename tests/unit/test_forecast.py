@@ -12,7 +12,6 @@ from fanout.domain.calibration import Calibration, rates_of
 from fanout.domain.efs_model import FileSystemState, ThroughputMode
 from fanout.domain.estimate import Known, estimate, idle_state
 from fanout.domain.forecast import Forecast, Limit, forecast
-from fanout.domain.forecast_row import forecast_row
 from fanout.domain.limits import GIB, MIB
 from fanout.domain.request import Request
 from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES
@@ -52,6 +51,8 @@ def predicted(
         (Limit.IOPS, predicted(10**6, 10**9, asked=request("efs:///a", "efs:///b"))),
         (Limit.S3_REQUESTS, predicted(10**7, 10**10, asked=request(S3, "s3://my-results/out/"))),
         (Limit.ONE_DIRECTORY, predicted(100_000, 10**9, largest_directory=100_000)),
+        (Limit.REQUEST, predicted(1_000, 10**12, asked=request(limits={"bytes_per_second": 10 * MIB}))),
+        (Limit.REQUEST, predicted(100_000, 10**9, asked=request(limits={"files_per_second": 50}))),
     ],
 )
 def test_what_binds(limit: Limit, found: Forecast) -> None:
@@ -67,32 +68,18 @@ def test_one_long_shard_binds_as_the_client_s_limit_and_very_many_as_the_rate_of
     assert forecast(asked, many, INSIDE_S3_RATES, {}).binding is Limit.DISPATCH_RATE
 
 
+def test_a_rate_of_the_request_takes_its_time_by_hand_and_starts_only_the_functions_that_share_it() -> None:
+    found = predicted(1_000, 1000 * MIB, asked=request(limits={"bytes_per_second": 10 * MIB}))
+    assert found.limit_seconds[Limit.REQUEST] == pytest.approx(100)
+    assert found.pace.max_concurrency == 2
+    files = predicted(1_000, 1000 * MIB, asked=request(limits={"files_per_second": 4}))
+    assert files.limit_seconds[Limit.REQUEST] == pytest.approx(250)
+    both = request("efs:///a", "efs:///b", mode="verify", limits={"bytes_per_second": 10 * MIB})
+    assert predicted(1_000, 1000 * MIB, asked=both).limit_seconds[Limit.REQUEST] == pytest.approx(200)
+
+
 def test_inside_one_file_system_no_request_to_s3_is_a_limit() -> None:
     assert predicted(10**6, 10**9, asked=request("efs:///a", "efs:///b")).limit_seconds[Limit.S3_REQUESTS] == 0
-
-
-def test_credits_that_run_out_do_so_at_a_share_and_a_time() -> None:
-    poor = idle_state(ThroughputMode.BURSTING, 100 * GIB, credits_bytes=100.0 * GIB)
-    found = predicted(1_000, 1000 * GIB, poor)
-    credits = found.credits["data"]
-    assert credits.drain.empty_share is not None and 0.09 < credits.drain.empty_share < 0.13
-    assert credits.drain.empty_seconds is not None
-    row = forecast_row(found, begins=0.0)["file_systems"][0]["credits"]
-    minutes, hours = int(credits.drain.empty_seconds) // 60 % 60, int(credits.drain.empty_seconds) // 3600
-    share = round(credits.drain.empty_share * 100)
-    assert row["sentence"] == f"runs out after {share}% at {hours:02d}:{minutes:02d} UTC"
-    assert row["end_bytes"] == 0
-    # What is left goes at the baseline of 4.9 MiB/s.
-    assert found.seconds["copy"] > 0.85 * 1000 * GIB / (4.8828125 * MIB)
-
-
-def test_credits_that_last_are_said_too_and_a_reserve_that_does_not() -> None:
-    row = forecast_row(predicted(100, GIB, BURSTING), 0.0)["file_systems"][0]["credits"]
-    assert row["runs_out_share"] is None and "are left at the end" in row["sentence"]
-    assert "below the reserve" not in row["sentence"]
-    scarce = idle_state(ThroughputMode.BURSTING, 100 * GIB, credits_bytes=100.0 * GIB)
-    row = forecast_row(predicted(100, GIB, scarce), 0.0)["file_systems"][0]["credits"]
-    assert "below the reserve of 430.1 GiB" in row["sentence"]
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
 from fanout.domain import quotas
 from fanout.domain.costs import Dollars, dollars_of, metering_dollars
 from fanout.domain.deleting_model import deleting_seconds
-from fanout.domain.efs_model import Drain, FileSystemState, Load, assumed_state, drain, iops_seconds, reserve_bytes
+from fanout.domain.efs_model import FileSystemState, assumed_state, iops_seconds
+from fanout.domain.forecast_credits import Credits, credits_of, paced_drains, throughput_seconds
 from fanout.domain.limits import EFS_WRITE_SECONDS
 from fanout.domain.listing_model import LIST_CONCURRENCY, ListingWalk, walk_listing
 from fanout.domain.locations import MountLocation
 from fanout.domain.pace import Pace, pace, rates_at
+from fanout.domain.pacing_start import limited_bytes, paced_at_first, seen_at_first
 from fanout.domain.prices import prices_with
 from fanout.domain.request import Mode, Request, Verify
 from fanout.domain.weights import Rates
@@ -40,15 +42,7 @@ class Limit(StrEnum):
     CONCURRENCY = "concurrency"
     DISPATCH_RATE = "dispatch rate"
     ONE_DIRECTORY = "one directory"
-
-
-@dataclass(frozen=True, slots=True)
-class Credits:
-    """Burst credits of a mount over the copying; ``drain`` says when they run out, if they do."""
-
-    begin: float
-    reserve: float
-    drain: Drain
+    REQUEST = "rate of the request"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +74,8 @@ def forecast(
 ) -> Forecast:
     """The forecast of a run; a mount that was not measured takes part with assumed figures and slows nothing down.
 
+    Burst credits are kept as PaceCopy keeps them.
+
     ``creations_per_second`` is what one directory of the destination takes.
     """
     loads = loads_of(request, work)
@@ -87,26 +83,38 @@ def forecast(
     most = request.limits.max_concurrency
     percent = request.limits.credit_reserve_percent
     chosen = pace(work.entries, work.bytes, loads, measured, most, percent, rates)
+    seen = seen_at_first(request, work, measured)
+    pacing = paced_at_first(request, seen, chosen.max_concurrency, 0.0)
+    chosen = replace(chosen, max_concurrency=pacing.concurrency)
     listing = walk_listing(max(1, work.listed), LIST_CONCURRENCY)
     requests = requests_of(request, work, listing.segments)
     alone = rates_at(rates, chosen.threads).seconds(work.entries, work.bytes)
     functions = max(1, min(chosen.max_concurrency, work.shards))
-    drains = {mount: _drain(states[mount], load, alone / functions) for mount, load in loads.items()}
+    by_request = _request_seconds(request, work)
+    free = max(by_request, rates.seconds(work.entries, work.bytes) / max(1, min(most, work.shards)))
+    is_paced = work.shards > 1 and request.mode is not Mode.VERIFY
+    least = paced_drains(seen, 0.0, percent, is_paced=is_paced)
+    drains = paced_drains(seen, max(alone / functions, by_request), percent, is_paced=is_paced)
     limit_of = {
         Limit.CLIENT: work.longest_seconds,
         Limit.FILE_SYSTEM: max(
-            (_throughput(states[name], load, drains[name]) for name, load in loads.items()), default=0.0
+            (
+                least[mount].seconds if mount in least else throughput_seconds(states[mount], load)
+                for mount, load in loads.items()
+            ),
+            default=0.0,
         ),
         Limit.IOPS: max((iops_seconds(states[mount], load) for mount, load in loads.items()), default=0.0),
         Limit.S3_REQUESTS: _s3_seconds(requests),
         Limit.CONCURRENCY: alone / max(1, min(most, work.shards)),
         Limit.ONE_DIRECTORY: _creation_seconds(request, work, creations_per_second),
         Limit.DISPATCH_RATE: work.shards / quotas.MAP_CHILDREN_PER_SECOND.value,
+        Limit.REQUEST: by_request,
     }
-    if functions < min(most, work.shards):  # the fewer functions are the file system's doing
-        lowered = max(Limit.FILE_SYSTEM, Limit.IOPS, key=lambda limit: limit_of[limit])
+    if functions < min(most, work.shards):  # the fewer functions are the doing of the file system or of the rate
+        lowered = max(Limit.FILE_SYSTEM, Limit.IOPS, Limit.REQUEST, key=lambda limit: limit_of[limit])
         limit_of[lowered] = max(limit_of[lowered], alone / functions)
-    shared = max(limit_of[limit] for limit in (Limit.FILE_SYSTEM, Limit.IOPS, Limit.S3_REQUESTS))
+    shared = max(limit_of[limit] for limit in (Limit.FILE_SYSTEM, Limit.IOPS, Limit.S3_REQUESTS, Limit.REQUEST))
     price = prices_with(request.prices)
     passes = 2 if request.verify is not Verify.NONE else 1
     busy = passes * max(alone, functions * shared)
@@ -116,25 +124,16 @@ def forecast(
         limit_seconds=limit_of,
         pace=chosen,
         states=states,
-        credits=_credits(states, drains, percent),
+        credits=credits_of(drains, states, loads, free, percent),
         dollars=dollars_of(work, requests, listing, busy, metering, price),
     )
 
 
-def _drain(state: FileSystemState, load: Load, seconds: float) -> Drain:
-    """The load on a file system by functions that would have done it in so many seconds."""
-    metered = load.metered_bytes
-    return drain(state, metered, metered / seconds) if metered and seconds else Drain(0.0, state.credits_bytes or 0.0)
-
-
-def _throughput(state: FileSystemState, load: Load, drained: Drain) -> float:
-    """Seconds that the file system's throughput takes at least: without credits, if the functions use them up."""
-    if not load.metered_bytes:
-        return 0.0
-    fastest = drain(state, load.metered_bytes, inf).seconds
-    if state.credits_bytes is None:  # of Elastic and Provisioned, reads have a limit of their own
-        fastest = max(fastest, load.read_bytes / state.quota.read_bytes_per_second)
-    return fastest if drained.empty_share is None else max(fastest, drained.seconds)
+def _request_seconds(request: Request, work: Work) -> float:
+    """What the rates of the request make of it."""
+    rates = request.limits
+    by_bytes = limited_bytes(request, work) / rates.bytes_per_second if rates.bytes_per_second else 0.0
+    return max(by_bytes, work.entries / rates.files_per_second if rates.files_per_second else 0.0)
 
 
 def _creation_seconds(request: Request, work: Work, creations_per_second: float) -> float:
@@ -175,14 +174,3 @@ def _phases(request: Request, work: Work, copying: float, deleting: float, listi
         seconds["verify"] = MAP_SECONDS + copying + again
     seconds["summarise"] = STATE_SECONDS + work.shards * SUMMARY_SECONDS_PER_SHARD
     return seconds
-
-
-def _credits(
-    states: Mapping[str, FileSystemState], drains: Mapping[str, Drain], reserve_percent: float
-) -> dict[str, Credits]:
-    """The credits of each mount that has any, as the functions use them."""
-    return {
-        mount: Credits(state.credits_bytes, reserve_bytes(state, reserve_percent), drains[mount])
-        for mount, state in states.items()
-        if state.credits_bytes is not None
-    }

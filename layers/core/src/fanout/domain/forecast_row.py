@@ -9,11 +9,13 @@ from typing import Any
 
 from fanout.domain import prices
 from fanout.domain.costs import Dollars
-from fanout.domain.efs_model import FileSystemState, ThroughputMode
-from fanout.domain.forecast import Credits, Forecast
-from fanout.domain.limits import GIB
+from fanout.domain.efs_model import Drain, FileSystemState, ThroughputMode
+from fanout.domain.forecast import Forecast
+from fanout.domain.forecast_credits import Credits
+from fanout.domain.limits import GIB, MIB
 
 Json = dict[str, Any]
+_DAY_SECONDS = 86_400
 
 
 def forecast_row(found: Forecast, begins: float) -> Json:
@@ -76,26 +78,43 @@ def _file_system_row(mount: str, state: FileSystemState, credits: Credits | None
 
 
 def _credits_row(credits: Credits, begins: float) -> Json:
-    drain = credits.drain
-    at = None if drain.empty_seconds is None else begins + drain.empty_seconds
     return {
         "begin_bytes": round(credits.begin),
-        "end_bytes": round(drain.credits_end),
         "reserve_bytes": round(credits.reserve),
-        "runs_out_share": None if drain.empty_share is None else round(drain.empty_share, 4),
-        "runs_out_at": None if at is None else datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "sentence": credit_sentence(credits, at),
+        "held_bytes_per_second": round(credits.bytes_per_second) if credits.is_held else None,
+        **_drain_row(credits.drain, begins),
+        "unheld": _drain_row(credits.unheld, begins),
+        "sentence": credit_sentence(credits, begins),
     }
 
 
-def credit_sentence(credits: Credits, empty_at: float | None) -> str:
-    """What becomes of the credits, for people: they run out, go below the reserve, or last."""
-    drain = credits.drain
+def _drain_row(drain: Drain, begins: float) -> Json:
+    at = None if drain.empty_seconds is None else begins + drain.empty_seconds
+    return {
+        "end_bytes": round(drain.credits_end),
+        "runs_out_share": None if drain.empty_share is None else round(drain.empty_share, 4),
+        "runs_out_at": None if at is None else datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+def credit_sentence(credits: Credits, begins: float) -> str:
+    """What becomes of the credits, for people: they last, are held to the reserve, or run out all the same."""
+    said = _end(credits.drain, credits, begins)
+    if not credits.is_held:
+        return said
+    lasts = "lasts" if credits.begin > credits.reserve else "is not spent"
+    kept = f"so that the reserve of {credits.reserve_percent:g}% {lasts}"
+    unheld = _end(credits.unheld, credits, begins)
+    return f"held to {credits.bytes_per_second / MIB:,.1f} MiB/s {kept}: {said}; unheld: {unheld}"
+
+
+def _end(drain: Drain, credits: Credits, begins: float) -> str:
+    if drain.empty_share is not None and drain.empty_seconds is not None:
+        empty = datetime.fromtimestamp(int(begins + drain.empty_seconds), UTC)
+        days = f" {empty:%Y-%m-%d}" if drain.empty_seconds >= _DAY_SECONDS else ""
+        return f"run out after {drain.empty_share * 100:.0f}% at{days} {empty:%H:%M} UTC"
     left = f"{drain.credits_end / GIB:,.1f} GiB of {credits.begin / GIB:,.1f} GiB are left at the end"
-    if drain.empty_share is not None and empty_at is not None:
-        time = datetime.fromtimestamp(int(empty_at), UTC).strftime("%H:%M")
-        return f"runs out after {drain.empty_share * 100:.0f}% at {time} UTC"
-    if drain.credits_end < credits.reserve:
+    if drain.credits_end < credits.reserve * 0.999:
         return f"{left}, below the reserve of {credits.reserve / GIB:,.1f} GiB"
     return left
 

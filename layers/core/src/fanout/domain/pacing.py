@@ -31,6 +31,8 @@ from fanout.domain.limits import MIB
 # Chosen. Percent of the limit of operations, and share of the permitted throughput.
 IO_HIGH, IO_ROOM, USE_ROOM = 90.0, 75.0, 0.9
 DOWN, UP = 0.6, 1.25
+# Chosen: CloudWatch has a value a minute.
+DECIDE_SECONDS = 60.0
 # Chosen: CloudWatch shows what a change did after three minutes or so; until then there is no other.
 SETTLE_SECONDS = 300.0
 # Chosen: what is older says nothing about now.

@@ -14,22 +14,22 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain.errors import FanoutError
 from fanout.domain.map_run import MapRun
 from fanout.domain.measurement import Readings
-from fanout.domain.pacing import Bounds, Pacing, decide
+from fanout.domain.pacing import DECIDE_SECONDS, Bounds, Pacing, decide
 from fanout.domain.pacing_rows import decision_row, resumed, seen_of
+from fanout.domain.pacing_start import bounds_of
 from fanout.domain.plan import Plan
 from fanout.domain.rows import SCHEMA_VERSION, Json
 from fanout.domain.run_limits import limits_from_row, minute_of
 from fanout.ledger import Ledger
 from fanout.pacing_ports import MapRuns
-from fanout.steps.begin_pacing import bounds_of, pacing_plan, write_rate
+from fanout.steps.begin_pacing import pacing_plan, write_rate
 from fanout.steps.context import Context
 from fanout.steps.measure import measured_file_systems
 
 Found = TypeVar("Found")
 
 LABEL = "CopyShards"
-# Chosen. CloudWatch has a value a minute. DescribeMapRun refills at 1/s for a whole account: one in so many seconds.
-DECIDE_SECONDS = 60.0
+# Chosen. DescribeMapRun refills at 1/s for a whole account: one in so many seconds.
 MAP_SECONDS = 30.0
 FIRST_MAP_SECONDS = 15.0
 # Chosen: how often the note of the end is looked for, in the first minute of a task and later.
