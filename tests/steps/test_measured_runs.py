@@ -9,6 +9,7 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_meter import MemoryMeter
+from fanout.domain import limits
 from fanout.domain.efs_model import ThroughputMode, most_credits
 from fanout.domain.entries import Kind
 from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient, Unreachable
@@ -125,6 +126,20 @@ def test_the_fewer_bytes_a_file_system_takes_the_fewer_functions_copy() -> None:
     unknown = partitioned(World(file_system_ids={}, source=world_of().source))["max_concurrency"]
     assert poor == 1
     assert poor < rich <= unknown
+
+
+@pytest.mark.parametrize("segment_entries", [10_000, 60])
+def test_the_fullest_directory_is_a_limit_however_many_functions_listed_it(
+    monkeypatch: pytest.MonkeyPatch, segment_entries: int
+) -> None:
+    monkeypatch.setattr(limits, "SEGMENT_ENTRIES", segment_entries)
+    monkeypatch.setattr(limits, "FIRST_SEGMENT_ENTRIES", segment_entries)
+    world = world_of(ELASTIC, IDLE)
+    assert isinstance(world.source, MemoryTree)
+    for number in range(301):
+        world.source.put(f"flat/f{number:03d}", Kind.FILE, b"1")
+    forecast = world.run()["forecast"]
+    assert forecast["limit_seconds"]["one directory"] == pytest.approx(301 * limits.EFS_WRITE_SECONDS, abs=0.001)
 
 
 def test_a_request_never_gets_more_functions_than_it_allows_itself() -> None:

@@ -19,7 +19,7 @@ from fanout.domain import limits
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.locations import Location, MountLocation
 from fanout.domain.request import Request
-from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES, OPERATIONS_PER_FILE, Rates
+from fanout.domain.weights import CREATIONS_PER_SECOND, DEFAULT_RATES, INSIDE_S3_RATES, OPERATIONS_PER_FILE, Rates
 
 SCHEMA_VERSION = 1
 # Create, write and close: what ``small_write_seconds`` has of a file's operations. The others take as long as a create.
@@ -133,6 +133,12 @@ def rates_of(request: Request, calibrations: Mapping[str, Calibration]) -> Rates
         return INSIDE_S3_RATES
     source, destination = (calibration_at(end, calibrations) for end in (request.source, request.destination))
     return calibrated_rates(DEFAULT_RATES, source, destination)
+
+
+def creations_of(request: Request, calibrations: Mapping[str, Calibration]) -> float:
+    """Creations a second that one directory of the destination takes: the published figure, or what a probe found."""
+    there = calibration_at(request.destination, calibrations)
+    return there.creations_per_second_directory if there else CREATIONS_PER_SECOND
 
 
 def calibration_at(end: Location, calibrations: Mapping[str, Calibration]) -> Calibration | None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from fanout.domain import limits
-from fanout.domain.calibration import Calibration, calibration_at, rates_of
+from fanout.domain.calibration import Calibration, creations_of, rates_of
 from fanout.domain.efs_model import FileSystemState, ThroughputMode, baseline, most_credits, published
-from fanout.domain.forecast import CREATIONS_PER_SECOND, Forecast, forecast
+from fanout.domain.forecast import Forecast, forecast
 from fanout.domain.partitioning import target_seconds
 from fanout.domain.request import Request
 from fanout.domain.weights import Rates
@@ -37,9 +37,8 @@ def estimate(request: Request, known: Known) -> Forecast:
     """The forecast of the run."""
     rates = rates_of(request, known.calibrations)
     states = {mount: with_probed(state, known.calibrations.get(mount)) for mount, state in known.states.items()}
-    there = calibration_at(request.destination, known.calibrations)
-    creations = there.creations_per_second_directory if there else CREATIONS_PER_SECOND
-    return forecast(request, estimated_work(request, known, rates), rates, states, creations)
+    work = estimated_work(request, known, rates)
+    return forecast(request, work, rates, states, creations_of(request, known.calibrations))
 
 
 def with_probed(state: FileSystemState, calibration: Calibration | None) -> FileSystemState:

@@ -12,14 +12,13 @@ from fanout.domain.costs import Dollars, dollars_of, metering_dollars
 from fanout.domain.deleting_model import deleting_seconds
 from fanout.domain.efs_model import FileSystemState, assumed_state, iops_seconds
 from fanout.domain.forecast_credits import Credits, credits_of, paced_drains, throughput_seconds
-from fanout.domain.limits import EFS_WRITE_SECONDS
 from fanout.domain.listing_model import LIST_CONCURRENCY, ListingWalk, walk_listing
 from fanout.domain.locations import MountLocation
 from fanout.domain.pace import Pace, pace, rates_at
 from fanout.domain.pacing_start import limited_bytes, paced_at_first, seen_at_first
 from fanout.domain.prices import prices_with
 from fanout.domain.request import Mode, Request, Verify
-from fanout.domain.weights import Rates
+from fanout.domain.weights import CREATIONS_PER_SECOND, Rates
 from fanout.domain.workload import S3Requests, Work, loads_of, requests_of
 
 # Assumed: seconds of a state that calls one function which has little to do, and of starting the Map of a phase.
@@ -27,8 +26,6 @@ STATE_SECONDS = 3.0
 MAP_SECONDS = 5.0
 # Assumed: seconds that SummariseTransfer takes for a shard: four requests of 20 ms, 16 shards at once.
 SUMMARY_SECONDS_PER_SHARD = 4 * 0.02 / 16
-# One creation after the other, at the best-case latency of a write.
-CREATIONS_PER_SECOND = 1 / EFS_WRITE_SECONDS
 NOT_MEASURED = "the file system was not measured"
 
 

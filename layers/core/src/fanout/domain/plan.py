@@ -14,17 +14,21 @@ from fanout.domain.naming import OnConflict
 from fanout.domain.object_options import ContentType, ObjectOptions
 from fanout.domain.request import NEWEST, Limits, Mode, Request, Symlinks, Verify
 from fanout.domain.rows import SCHEMA_VERSION
-from fanout.domain.weights import Rates
+from fanout.domain.weights import CREATIONS_PER_SECOND, Rates
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the run does, the rates that it predicts with, and the runs that it resumes, the last one first."""
+    """What the run does, the rates that it predicts with, and the runs that it resumes, the last one first.
+
+    ``creations_per_second`` is what one directory of the destination takes.
+    """
 
     run_id: str
     request: Request
     rates: Rates
     resumes: tuple[str, ...] = ()
+    creations_per_second: float = CREATIONS_PER_SECOND
 
 
 def location_row(location: Location) -> dict[str, str]:
@@ -80,6 +84,7 @@ def plan_row(plan: Plan) -> dict[str, Any]:
         "rates": {
             "seconds_per_entry": plan.rates.seconds_per_entry,
             "bytes_per_second": plan.rates.bytes_per_second,
+            "creations_per_second": plan.creations_per_second,
         },
         "resumes": list(plan.resumes),
         "prices": dict(request.prices),
@@ -106,4 +111,5 @@ def plan_from_row(row: dict[str, Any]) -> Plan:
         calibration=row.get("calibration", NEWEST),
     )
     rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
-    return Plan(row["run_id"], request, rates, tuple(row.get("resumes", ())))
+    creations = row["rates"].get("creations_per_second", CREATIONS_PER_SECOND)
+    return Plan(row["run_id"], request, rates, tuple(row.get("resumes", ())), creations)

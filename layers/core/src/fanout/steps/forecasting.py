@@ -27,7 +27,7 @@ from fanout.steps.measure import measured_file_systems
 from fanout.steps.rounds import rounds_done
 
 
-def work_of(listed: int, big_files: int, shards: Sequence[Shard], extras: int) -> Work:
+def work_of(listed: int, big_files: int, shards: Sequence[Shard], largest_directory: int, extras: int) -> Work:
     """What the shards hold, and the extras; the parts of a big file have its bytes, and the file counts once."""
     return Work(
         listed=listed,
@@ -35,13 +35,15 @@ def work_of(listed: int, big_files: int, shards: Sequence[Shard], extras: int) -
         bytes=sum(shard.bytes for shard in shards),
         shards=len(shards),
         longest_seconds=max((shard.seconds for shard in shards), default=0.0),
+        largest_directory=largest_directory,
         extras=extras,
     )
 
 
 def write_forecast(plan: Plan, work: Work, context: Context) -> Forecast:
     """Write forecast.json; its pace says how many functions are to work at once."""
-    found = forecast(plan.request, work, plan.rates, measured_file_systems(context.ledger))
+    measured = measured_file_systems(context.ledger)
+    found = forecast(plan.request, work, plan.rates, measured, plan.creations_per_second)
     row = forecast_row(found, context.clock.now())
     context.ledger.write_json(keys.FORECAST, {"schema_version": SCHEMA_VERSION} | row)
     return found

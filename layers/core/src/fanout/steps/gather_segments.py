@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.books import Books, Count
+from fanout.domain.crowds import Crowds
 from fanout.domain.errors import LedgerBroken
 from fanout.domain.rows import (
     SCHEMA_VERSION,
@@ -30,7 +31,7 @@ def gather_segments(number: int, context: Context) -> Json:
     ledger = context.ledger
     segments = [segment_from_row(row) for row in ledger.read_json(keys.round_key(number))]
     books, complete = Books(), True
-    sizes = Sizes()
+    sizes, crowds = Sizes(), Crowds()
     shards: list[Json] = []
     loose: list[Json] = []
     outcome_files: list[str] = []
@@ -47,6 +48,7 @@ def gather_segments(number: int, context: Context) -> Json:
         books = books.plus(count_from_row(record["listed"]), counts_from_row(record["outcomes"]))
         complete = complete and record["complete"]
         sizes.merge(record["sizes"])
+        crowds.merge(record.get("crowds", {}))
         shards += record["shards"]
         loose += [record["loose"]] if record["loose"] else []
         names += record["names"]
@@ -65,6 +67,7 @@ def gather_segments(number: int, context: Context) -> Json:
             "complete": complete,
             "listed": count_row(books.listed),
             "sizes": sizes.row(),
+            "crowds": crowds.row(),
             "outcomes": counts_row(dict(books.by_result)),
             "outcome_files": outcome_files,
             "shards": shards,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.big_files import big_file_from_row, cut
+from fanout.domain.crowds import Crowds
 from fanout.domain.entries import Entry
 from fanout.domain.errors import DeleteRefused
 from fanout.domain.partitioning import Shard, pack, spread, target_seconds
@@ -37,9 +38,10 @@ def partition_shards(context: Context) -> Json:
     loose: list[Shard] = []
     big_files: list[Json] = []
     names: list[Shard] = []
-    listed = 0
+    listed, crowds = 0, Crowds()
     for done in rounds_done(ledger):
         listed += done["listed"]["entries"]
+        crowds.merge(done.get("crowds", {}))
         full += [shard_from_row(row) for row in done["shards"]]
         loose += [shard_from_row(row) for row in done["loose"]]
         big_files += done["big_files"]
@@ -52,7 +54,7 @@ def partition_shards(context: Context) -> Json:
     ledger.write_json(keys.SHARDS, [{"shard": shard_row(shard)} for shard in shards])
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
-        work = work_of(listed, len(big_files), shards, extra)
+        work = work_of(listed, len(big_files), shards, crowds.largest, extra)
         functions = begin_pacing(plan, work, write_forecast(plan, work, context).pace.max_concurrency, context)
     if shards and plan.request.mode is not Mode.PLAN:
         context.begin("copy" if plan.request.mode.writes else plan.request.mode.value)

@@ -9,7 +9,7 @@ from typing import Any
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
-from fanout.domain.calibration import rates_of
+from fanout.domain.calibration import creations_of, rates_of
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.listing_model import LIST_CONCURRENCY
 from fanout.domain.locations import MountLocation
@@ -57,7 +57,13 @@ def plan_transfer(
     if earlier:
         check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
     calibrations, notes = read_calibrations(request, context)
-    plan = Plan(context.ledger.run_id, request, rates_of(request, calibrations), earlier.resumes if earlier else ())
+    plan = Plan(
+        context.ledger.run_id,
+        request,
+        rates_of(request, calibrations),
+        earlier.resumes if earlier else (),
+        creations_of(request, calibrations),
+    )
     check_ends(plan, context, on_mount=False)
     ledger = context.ledger
     check_new(ledger)

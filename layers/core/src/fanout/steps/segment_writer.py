@@ -8,6 +8,7 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.big_files import BigFile, big_file_row, block_bytes_of
 from fanout.domain.books import Tally
+from fanout.domain.crowds import Crowds
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError
 from fanout.domain.file_columns import FileColumns, first_path, last_path
@@ -63,6 +64,7 @@ class SegmentWriter:
         self._implied = ImpliedDirectories()
         self.index = IndexWriter(plan, segment, context)
         self._sizes = Sizes()
+        self._crowds = Crowds()
         deletes = lists_extras(plan.request)
         self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
         self.destination = Tally()
@@ -232,6 +234,7 @@ class SegmentWriter:
             "complete": self.complete,
             "listed": count_row(self.listed.count),
             "sizes": self._sizes.row(),
+            "crowds": self._crowds.row(),
             "to_copy": count_row(self.to_copy.count),
             "outcomes": counts_row({result: tally.count for result, tally in self._results.items()}),
             "outcome_files": self._outcome_files,
@@ -251,6 +254,7 @@ class SegmentWriter:
     def _write_shard(self, entries: list[Entry]) -> Shard:
         shard_id = f"{self._segment.id}-{self._context.nonce}-{len(self._shards):04d}"
         size = sum(entry.size for entry in entries)
+        self._crowds.add(entries)
         key = self._context.ledger.write_shard(shard_id, spread(entries))
         return Shard(shard_id, key, len(entries), size, self._plan.rates.seconds(len(entries), size))
 
@@ -265,6 +269,7 @@ class SegmentWriter:
         number = len(self._names_files)
         key = keys.listed_names_key(self._segment.id, self._context.nonce, number)
         self._context.ledger.write_rows(key, (name_row(name) for name in self._names))
+        self._crowds.add(name.entry for name in self._names if not name.unchanged)
         shard_id = f"{self._segment.id}-{self._context.nonce}-names-{number:04d}"
         size = sum(name.entry.size for name in self._names)
         self._names_files.append(Shard(shard_id, key, len(self._names), size, 0.0))
