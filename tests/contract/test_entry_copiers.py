@@ -15,6 +15,7 @@ from fanout.adapters.memory import MemoryEntryCopier, MemoryTree
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier, part_ranges
 from fanout.adapters.s3.tree import S3Tree
+from fanout.copy_ports import EntryCopier
 from fanout.domain.checksums import to_base64
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError, OutOfTime
@@ -22,7 +23,7 @@ from fanout.domain.limits import GIB, MIB
 from fanout.domain.locations import S3Location
 from fanout.domain.outcomes import Reason
 from fanout.domain.segments import Segment
-from fanout.ports import EntryCopier, Tree
+from fanout.ports import Tree
 from tests.contract.conftest import SERVERS, Needs, client_of, new_bucket
 from tests.support.s3_proxy import SLOW_DOWN_INSIDE, S3Proxy
 from tests.support.s3_servers import Lack, S3Server

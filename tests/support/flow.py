@@ -11,10 +11,11 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_meter import MemoryMeter
 from fanout.adapters.memory_store import MemoryObjects, MemoryStore
+from fanout.copy_ports import EntryCopier
 from fanout.domain.plan import Plan
 from fanout.domain.rows import Json, segment_from_row, shard_from_row
 from fanout.ledger import Ledger
-from fanout.ports import EntryCopier, Tree, WorkStore
+from fanout.ports import Tree, WorkStore
 from fanout.steps.begin_deletion import begin_deletion
 from fanout.steps.begin_verification import begin_verification
 from fanout.steps.check_mount import check_mount

@@ -21,6 +21,7 @@ from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
+from fanout.copy_ports import EntryCopier
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.locations import Location, MountLocation, S3Location
 from fanout.domain.object_options import ContentType
@@ -29,7 +30,7 @@ from fanout.domain.request import Symlinks
 from fanout.events import only_mount
 from fanout.ledger import Ledger
 from fanout.pacing_ports import MapRuns
-from fanout.ports import EntryCopier, Meter, Tree
+from fanout.ports import Meter, Tree
 from fanout.settings import Settings, settings_from
 from fanout.steps.context import Context
 from fanout.steps.throttle import Throttle

@@ -6,10 +6,11 @@ of ``fanout.domain.errors``. Adapters translate vendor errors once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from fanout.copy_ports import SmallFiles
 from fanout.domain.big_files import Receipt
 from fanout.domain.entries import Attributes, Entry
 from fanout.domain.errors import ItemError
@@ -130,6 +131,9 @@ class Tree(Protocol):
     def overlaps(self) -> bool:
         """Whether ``open`` and ``Target.send`` ask a server and do not wait for it, so that a thread may ask again."""
 
+    def small_files_from(self, source: Tree) -> SmallFiles | None:
+        """What copies small files from another tree to this one; ``None`` where only the general way leads."""
+
     def open(self, entry: Entry) -> Source:
         """Open a file or symlink for reading."""
 
@@ -187,17 +191,6 @@ class Tree(Protocol):
 
     def finish(self) -> None:
         """Remove what this run staged."""
-
-
-class EntryCopier(Protocol):
-    """Copies entries between two trees of one store, which moves the bytes itself."""
-
-    def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
-        """Copy the entry, pinned to what was listed, with all that it carries beside its bytes.
-
-        Visible as a whole or not at all. Returns the store's own CRC64NVME of the copy, as S3
-        writes it, or ``None`` if it keeps none. Raises ``OutOfTime`` where it had to stop.
-        """
 
 
 class WorkStore(Protocol):

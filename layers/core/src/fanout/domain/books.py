@@ -84,7 +84,7 @@ class Books:
 
 def tally(outcomes: Iterable[Outcome]) -> dict[Result, Count]:
     """Entries and bytes by outcome."""
-    counts = no_counts()
+    counts = {result: Tally() for result in Result}
     for outcome in outcomes:
-        counts[outcome.result] += Count(1, outcome.size)
-    return counts
+        counts[outcome.result].add(outcome.size)
+    return {result: found.count for result, found in counts.items()}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from fanout.copy_ports import EntryCopier
 from fanout.domain import limits
 from fanout.domain.errors import NotFound, Unreachable
 from fanout.domain.ledger_keys import phase_key
 from fanout.domain.measurement import Described, Readings
 from fanout.domain.plan import Plan
 from fanout.ledger import Ledger
-from fanout.ports import Clock, EntryCopier, Meter, ObjectFound, ObjectReader, Tree
+from fanout.ports import Clock, Meter, ObjectFound, ObjectReader, Tree
 from fanout.steps.limiter import NO_LIMITS, TaskLimiter
 from fanout.steps.write_turn import WriteTurns
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import nullcontext
 
+from fanout.copy_ports import EntryCopier
 from fanout.domain import limits
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros, to_base64
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, NotFound, OutOfTime, Throttled, Transient
 from fanout.domain.outcomes import Outcome, Reason, Result, result_of
 from fanout.domain.request import Symlinks
-from fanout.ports import EntryCopier, Source, Target, Tree
+from fanout.ports import Source, Target, Tree
 from fanout.steps.byte_budget import ByteBudget
 from fanout.steps.limiter import NO_LIMITS, Limiter
 from fanout.steps.overlapping import overlap_on
+from fanout.steps.parallel import work_on
 
 _NOT_COUNTED = nullcontext()
 
@@ -56,6 +58,7 @@ class Copier:
         self._overlaps = source.overlaps or destination.overlaps
         self._symlinks = symlinks
         self._within = within
+        self._small = destination.small_files_from(source) if within is None and same is never_same else None
         self._same = same
         self._limiter = limiter
         self._crc64nvme = crc64nvme
@@ -71,9 +74,35 @@ class Copier:
         Entries that the time did not reach have no outcome; ``unfinished`` holds those that
         it cut off.
         """
-        return overlap_on(
-            entries, self._outcome, threads, self._may_wait, self._out_of_time, self.unfinished, self._admit
-        )
+        if self._overlaps:
+            return overlap_on(
+                entries, self._outcome, threads, self._may_wait, self._out_of_time, self.unfinished, self._admit
+            )
+        admit = lambda: self._limiter.admit(self._out_of_time)  # noqa: E731
+        return work_on(entries, self._done, threads, self._out_of_time, self.unfinished, admit)
+
+    def _done(self, entry: Entry) -> Outcome:
+        """The outcome of an entry that nothing need be waited for beside."""
+        try:
+            checksum = self._copied_small(entry)
+        except ItemError as error:
+            return _not_copied(entry, error)
+        if checksum is not None:
+            return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=to_base64(checksum))
+        steps = self._outcome(entry)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                outcome: Outcome = end.value
+                return outcome
+
+    def _copied_small(self, entry: Entry) -> int | None:
+        """The checksum of a small file that the short way took."""
+        if self._small is None or entry.kind is not Kind.FILE or entry.size > limits.BLOCK_BYTES_FREE:
+            return None
+        self._limiter.read(entry.size, self._out_of_time)
+        return self._small.copy(entry, self._crc64nvme)
 
     def _admit(self, entry: Entry, waits: bool) -> bool:
         size = entry.size if self._is_paid_first(entry) else 0
@@ -95,8 +124,7 @@ class Copier:
                 return Outcome(entry.path, entry.kind.value, entry.size, result, reason, crc64nvme=checksum or None)
             checksum = yield from self._copy(entry)
         except ItemError as error:
-            result = result_of(error.reason)
-            return Outcome(entry.path, entry.kind.value, entry.size, result, error.reason, error.message)
+            return _not_copied(entry, error)
         except (Throttled, Transient, NotFound) as error:
             reason, message = Reason.TRANSIENT, f"{type(error).__name__}: {error}"
             return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)
@@ -181,6 +209,10 @@ class Copier:
                 target.write(offset, block)
             offset += wanted
         return checksum
+
+
+def _not_copied(entry: Entry, error: ItemError) -> Outcome:
+    return Outcome(entry.path, entry.kind.value, entry.size, result_of(error.reason), error.reason, error.message)
 
 
 def _whole_holes(entry: Entry, source: Source, target: Target, offset: int, block_bytes: int) -> int:

@@ -52,8 +52,8 @@ def work_on(
     """Work on items in their order, at most ``most_threads`` at a time; yields results by index as they come.
 
     Items that the time did not reach have no result; ``unfinished`` gets those that it cut off
-    (``OutOfTime``). ``admit`` waits before an item is taken, and says whether to go on. Any other exception of
-    ``work`` ends the whole and is raised when the threads have stopped.
+    (``OutOfTime``). ``admit`` waits before an item is begun, and says whether to; one that is not has no result.
+    Any other exception of ``work`` ends the whole and is raised when the threads have stopped.
     """
     queue = iter(items)
     lock = threading.Lock()
@@ -66,7 +66,7 @@ def work_on(
 
     def run() -> None:
         try:
-            while admit() and (item := take()) is not None:
+            while (item := take()) is not None and admit():
                 try:
                     done.append((item[0], work(item[1])))
                 except OutOfTime:

@@ -19,7 +19,7 @@ from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.rows import entry_from_row
 from fanout.domain.segments import Segment
 from fanout.ledger import Ledger
-from fanout.ports import BlockTarget, Found, Source, Target
+from fanout.ports import BlockTarget, Found, Source, Target, Tree
 
 
 def _unseen(name: str) -> InvalidRequest:
@@ -102,6 +102,9 @@ class UnseenTree:
     def remove_directory(self, entry: Entry) -> None:
         """See ``fanout.ports.Tree``."""
         raise self._unseen()
+
+    def small_files_from(self, source: Tree) -> None:
+        """See ``fanout.ports.Tree``; the mount is not seen."""
 
     @property
     def overlaps(self) -> bool:

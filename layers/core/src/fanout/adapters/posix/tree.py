@@ -15,6 +15,7 @@ from fanout.adapters.posix.deletion import delete_listed, remove_empty
 from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.errors import destination_error, source_error
 from fanout.adapters.posix.listing import find_entry, list_segment
+from fanout.adapters.posix.small_files import PosixSmallFiles
 from fanout.adapters.posix.source import FILE_FLAGS, DirectorySource, FileSource, LinkSource, open_source
 from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.stats import is_same_file
@@ -26,7 +27,7 @@ from fanout.domain.file_columns import Listed, one_by_one
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
-from fanout.ports import Found
+from fanout.ports import Found, Tree
 
 DEFAULT_DIRECTORY_MODE = 0o755
 
@@ -168,6 +169,13 @@ class PosixTree:
     def remove_directory(self, entry: Entry) -> None:
         """See ``fanout.ports.Tree``."""
         remove_empty(self._directories, self._root, entry)
+
+    def small_files_from(self, source: Tree) -> PosixSmallFiles | None:
+        """See ``fanout.ports.Tree``; not where the source's symlinks are followed."""
+        if not isinstance(source, PosixTree) or source._follow:
+            return None
+        here, there = (self._directories, self._root), (source._directories, source._root)
+        return PosixSmallFiles(there, here, self._staging)
 
     @property
     def overlaps(self) -> bool:

@@ -28,7 +28,7 @@ from fanout.domain.file_columns import Listed, in_columns, one_by_one
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
 from fanout.domain.segments import Segment, after_subtree
-from fanout.ports import Found
+from fanout.ports import Found, Tree
 
 _SYMLINK_MODE = stat.S_IFLNK | 0o777
 _NO_HEADERS: Mapping[str, str] = {}
@@ -173,6 +173,9 @@ class S3Tree:
     def remove_directory(self, entry: Entry) -> None:
         """Refuse: a directory of a bucket is an object or nothing, and no plan asks for this."""
         raise ItemError(Reason.DESTINATION_DENIED, "a bucket has no directories to remove")
+
+    def small_files_from(self, source: Tree) -> None:
+        """See ``fanout.ports.Tree``; a file is a request."""
 
     @property
     def overlaps(self) -> bool:

@@ -1,0 +1,101 @@
+"""Small files from one directory tree to another, with the fewest steps between two operations.
+
+What the general way does with an object for each end costs the interpreter more than the operations themselves where
+a file has a few kilobytes. A source that is not as it was listed is left to the general way, which begins anew and
+says what is wrong.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from contextlib import suppress
+
+from fanout.adapters.posix.attributes import apply_attributes
+from fanout.adapters.posix.directories import Directories
+from fanout.adapters.posix.errors import destination_error
+from fanout.adapters.posix.source import FILE_FLAGS, FRESH_SECONDS
+from fanout.adapters.posix.staging import Staging, open_staged
+from fanout.adapters.posix.stats import attributes_of
+from fanout.adapters.posix.target import DEFAULT_FILE_MODE
+from fanout.domain.checksums import NO_BYTES, Crc64Nvme
+from fanout.domain.entries import Entry
+from fanout.domain.errors import ItemError
+
+_FLAGS = FILE_FLAGS | os.O_NOFOLLOW
+
+
+class PosixSmallFiles:
+    """See ``fanout.copy_ports.SmallFiles``; of each end its directories, and what stands before an entry's path."""
+
+    def __init__(self, source: tuple[Directories, str], destination: tuple[Directories, str], staging: Staging) -> None:
+        self._source, self._source_root = source
+        self._destination, self._destination_root = destination
+        self._staging = staging
+
+    def copy(self, entry: Entry, crc64nvme: Crc64Nvme) -> int | None:
+        """See ``fanout.copy_ports.SmallFiles``."""
+        try:
+            read = self._read(entry)
+        except (OSError, ItemError):
+            return None
+        if read is None:
+            return None
+        self._write(entry, *read)
+        return crc64nvme(read[0], NO_BYTES)
+
+    def _read(self, entry: Entry) -> tuple[bytes, os.stat_result] | None:
+        parent, slash, name = (self._source_root + entry.path).rpartition("/")
+        with self._source.hold(parent + slash) as directory:
+            descriptor = os.open(name, _FLAGS, dir_fd=directory)
+        try:
+            opened_at = time.monotonic()
+            found = os.fstat(descriptor)
+            if not _is_as_listed(found, entry):
+                return None
+            data = os.pread(descriptor, entry.size, 0) if entry.size else b""
+            if len(data) != entry.size or not _is_as_listed(os.fstat(descriptor), entry):
+                return None
+            return (data, found) if time.monotonic() - opened_at < FRESH_SECONDS else None
+        finally:
+            os.close(descriptor)
+
+    def _write(self, entry: Entry, data: bytes, source: os.stat_result) -> None:
+        parent, slash, name = (self._destination_root + (entry.target or entry.path)).rpartition("/")
+        staged_directory, staged_name = self._staging.place()
+        try:
+            with self._destination.hold(staged_directory, create=True) as staged:
+                try:
+                    _write_staged(staged, staged_name, data, source)
+                    with self._destination.hold(parent + slash, create=True) as directory:
+                        self._staging.move(staged, staged_name, directory, name)
+                except (OSError, ItemError):
+                    with suppress(OSError):  # what can not be removed now goes with the staging directory
+                        os.unlink(staged_name, dir_fd=staged)
+                    raise
+        except OSError as error:
+            raise destination_error("write", error) from error
+
+
+def _is_as_listed(found: os.stat_result, entry: Entry) -> bool:
+    same = found.st_size == entry.size and found.st_mtime_ns == entry.mtime_ns and stat.S_ISREG(found.st_mode)
+    return same and entry.inode in ("", str(found.st_ino))
+
+
+def _write_staged(directory: int, name: str, data: bytes, source: os.stat_result) -> None:
+    """A staged file with all bytes and attributes; closing flushes, and its error is the write's."""
+    descriptor, found = open_staged(directory, name, stat.S_IMODE(source.st_mode) & 0o777)
+    try:
+        if data and os.pwrite(descriptor, data, 0) != len(data):
+            raise OSError(errno.EIO, "not all bytes were taken")
+        if (source.st_mode, source.st_uid, source.st_gid) == (found.st_mode, found.st_uid, found.st_gid):
+            os.utime(descriptor, ns=(source.st_atime_ns, source.st_mtime_ns))
+        else:
+            apply_attributes(descriptor, attributes_of(source), DEFAULT_FILE_MODE, found)
+    except OSError:
+        with suppress(OSError):
+            os.close(descriptor)
+        raise
+    os.close(descriptor)
