@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -13,6 +15,7 @@ from fanout.adapters.memory import MemorySource, MemoryTree
 from fanout.domain import limits
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.partitioning import spread
+from fanout.steps import threads
 from fanout.steps.copying import Copier
 
 
@@ -50,6 +53,32 @@ def test_all_threads_where_operations_wait() -> None:
     threads, seconds = copied_by(0.02, 1_000)
     assert threads == 64
     assert seconds < 1_000 * 0.02 / 8
+
+
+@pytest.mark.parametrize(("queued_share", "grows"), [(0.0, True), (0.5, True), (0.9, False)])
+def test_threads_are_added_for_those_that_wait_and_not_for_those_that_queue_for_a_processor(
+    monkeypatch: pytest.MonkeyPatch, queued_share: float, grows: bool
+) -> None:
+    looks = itertools.count()
+    monkeypatch.setattr(threads, "_usage", lambda: (float(next(looks)), 0.0, 1_000 * next(looks)))
+    monkeypatch.setattr(threads, "_queued_seconds", lambda: queued_share * next(looks))
+    ended = threading.Event()
+    with ThreadPoolExecutor(4) as pool:
+        running = threads.Threads(pool, lambda: assert_true(ended.wait(60)), 4, [])
+        for _ in range(5):
+            assert running.review()
+        assert (pool._work_queue.qsize() + len(pool._threads) > 1) is grows
+        ended.set()
+
+
+def assert_true(value: bool) -> None:
+    assert value
+
+
+def test_what_the_kernel_tells_of_the_queue_for_processors_never_shrinks_for_a_thread_that_stays() -> None:
+    first = threads._queued_seconds()
+    time.sleep(0.01)
+    assert 0 <= first <= threads._queued_seconds()
 
 
 def test_an_error_of_a_thread_is_not_lost() -> None:
