@@ -25,6 +25,10 @@ def error(status: int, code: str, *headers: str) -> bytes:
 TRUNCATED = answer(200, b"bo", length=4)
 
 
+class Cut(bytes):
+    """An answer after which the connection is closed."""
+
+
 class ScriptedServer:
     """Answers each request with the next line of its script, one connection after another."""
 
@@ -50,7 +54,7 @@ class ScriptedServer:
     def _serve(self) -> None:
         while not self._closing:
             self._connection, _ = self._listener.accept()
-            with self._connection:
+            with self._connection, suppress(ConnectionResetError):  # a client need not read all that is sent
                 self._answer(self._connection)
 
     def _answer(self, connection: socket.socket) -> None:
@@ -67,7 +71,7 @@ class ScriptedServer:
                     stream.read(1)
                     return
                 connection.sendall(step)
-                if step == TRUNCATED:
+                if step == TRUNCATED or isinstance(step, Cut):
                     return
 
 

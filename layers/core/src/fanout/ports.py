@@ -75,8 +75,12 @@ class BlockTarget(Protocol):
     def keeps_holes(self) -> bool:
         """Whether a block of zeros need not be written."""
 
+    @property
+    def takes_pieces(self) -> bool:
+        """Whether a block may be written in pieces, as in a file system."""
+
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
-        """Write a block, in a file system also a piece of one.
+        """Write a block or, with ``takes_pieces``, a piece of one; the checksum is of the block so far.
 
         Returns the destination's word for it, which ``complete`` wants back.
         """

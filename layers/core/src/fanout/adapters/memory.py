@@ -82,6 +82,7 @@ class MemoryBlocks:
     """See ``fanout.ports.BlockTarget``."""
 
     keeps_holes = False
+    takes_pieces = False
 
     def __init__(self, tree: MemoryTree, entry: Entry, blocks: dict[int, bytes]) -> None:
         self._tree, self._entry, self._blocks = tree, entry, blocks

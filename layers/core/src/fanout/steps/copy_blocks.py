@@ -30,6 +30,8 @@ class Way:
 
 
 ANY_STORE = Way(limits.BLOCKS_IN_FLIGHT, limits.COPY_OBJECT_BYTES)  # as a whole
+# From a bucket to a mount: received, summed and written piece by piece, each while a processor's cache holds it.
+IN_PIECES = Way(limits.BLOCKS_IN_FLIGHT_IN_PIECES, limits.BLOCK_BYTES_ON_MOUNTS)
 ON_MOUNTS = Way(limits.BLOCKS_IN_FLIGHT_ON_MOUNTS, limits.BLOCK_BYTES_ON_MOUNTS)
 
 
@@ -42,7 +44,7 @@ def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progres
     plan = context.ledger.read_plan()
     big = big_file_from_row(context.ledger.read_json(shard.key))
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
-    way = ON_MOUNTS if context.forks(plan) else ANY_STORE
+    way = ON_MOUNTS if context.forks(plan) else IN_PIECES if target.takes_pieces else ANY_STORE
     return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, crc64nvme, way)
 
 

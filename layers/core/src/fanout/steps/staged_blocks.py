@@ -25,6 +25,7 @@ class StagedBlockTarget:
     """See ``fanout.ports.BlockTarget``: stages blocks; whichever attempt writes one, it holds the same bytes."""
 
     keeps_holes = True
+    takes_pieces = False
 
     def __init__(self, staged: Ledger, shard_id: str) -> None:
         self._staged, self._shard_id = staged, shard_id

@@ -21,6 +21,7 @@ class StagedBlocks:
     """A ``BlockTarget`` over the staged file ``token`` in the directory ``staged`` (a path of ``Directories``)."""
 
     keeps_holes = True
+    takes_pieces = True
 
     def __init__(self, directories: Directories, staged: str, token: str, path: str, size: int) -> None:
         self._directories = directories

@@ -18,6 +18,7 @@ class UploadBlocks:
     """A ``BlockTarget`` over an upload; block ``n`` is part ``n + 1``. The token is the upload's id."""
 
     keeps_holes = False
+    takes_pieces = False
 
     def __init__(self, client: S3Client, bucket: str, key: str, size: int, upload_id: str) -> None:
         self._client = client

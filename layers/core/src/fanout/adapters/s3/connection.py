@@ -15,6 +15,8 @@ _HEAD_BYTES_MOST = 64 * 1024
 _RECEIVE_BYTES = 32 * 1024
 # A body of this size is received straight into its place, and not behind its head.
 _APART_BYTES = 128 * 1024
+# The status of a response that is a part of an object.
+PARTIAL = 206
 # The most that is received by one call, because a length is what a server says.
 _RECEIVE_BYTES_MOST = 64 * 1024 * 1024
 _END_OF_HEAD = b"\r\n\r\n"
@@ -88,7 +90,30 @@ class Connection:
 
         Raises ``ConnectionBroken`` where no whole one comes.
         """
-        deadline = time.monotonic() + self._timeouts.total_seconds
+        deadline = self._deadline()
+        return self._whole(self._begun(deadline, body_bytes), deadline, has_body=has_body)
+
+    def receive_begin(self, body_bytes: int) -> tuple[Received, int]:
+        """The same of a part of an object, with the beginning of its body alone, and how much is still to come.
+
+        That is received by ``receive_more``. Any other response comes whole.
+        """
+        deadline = self._deadline()
+        begun = self._begun(deadline, body_bytes)
+        length = _number(begun.headers.get("content-length", "0"))
+        if begun.status == PARTIAL and len(begun.body) < length:
+            return begun, length - len(begun.body)
+        return self._whole(begun, deadline, has_body=True), 0
+
+    def receive_more(self, length: int, begun: bytes) -> bytes:
+        """So many bytes of a body, the first of which have been received. Raises ``ConnectionBroken``."""
+        return self._exactly(length, begun, self._deadline())
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self._timeouts.total_seconds
+
+    def _begun(self, deadline: float, body_bytes: int) -> Received:
+        """A response with what came of its body together with its head."""
         head, rest = self._head(deadline, body_bytes)
         while head.startswith(b"HTTP/1.1 1"):  # 100 Continue and the like, which nobody asked for
             head, rest = self._head(deadline, 0, rest)
@@ -100,6 +125,10 @@ class Connection:
             name, _, value = line.partition(":")
             headers[name.lower()] = value.strip()
         self.reusable = head[7:8] == b"1" and headers.get("connection", "").lower() != "close" and not self._cut_off
+        return Received(status, headers, rest)
+
+    def _whole(self, begun: Received, deadline: float, *, has_body: bool) -> Received:
+        status, headers, rest = begun
         if not has_body or status in (204, 304):
             length = 0
         elif headers.get("transfer-encoding", "").lower() == "chunked":

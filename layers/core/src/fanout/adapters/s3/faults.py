@@ -71,6 +71,11 @@ class Fault:
         return self.throttled or self.code in PASSING_CODES or self.status in PASSING_STATUSES
 
 
+def broken(error: Exception) -> Fault:
+    """The fault of an exchange that ended without a whole response."""
+    return Fault(0, "ConnectionBroken", str(error), cause=error)
+
+
 def find_fault(operation: str, response: Response) -> Fault | None:
     """The fault in a response, also one that hides in a 200; ``None`` if the operation succeeded."""
     if response.status < 300:

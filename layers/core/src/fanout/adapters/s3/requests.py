@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fanout.adapters.s3.connection import ConnectionBroken
 from fanout.adapters.s3.credentials import CredentialsProvider, credentials_from_environment
 from fanout.adapters.s3.endpoint import Endpoint, locate
-from fanout.adapters.s3.faults import Fault, find_fault, to_error
+from fanout.adapters.s3.faults import Fault, broken, find_fault, to_error
 from fanout.adapters.s3.sigv4 import Signer, encode_path, encode_query
-from fanout.adapters.s3.transport import Exchange, Response, Transport
+from fanout.adapters.s3.transport import Exchange, OpenResponse, Response, Transport
 
 _NO_HEADERS: Mapping[str, str] = {}
 
@@ -98,12 +98,11 @@ class S3Requests:
 
         return Call(operation, bucket, key, send, self)
 
-    def wait_after(self, failures: int) -> bool:
-        """Wait before another attempt after so many that failed; false if there is to be none."""
-        if failures >= self._retry.attempts:
-            return False
+    def wait_or_raise(self, fault: Fault, failures: int, operation: str, bucket: str, key: str) -> None:
+        """Wait before another attempt after so many that failed, the last one by this fault, or raise what it means."""
+        if not fault.passing or failures >= self._retry.attempts:
+            raise to_error(fault, operation, bucket, key, self.region) from fault.cause
         self._sleep(self._retry.delay_seconds(failures - 1, self._draw()))
-        return True
 
     @property
     def region(self) -> str:
@@ -134,11 +133,27 @@ class Call:
                 if fault is None:
                     return response
             except ConnectionBroken as exc:
-                fault = Fault(0, "ConnectionBroken", str(exc), cause=exc)
+                fault = broken(exc)
             failures += 1
-            if not fault.passing or not self._requests.wait_after(failures):
-                raise to_error(fault, self._operation, self._bucket, self._key, self._requests.region) from fault.cause
-            self._exchange = self._send()
+            self._repeat(fault, failures)
+
+    def opened(self, failures: int = 0) -> OpenResponse:
+        """The same, of a part of an object without its bytes, after so many failures to receive them."""
+        while True:
+            try:
+                opened = self._exchange.opened()
+                fault = find_fault(self._operation, opened.response)
+                if fault is None:
+                    return opened
+                opened.close()
+            except ConnectionBroken as exc:
+                fault = broken(exc)
+            failures += 1
+            self._repeat(fault, failures)
+
+    def _repeat(self, fault: Fault, failures: int) -> None:
+        self._requests.wait_or_raise(fault, failures, self._operation, self._bucket, self._key)
+        self._exchange = self._send()
 
     def abandon(self) -> None:
         """Do without the response of a request that changes nothing."""

@@ -83,9 +83,68 @@ class Exchange:
         self._origin.keep(connection)
         return Response(status, headers, body)
 
+    def opened(self) -> OpenResponse:
+        """Receive the head, once, and of a part of an object no more than that. Raises as ``response`` does."""
+        try:
+            return self._begun()
+        except ConnectionBroken as exc:
+            if self._is_fresh or not exc.unanswered:
+                raise
+        self._failure = None
+        self._send(fresh=True)
+        return self._begun()
+
+    def _begun(self) -> OpenResponse:
+        if self._failure is not None:
+            raise self._failure
+        try:
+            begun, left_bytes = self._connection.receive_begin(self._body_bytes)
+        except BaseException:
+            self._connection.close()
+            raise
+        return OpenResponse(Response(*begun), left_bytes, self._connection, self._origin)
+
     def abandon(self) -> None:
         """Give up the response; the connection, on which it may still come, with it."""
         if self._failure is None:
+            self._connection.close()
+
+
+class OpenResponse:
+    """A response whose body is received piece by piece; ``response`` holds the beginning of it, or all."""
+
+    def __init__(self, response: Response, left_bytes: int, connection: Connection, origin: Origin) -> None:
+        self.response = response
+        self._begun, self._left_bytes = response.body, left_bytes
+        self._connection, self._origin = connection, origin
+        self._is_open = True
+        if not left_bytes:
+            self._let_go()
+
+    def read(self, length: int) -> bytes:
+        """The next bytes; fewer than asked for only at the end. Raises ``ConnectionBroken``."""
+        begun, self._begun = self._begun[:length], self._begun[length:]
+        more = min(length - len(begun), self._left_bytes)
+        if not more:
+            return begun
+        try:
+            piece = self._connection.receive_more(len(begun) + more, begun)
+        except BaseException:
+            self.close()
+            raise
+        self._left_bytes -= more
+        if not self._left_bytes:
+            self._let_go()
+        return piece
+
+    def _let_go(self) -> None:
+        self._is_open = False
+        self._origin.keep(self._connection)
+
+    def close(self) -> None:
+        """Give up what is left; the connection, on which it may still come, with it."""
+        if self._is_open:
+            self._is_open = False
             self._connection.close()
 
 

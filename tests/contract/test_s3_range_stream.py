@@ -1,0 +1,145 @@
+"""A block of an object received in pieces: answers that break off, and objects that are not what was listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.connection import Timeouts
+from fanout.adapters.s3.credentials import Credentials
+from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.s3.source import ObjectSource
+from fanout.adapters.s3.transport import Transport
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.errors import ItemError, Throttled, Transient
+from fanout.domain.outcomes import Reason
+from tests.contract.scripted_server import Cut, ScriptedServer, answer, error
+
+BODY = bytes(range(256)) * 1024  # 256 KiB, in blocks of 160 KiB
+BLOCK = 160 * 1024
+PIECE = 64 * 1024
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    scripted = ScriptedServer()
+    yield scripted
+    scripted.close()
+
+
+@pytest.fixture
+def source(server: ScriptedServer) -> Iterator[ObjectSource]:
+    transport = Transport(Timeouts(connect_seconds=1, stall_seconds=1, total_seconds=2))
+    client = S3Client(
+        Endpoint("us-east-1", server.url),
+        lambda: Credentials("id", "secret"),
+        transport=transport,
+        sleep=lambda _: None,
+        draw=lambda: 0.0,
+    )
+    opened = ObjectSource(client, "bucket", "key", Entry("key", Kind.FILE, len(BODY), etag='"e"'), BLOCK)
+    yield opened
+    opened.close()
+
+
+def part(first: int, last: int, *, total: int = len(BODY), come: int | None = None, status: int = 206) -> bytes:
+    """The answer to a range, of which only so many bytes come."""
+    data = BODY[first : last + 1]
+    headers = [f"Content-Range: bytes {first}-{last}/{total}", 'ETag: "e"']
+    sent = answer(status, data[:come], *headers, length=len(data))
+    return sent if come is None else Cut(sent)
+
+
+def ranges_of(server: ScriptedServer) -> list[str]:
+    lines = b"".join(server.requests).decode().split("\r\n")
+    return [line.partition("=")[2] for line in lines if line.startswith("range: ")]
+
+
+def read_all(source: ObjectSource) -> bytes:
+    """Every piece of every block, in their order."""
+    ends = [*range(BLOCK, len(BODY), BLOCK), len(BODY)]
+    pieces = []
+    for start, end in zip([0, *ends], ends, strict=False):
+        for offset in range(start, end, PIECE):
+            pieces.append(source.read(offset, min(PIECE, end - offset)))
+            assert len(pieces[-1]) == min(PIECE, end - offset)
+    return b"".join(pieces)
+
+
+def test_a_block_is_one_request_whatever_its_pieces(server: ScriptedServer, source: ObjectSource) -> None:
+    server.script = [part(0, BLOCK - 1), part(BLOCK, len(BODY) - 1)]
+    assert read_all(source) == BODY
+    assert ranges_of(server) == [f"0-{BLOCK - 1}", f"{BLOCK}-{len(BODY) - 1}"]
+
+
+@pytest.mark.parametrize("come", [0, 10, PIECE, PIECE + 1, BLOCK - 1])
+def test_what_is_left_is_asked_for_again_where_an_answer_breaks_off(
+    server: ScriptedServer, source: ObjectSource, come: int
+) -> None:
+    whole_pieces = come // PIECE * PIECE
+    rest = part(whole_pieces, BLOCK - 1)
+    server.script = [part(0, BLOCK - 1, come=come), error(503, "SlowDown"), rest, part(BLOCK, len(BODY) - 1)]
+    assert read_all(source) == BODY
+    again = f"{whole_pieces}-{BLOCK - 1}"
+    assert ranges_of(server) == [f"0-{BLOCK - 1}", again, again, f"{BLOCK}-{len(BODY) - 1}"]
+    assert all(b'if-match: "e"' in request for request in server.requests)
+
+
+def test_attempts_end_where_not_a_byte_comes(server: ScriptedServer, source: ObjectSource) -> None:
+    server.script = [part(0, BLOCK - 1, come=PIECE), *[error(503, "SlowDown")] * 4]
+    source.read(0, PIECE)
+    with pytest.raises(Throttled, match="SlowDown"):
+        source.read(PIECE, PIECE)
+    assert len(server.requests) == 5
+
+
+def test_a_break_that_stays_is_transient(server: ScriptedServer, source: ObjectSource) -> None:
+    server.script = [part(0, BLOCK - 1, come=10)] * 5
+    with pytest.raises(Transient, match="GetObject on s3://bucket/key"):
+        source.read(0, PIECE)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        error(412, "PreconditionFailed"),
+        part(PIECE, BLOCK - 2),  # ends sooner than it was asked to
+        part(PIECE, BLOCK - 1, status=200),
+        answer(200, BODY),
+    ],
+    ids=["written since", "shorter", "says 200", "the whole object"],
+)
+def test_a_block_is_never_put_together_of_two_objects(
+    server: ScriptedServer, source: ObjectSource, changed: bytes
+) -> None:
+    server.script = [part(0, BLOCK - 1, come=PIECE), changed]
+    first = source.read(0, PIECE)
+    assert first == BODY[:PIECE]
+    try:
+        assert source.read(PIECE, PIECE) == BODY[PIECE : 2 * PIECE]  # right bytes or none
+    except ItemError as problem:
+        assert problem.reason is Reason.SOURCE_CHANGED
+
+
+def test_an_object_of_another_size_is_refused(server: ScriptedServer, source: ObjectSource) -> None:
+    server.script = [part(0, BLOCK - 1, total=len(BODY) + 1)]
+    with pytest.raises(ItemError, match="listed with"):
+        source.read(0, PIECE)
+
+
+def test_reads_that_do_not_begin_a_block_ask_for_what_they_want(server: ScriptedServer, source: ObjectSource) -> None:
+    server.script = [part(5, 9), part(BLOCK - 7, BLOCK - 1)]
+    assert source.read(5, 5) == BODY[5:10]
+    assert source.read(BLOCK - 7, 7) == BODY[BLOCK - 7 : BLOCK]
+    assert ranges_of(server) == ["5-9", f"{BLOCK - 7}-{BLOCK - 1}"]
+
+
+def test_closing_gives_up_what_is_on_its_way(server: ScriptedServer, source: ObjectSource) -> None:
+    server.script = [part(0, BLOCK - 1), part(0, BLOCK - 1)]
+    source.read(0, PIECE)
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    source.close()
+    assert len(list(Path("/proc/self/fd").iterdir())) < descriptors
