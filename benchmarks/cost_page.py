@@ -55,6 +55,8 @@ FOOT = """
 - **Lambda** is the seconds of the functions times 1.77 GB. A file system that is slower than they are makes them wait,
   and waiting costs: so a run starts no more of them than reach the limit of a measured file system.
 - **Step Functions** is four states for a shard of about a minute. **The work bucket** is fifteen requests for it.
+- **What goes on beside it** is in the figures too: PaceCopy's seconds and looks, the looks of functions at the limits,
+  the metrics that are asked of CloudWatch, and what a sync deletes (deletions themselves cost nothing at S3).
 - What is unchanged costs a listing alone: a page of 1,000 keys is one request.
 
 ## Other prices
@@ -86,7 +88,7 @@ def _examples() -> Iterator[str]:
         money = found.dollars
         theirs = {"s3": money.s3, "efs": money.efs}
         ours = {"s3": money.s3, "work_bucket": money.ledger, "efs": money.efs, "lambda": money.compute}
-        ours |= {"step_functions": money.states}
+        ours |= {"step_functions": money.states, "cloudwatch": money.metrics}
         yield f"### {example.title}\n"
         yield f'```sh\necho \'{{"source": "{example.source}", "destination": "{example.destination}"}}\' > request.json'
         yield f".venv/bin/fanout estimate request.json --entries {example.entries} --bytes {example.bytes}\n```\n"

@@ -74,6 +74,7 @@ def test_it_says_what_a_copy_and_a_sync_do(mount: Path) -> None:
     assert plan["to_delete"]["entries"] == 2
     assert "50.0 %" in plan["delete_refused"]
     assert plan["predicted_seconds"] > 0
+    assert summary["forecast"]["predicted_seconds"]["delete"] > 11
     assert summary["totals"]["unchanged"]["entries"] == 1
     sync = {**PLAN, "mode": "sync", "delete_guard": {"max_percent": 60.0}}
     assert world_of(mount, "run-1b").run({**sync, "mode": "plan"})["planned"]["delete_refused"] is None
@@ -81,8 +82,11 @@ def test_it_says_what_a_copy_and_a_sync_do(mount: Path) -> None:
     assert done["status"] == "SUCCEEDED", done
     assert done["totals"]["copied"] == plan["to_copy"]
     assert done["totals"]["deleted"] == plan["to_delete"]
+    counted = [summary["forecast"]["actual_dollars"]["lambda"] for summary in (summary, done)]
+    assert counted[1] > counted[0]
     again = world_of(mount, "run-3").run(PLAN)
     assert again["planned"]["to_copy"]["entries"] == again["planned"]["to_delete"]["entries"] == 0
+    assert "delete" not in again["forecast"]["predicted_seconds"]
     assert again["totals"]["unchanged"] == again["totals"]["listed"]
 
 

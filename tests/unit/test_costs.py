@@ -51,7 +51,7 @@ def test_a_shard_costs_its_states_its_requests_and_a_call() -> None:
 
 
 def test_the_total_is_all_of_them_and_not_the_fee() -> None:
-    assert Dollars(s3=1, ledger=2, efs=4, compute=8, states=16, datasync_fee=32).total == 31
+    assert Dollars(s3=1, ledger=2, efs=4, compute=8, states=16, datasync_fee=32, metrics=64).total == 95
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.deleting_model import deleting_seconds
+from fanout.domain.deleting_model import deleting_of
 from fanout.domain.efs_model import ThroughputMode
 from fanout.domain.estimate import Known, estimate, idle_state
 from fanout.domain.request import Request
@@ -41,7 +41,7 @@ def request(source: str, destination: str, concurrency: int = 100, **fields: Any
 def test_what_deleting_takes(
     source: str, destination: str, concurrency: int, extras: int, write_iops: float, seconds: float
 ) -> None:
-    found = deleting_seconds(request(source, destination, concurrency), extras, write_iops)
+    found = deleting_of(request(source, destination, concurrency), extras, write_iops).seconds
     assert found == pytest.approx(seconds, rel=0.001)
 
 
@@ -52,14 +52,15 @@ ends = st.sampled_from([(S3, DATA), (DATA, S3), (S3, OTHER_S3), ("efs:///a", DAT
 def test_more_extras_never_take_less_and_more_functions_never_more(
     both: tuple[str, str], extras: int, more: int, concurrency: int
 ) -> None:
-    few = deleting_seconds(request(*both, 1), extras, 7_000)
-    assert deleting_seconds(request(*both, concurrency), extras, 7_000) <= few
-    assert deleting_seconds(request(*both, 1), extras + more, 7_000) >= few * 0.5
+    few = deleting_of(request(*both, 1), extras, 7_000).seconds
+    assert deleting_of(request(*both, concurrency), extras, 7_000).seconds <= few
+    assert deleting_of(request(*both, 1), extras + more, 7_000).seconds >= few * 0.5
 
 
 def test_only_a_sync_that_finds_extras_has_a_phase_that_deletes() -> None:
     known = Known(10, 1000, extras=1_000_000, states={"data": idle_state(ThroughputMode.BURSTING)})
     found = estimate(request(S3, DATA, mode="sync"), known).seconds
     assert found["delete"] == pytest.approx(11 + 1_000_000 / 5_500)
+    assert estimate(request(S3, DATA, mode="plan"), known).seconds["delete"] == found["delete"]
     assert "delete" not in estimate(request(S3, DATA), known).seconds
     assert "delete" not in estimate(request(S3, DATA, mode="sync"), Known(10, 1000)).seconds

@@ -86,7 +86,7 @@ def test_inside_one_file_system_no_request_to_s3_is_a_limit() -> None:
     ("fields", "phases"),
     [
         ({}, ["plan", "list", "partition", "copy", "finish", "summarise"]),
-        ({"mode": "plan"}, ["plan", "list", "partition", "copy", "finish", "summarise"]),
+        ({"mode": "plan"}, ["plan", "list", "partition", "copy", "finish", "delete", "summarise"]),
         ({"mode": "verify"}, ["plan", "list", "partition", "verify", "summarise"]),
         ({"mode": "sync"}, ["plan", "list", "partition", "copy", "finish", "delete", "summarise"]),
         ({"verify": "copied"}, ["plan", "list", "partition", "copy", "finish", "verify", "summarise"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fanout.domain.beside import Beside
 from fanout.domain.efs_model import FileSystemState, Load, ThroughputMode
 from fanout.domain.listing_model import ListingWalk
 from fanout.domain.workload import S3Requests, Work
@@ -23,7 +24,10 @@ SMALL_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Dollars:
-    """By service. S3 and EFS are what the data takes whoever moves it, ``ledger`` the requests to the work bucket."""
+    """By service. S3 and EFS are what the data takes whoever moves it, ``ledger`` the requests to the work bucket.
+
+    ``metrics`` are those of CloudWatch that the plan and the pacing ask for.
+    """
 
     s3: float
     ledger: float
@@ -31,11 +35,12 @@ class Dollars:
     compute: float
     states: float
     datasync_fee: float
+    metrics: float = 0.0
 
     @property
     def total(self) -> float:
         """What the run takes."""
-        return self.s3 + self.ledger + self.efs + self.compute + self.states
+        return self.s3 + self.ledger + self.efs + self.compute + self.states + self.metrics
 
     @property
     def datasync(self) -> float:
@@ -50,6 +55,7 @@ def dollars_of(
     function_seconds: float,
     metering: float,
     price: Mapping[str, float],
+    beside: Beside = Beside(),  # noqa: B008
 ) -> Dollars:
     """The dollars of a run whose functions work so long in all, without logs, and with ``metering`` of EFS."""
     seconds = listing.function_seconds + function_seconds + SMALL_SECONDS * listing.rounds
@@ -60,11 +66,13 @@ def dollars_of(
     gets = SEGMENT_GETS * listing.segments + SHARD_GETS * work.shards
     return Dollars(
         s3=requests.gets * price["s3_get"] + (requests.puts + requests.lists) * price["s3_put"],
-        ledger=gets * price["s3_get"] + puts * price["s3_put"],
+        ledger=(gets + beside.gets) * price["s3_get"] + (puts + beside.puts) * price["s3_put"],
         efs=metering,
-        compute=seconds * FUNCTION_GB * price["lambda_gb_second"] + invocations * price["lambda_request"],
-        states=transitions * price["transition"],
+        compute=(seconds * FUNCTION_GB + beside.gb_seconds) * price["lambda_gb_second"]
+        + (invocations + beside.calls) * price["lambda_request"],
+        states=(transitions + beside.transitions) * price["transition"],
         datasync_fee=work.bytes / _GB * price["datasync_gb"] + price["datasync_task"],
+        metrics=beside.metrics * price["metric"],
     )
 
 

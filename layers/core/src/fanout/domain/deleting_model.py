@@ -11,9 +11,11 @@ Before an extra goes, its name is looked for at the source; a file is looked at 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from fanout.domain import limits, quotas
-from fanout.domain.locations import MountLocation
+from fanout.domain.efs_model import Load
+from fanout.domain.locations import MountLocation, S3Location
 from fanout.domain.request import Request
 
 # docs.aws.amazon.com/efs/latest/ug/performance.html: best-case read latency.
@@ -23,16 +25,40 @@ S3_LOOK_SECONDS = 0.02
 DELETE_OBJECTS_SECONDS = 0.5
 
 
-def deleting_seconds(request: Request, extras: int, write_iops: float) -> float:
-    """Seconds of the Map that deletes so many extras, with shards as the listing of the destination makes them.
+@dataclass(frozen=True, slots=True)
+class Deleting:
+    """Seconds of the Map, its shards, seconds of all its functions together, and looks at the source in S3."""
+
+    seconds: float = 0.0
+    shards: int = 0
+    function_seconds: float = 0.0
+    looks: int = 0
+
+
+def deleting_of(request: Request, extras: int, write_iops: float) -> Deleting:
+    """The Map that deletes so many extras, with shards as the listing of the destination makes them.
 
     ``write_iops`` is what the destination's file system does at most, if it is one.
     """
     if not extras:
-        return 0.0
+        return Deleting()
     shards = math.ceil(extras / limits.SHARD_ENTRIES)
-    waves = math.ceil(shards / request.limits.max_concurrency)
-    return max(waves * _shard_seconds(request, extras / shards), _least_seconds(request, extras, write_iops))
+    most = request.limits.max_concurrency
+    of_one = _shard_seconds(request, extras / shards)
+    seconds = max(math.ceil(shards / most) * of_one, _least_seconds(request, extras, write_iops))
+    looks = extras if isinstance(request.source, S3Location) else 0
+    return Deleting(seconds, shards, max(shards * of_one, min(shards, most) * seconds), looks)
+
+
+def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
+    """What deleting does to each mount: a look at each end that is one, and the removal, at the least metered size."""
+    least = quotas.EFS_LEAST_METERED.value * float(extras)
+    loads: dict[str, Load] = {}
+    for end, is_written in ((request.source, False), (request.destination, True)):
+        if isinstance(end, MountLocation) and extras:
+            load = Load(float(extras), least, extras * float(is_written), least * is_written)
+            loads[end.mount] = loads.get(end.mount, Load()) + load
+    return loads
 
 
 def _shard_seconds(request: Request, extras: float) -> float:

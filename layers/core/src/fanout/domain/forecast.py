@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
+from fanout.domain import beside as besides
 from fanout.domain import quotas
 from fanout.domain.costs import Dollars, dollars_of, metering_dollars
-from fanout.domain.deleting_model import deleting_seconds
+from fanout.domain.deleting_model import Deleting, deleting_of, deletion_loads
 from fanout.domain.efs_model import FileSystemState, assumed_state, iops_seconds
 from fanout.domain.forecast_credits import Credits, credits_of, paced_drains, throughput_seconds
 from fanout.domain.listing_model import LIST_CONCURRENCY, ListingWalk, walk_listing
@@ -115,14 +116,19 @@ def forecast(
     price = prices_with(request.prices)
     passes = 2 if request.verify is not Verify.NONE else 1
     busy = passes * max(alone, functions * shared)
+    removal = _deleting(request, work, states)
+    requests = replace(requests, gets=requests.gets + removal.looks)
     metering = metering_dollars(loads, states, price)
+    metering += metering_dollars(deletion_loads(request, work.extras if removal.shards else 0), states, price)
+    copying = max(limit_of.values())
+    aside = beside_of(request, work, copying, busy, removal, len(measured.keys() & loads.keys()), held=bool(drains))
     return Forecast(
-        seconds=_phases(request, work, max(limit_of.values()), _deleting(request, work, states), listing),
+        seconds=_phases(request, work, copying, removal, listing),
         limit_seconds=limit_of,
         pace=chosen,
         states=states,
         credits=credits_of(drains, states, loads, free, percent),
-        dollars=dollars_of(work, requests, listing, busy, metering, price),
+        dollars=dollars_of(work, requests, listing, busy, metering, price, aside),
     )
 
 
@@ -144,16 +150,29 @@ def _s3_seconds(requests: S3Requests) -> float:
     return max(requests.gets / quotas.S3_GET_PER_SECOND.value, requests.puts / quotas.S3_PUT_PER_SECOND.value)
 
 
-def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> float:
-    """Seconds of the phase that deletes: its Map, and the states before and after it; 0 where nothing is extra."""
-    if request.mode is not Mode.SYNC or not work.extras:
-        return 0.0
+def beside_of(
+    request: Request, work: Work, copying: float, busy: float, removal: Deleting, mounts: int, *, held: bool
+) -> besides.Beside:
+    """What goes on beside a copying of so many seconds whose functions work ``busy`` seconds in all.
+
+    ``mounts`` are those that were measured; ``held`` where a rate is kept for the sake of credits.
+    """
+    is_limited = held or bool(request.limits.bytes_per_second or request.limits.files_per_second)
+    found = besides.measuring(mounts) + besides.looking(busy, is_limited=is_limited) + besides.deleting(removal)
+    is_paced = work.shards > 1 and request.mode is not Mode.VERIFY
+    return found + besides.pacing(copying, mounts) if is_paced else found
+
+
+def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> Deleting:
+    """What a sync deletes, and a plan says that a sync would."""
+    if request.mode not in (Mode.SYNC, Mode.PLAN):
+        return Deleting()
     end = request.destination
     writes = states[end.mount].quota.write_iops if isinstance(end, MountLocation) else inf
-    return 2 * STATE_SECONDS + MAP_SECONDS + deleting_seconds(request, work.extras, writes)
+    return deleting_of(request, work.extras, writes)
 
 
-def _phases(request: Request, work: Work, copying: float, deleting: float, listing: ListingWalk) -> dict[str, float]:
+def _phases(request: Request, work: Work, copying: float, removal: Deleting, listing: ListingWalk) -> dict[str, float]:
     """Seconds by phase, in their order; a verification is taken to be as long as the copying."""
     work_phase = "verify" if request.mode is Mode.VERIFY else "copy"
     seconds = {
@@ -164,8 +183,8 @@ def _phases(request: Request, work: Work, copying: float, deleting: float, listi
     }
     if request.mode is not Mode.VERIFY:
         seconds["finish"] = STATE_SECONDS
-    if deleting:
-        seconds["delete"] = deleting
+    if removal.shards:  # its Map, and the states before and after it
+        seconds["delete"] = 2 * STATE_SECONDS + MAP_SECONDS + removal.seconds
     if request.verify is not Verify.NONE:
         again = listing.seconds if request.verify is Verify.ALL else 0.0
         seconds["verify"] = MAP_SECONDS + copying + again

@@ -61,6 +61,7 @@ def _dollars_row(dollars: Dollars) -> Json:
         "efs": _cents(dollars.efs),
         "lambda": _cents(dollars.compute),
         "step_functions": _cents(dollars.states),
+        "cloudwatch": _cents(dollars.metrics),
         "total": _cents(dollars.total),
     }
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.activity import Activity
 from fanout.domain.books import Books, Count
 from fanout.domain.costs import Dollars, dollars_of, metering_dollars
+from fanout.domain.deleting_model import deleting_of, deletion_loads
 from fanout.domain.efs_model import assumed_state
 from fanout.domain.errors import LedgerBroken
-from fanout.domain.forecast import NOT_MEASURED, Forecast, forecast
+from fanout.domain.forecast import NOT_MEASURED, Forecast, beside_of, forecast
 from fanout.domain.forecast_row import forecast_row, with_actual
 from fanout.domain.listing_model import ListingWalk
 from fanout.domain.outcomes import Result
@@ -65,12 +68,13 @@ def forecast_and_actual(
         return None
     row: Json = ledger.read_json(keys.FORECAST)
     predicted = {name: value for name, value in row.items() if name != "schema_version"}
-    return with_actual(predicted, seconds, actual_dollars(plan, books, activities, ledger))
+    return with_actual(predicted, seconds, actual_dollars(plan, books, activities, seconds.get("copy", 0.0), ledger))
 
 
-def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], ledger: Ledger) -> Dollars:
+def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], copying: float, ledger: Ledger) -> Dollars:
     """The dollars of what the ledger counted: copied entries and bytes, rounds, segments, tasks and their seconds.
 
+    Beside that the pacing of a copying that took so many seconds, and what deleting what was deleted takes on paper.
     By the same prices as the forecast, and as the same operations; no bill. Each task counts as a shard does.
     """
     request, rounds = plan.request, list(rounds_done(ledger))
@@ -85,5 +89,11 @@ def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], led
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     price = prices_with(request.prices)
     busy = sum(activity.seconds for activity in activities)
+    removal = deleting_of(request, books.by_result[Result.DELETED].entries, inf)
+    requests = requests_of(request, work, segments)
+    requests = replace(requests, gets=requests.gets + removal.looks)
     metering = metering_dollars(loads, states, price)
-    return dollars_of(work, requests_of(request, work, segments), listing, busy, metering, price)
+    metering += metering_dollars(deletion_loads(request, books.by_result[Result.DELETED].entries), states, price)
+    held = ledger.find_json(keys.PACED_RATE) is not None
+    aside = beside_of(request, work, copying, busy, removal, len(known.keys() & loads.keys()), held=held)
+    return dollars_of(work, requests, listing, busy, metering, price, aside)

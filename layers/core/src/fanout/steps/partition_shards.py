@@ -54,7 +54,8 @@ def partition_shards(context: Context) -> Json:
     ledger.write_json(keys.SHARDS, [{"shard": shard_row(shard)} for shard in shards])
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
-        work = work_of(listed, len(big_files), shards, crowds.largest, extra)
+        would_go = listed_extras(ledger).extra.entries if plan.request.mode is Mode.PLAN else extra
+        work = work_of(listed, len(big_files), shards, crowds.largest, would_go)
         functions = begin_pacing(plan, work, write_forecast(plan, work, context).pace.max_concurrency, context)
     if shards and plan.request.mode is not Mode.PLAN:
         context.begin("copy" if plan.request.mode.writes else plan.request.mode.value)

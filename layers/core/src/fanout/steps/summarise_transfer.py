@@ -89,11 +89,12 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     now = context.clock.now()
     phases = _phases(ledger, now)
     seconds = {phase: round(ended - began, 3) for phase, began, ended in phases}
+    books = found.books.plus(Count(), {Result.DELETED: deleted.results[Result.DELETED]})
     summary = Summary(
         run_id=ledger.run_id,
         source=str(plan.request.source),
         destination=str(plan.request.destination),
-        books=found.books.plus(Count(), {Result.DELETED: deleted.results[Result.DELETED]}),
+        books=books,
         seconds=seconds,
         shards=len(found.shards),
         predicted_seconds=sum(shard.seconds for shard in found.shards),
@@ -110,7 +111,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         tasks=[tasks_row(activity) for activity in activities],
         sizes=sizes_rows(ledger),
         planned=planned,
-        forecast=forecast_and_actual(plan, found.books, activities, seconds, ledger),
+        forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
     )
     document = summary_row(summary)
     # Here, because no other state needs the templates' import time.

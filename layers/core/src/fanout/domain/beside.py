@@ -1,0 +1,87 @@
+"""What goes on beside the copying and costs as well: PaceCopy, the looks of functions at the limits, and deleting.
+
+As steps/pace_copy.py and steps/throttle.py do it. Asking Step Functions for a Map, or EFS for itself, costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple, dataclass
+
+from fanout.domain.deleting_model import Deleting
+from fanout.domain.measurement import METRICS
+from fanout.domain.pacing import DECIDE_SECONDS
+
+# As templates set them: memory of PaceCopy, and of a function that deletes; and the time that PaceCopy works.
+PACE_GB, DELETE_GB = 0.256, 1.769
+PACE_TASK_SECONDS = 840.0
+# As pace_copy has it: seconds between two looks for the end, in the first minute of a task and later.
+LOOK_SECONDS, LATER_LOOK_SECONDS = 1.0, 3.0
+# Of a decision: reads of both rates; lists of two minutes' throttling and writes of rate and row, which cost the same.
+DECISION_GETS, DECISION_PUTS = 2, 4
+# As throttle has it: seconds between two looks of a function at both rates; with one it lists the others too, in two
+# minutes' notes, and renews its own each minute.
+LIMITED_LOOK_SECONDS, IDLE_LOOK_SECONDS = 5.0, 10.0
+LOOK_GETS, LOOK_LISTS = 2, 2
+NOTE_SECONDS = 60.0
+# Of a shard of deletions: its rows are read, its attempt, outcomes and checkpoint written; states of its child.
+DELETE_PUTS, DELETE_GETS, DELETE_TRANSITIONS = 4, 3, 3
+# EndPacing and the states around it, and those around the deletions.
+PACE_TRANSITIONS, AROUND_DELETING = 4, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Requests to the work bucket, metrics asked for, GB-seconds and calls of functions, state transitions."""
+
+    gets: float = 0.0
+    puts: float = 0.0
+    metrics: float = 0.0
+    gb_seconds: float = 0.0
+    calls: float = 0.0
+    transitions: float = 0.0
+
+    def __add__(self, other: Beside) -> Beside:
+        return Beside(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+
+def measuring(mounts: int) -> Beside:
+    """The plan asks for the metrics of each measured file system once."""
+    return Beside(metrics=float(len(METRICS) * mounts))
+
+
+def pacing(seconds: float, mounts: int) -> Beside:
+    """PaceCopy beside a Map of so many seconds, with so many measured file systems."""
+    tasks = math.ceil(seconds / PACE_TASK_SECONDS)
+    soon = min(seconds, tasks * DECIDE_SECONDS)
+    looks = soon / LOOK_SECONDS + (seconds - soon) / LATER_LOOK_SECONDS
+    decisions = math.floor(seconds / DECIDE_SECONDS)
+    return Beside(
+        gets=looks + DECISION_GETS * decisions,
+        puts=DECISION_PUTS * decisions + 1.0,
+        metrics=float(len(METRICS) * mounts * decisions),
+        gb_seconds=seconds * PACE_GB,
+        calls=tasks + 1.0,
+        transitions=PACE_TRANSITIONS + 2.0 * tasks,
+    )
+
+
+def looking(function_seconds: float, *, is_limited: bool) -> Beside:
+    """The looks of functions that work so long in all; one that holds a rate looks at the others too."""
+    if not is_limited:
+        return Beside(gets=LOOK_GETS * function_seconds / IDLE_LOOK_SECONDS)
+    looks = function_seconds / LIMITED_LOOK_SECONDS
+    return Beside(gets=LOOK_GETS * looks, puts=LOOK_LISTS * looks + function_seconds / NOTE_SECONDS)
+
+
+def deleting(found: Deleting) -> Beside:
+    """The functions that delete extras, and their ledger; deletions themselves cost nothing at S3."""
+    if not found.shards:
+        return Beside()
+    return Beside(
+        gets=float(DELETE_GETS * found.shards),
+        puts=float(DELETE_PUTS * found.shards),
+        gb_seconds=found.function_seconds * DELETE_GB,
+        calls=float(found.shards),
+        transitions=float(AROUND_DELETING + DELETE_TRANSITIONS * found.shards),
+    )

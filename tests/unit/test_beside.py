@@ -1,0 +1,68 @@
+"""What goes on beside the copying: each figure by hand, and that it is what the steps do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fanout.domain import beside
+from fanout.domain.beside import Beside
+from fanout.domain.deleting_model import Deleting, deletion_loads
+from fanout.domain.efs_model import Load, ThroughputMode
+from fanout.domain.estimate import Known, estimate, idle_state
+from fanout.domain.forecast import Forecast
+from fanout.domain.limits import GIB
+from fanout.requests import parse_request
+from fanout.steps import pace_copy, throttle
+
+
+def test_its_seconds_are_those_of_the_steps() -> None:
+    assert (beside.LOOK_SECONDS, beside.LATER_LOOK_SECONDS) == (pace_copy.LOOK_SECONDS, pace_copy.LATER_LOOK_SECONDS)
+    assert beside.LIMITED_LOOK_SECONDS == throttle.LOOK_SECONDS
+    assert beside.IDLE_LOOK_SECONDS == throttle.IDLE_LOOK_SECONDS
+
+
+def test_a_day_of_pacing_by_hand() -> None:
+    """103 tasks, each with 60 looks in its first minute and one in three seconds later; 1,440 decisions."""
+    found = beside.pacing(86_400.0, 1)
+    assert found.metrics == 4 * 1_440
+    assert found.calls == 104
+    assert found.gets == pytest.approx(103 * 60 + (86_400 - 103 * 60) / 3 + 2 * 1_440)
+    assert found.gb_seconds * 0.0000133334 == pytest.approx(0.295, abs=0.001)
+    assert beside.pacing(10.0, 1).gets == 10 and beside.pacing(10.0, 1).metrics == 0
+
+
+def test_a_rate_makes_functions_look_twice_as_often_and_at_each_other() -> None:
+    assert beside.looking(3_600, is_limited=False) == Beside(gets=720)
+    assert beside.looking(3_600, is_limited=True) == Beside(gets=1_440, puts=1_440 + 60)
+
+
+def test_deleting_by_hand() -> None:
+    found = beside.deleting(Deleting(seconds=20, shards=3, function_seconds=50, looks=9))
+    assert found == Beside(9, 12, 0.0, 50 * 1.769, 3, 15)
+    assert beside.deleting(Deleting()) == Beside()
+    asked = parse_request({"source": "efs:///a", "destination": "efs:///b", "mode": "sync"}, ("data",), 100)
+    assert deletion_loads(asked, 10) == {"data": Load(20, 2 * 40_960, 10, 40_960)}
+    assert deletion_loads(asked, 0) == {}
+
+
+def predicted(extras: int = 0, size: int = GIB, **fields: Any) -> Forecast:
+    document = {"source": "s3://my-data/in/", "destination": "efs:///copy", "mode": "sync", **fields}
+    states = {"data": idle_state(ThroughputMode.ELASTIC)}
+    return estimate(parse_request(document, ("data",), 100), Known(1000, size, extras=extras, states=states))
+
+
+def test_what_a_sync_deletes_costs_looks_metered_operations_and_functions() -> None:
+    none, million = predicted().dollars, predicted(1_000_000).dollars
+    assert million.s3 - none.s3 == pytest.approx(0.40)  # a HEAD of each
+    assert million.efs - none.efs == pytest.approx(4.096 * (0.03 + 0.06))  # 4 KiB for the look and the removal
+    assert million.compute > none.compute and million.states > none.states and million.ledger > none.ledger
+    assert million.metrics == none.metrics
+
+
+def test_metrics_are_asked_for_once_by_the_plan_and_once_a_minute_by_the_pacing() -> None:
+    found = predicted(size=4096 * GIB)
+    asked = 4 * (1 + found.seconds["copy"] // 60)
+    assert found.dollars.metrics == pytest.approx(asked * 0.00001, abs=0.00004)
+    assert predicted(size=4096 * GIB, prices={"metric": 1}).dollars.metrics == pytest.approx(asked, abs=4)
