@@ -71,7 +71,7 @@ bench-s3: setup ## Objects to and from S3 beside s5cmd, rclone and aws s3 cp: so
 	$(PY) -m benchmarks.s3_objects --results benchmarks/results/s3_objects.json
 
 cold-start: setup ## Import time and package size of each function
-	$(PY) -m benchmarks.cold_start --layer
+	$(PY) -m benchmarks.cold_start
 
 lock: setup ## Resolve the lock files anew
 	$(UV) lock

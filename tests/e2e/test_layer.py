@@ -6,6 +6,8 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
+from importlib.util import MAGIC_NUMBER, source_from_cache
 from pathlib import Path
 
 import pytest
@@ -16,15 +18,22 @@ from tests.template.templates import REPO
 pytestmark = pytest.mark.e2e
 
 
-def build(place: Path) -> str:
-    """Build the layer in a copy of its folder, as ``sam build`` does; a digest of names, modes and bytes."""
+def build(place: Path, interpreter: str = sys.executable) -> Path:
+    """Build the layer in a copy of its folder, as ``sam build`` does, for the Python that runs the tests."""
     folder, made = place / "core", place / "made"
     shutil.copytree(REPO / "layers/core", folder, ignore=shutil.ignore_patterns("__pycache__"))
     uv = find_toolchain(REPO).uv
     assert uv is not None
     path = f"{uv.parent}:{os.environ['PATH']}"
-    command = ["make", "--no-print-directory", "build-CoreLayer", f"ARTIFACTS_DIR={made}"]
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    chosen = [f"FANOUT_LAYER_PYTHON={version}", f"FANOUT_LAYER_INTERPRETER={interpreter}"]
+    command = ["make", "--no-print-directory", "build-CoreLayer", f"ARTIFACTS_DIR={made}", *chosen]
     subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, check=True, capture_output=True)
+    return made
+
+
+def digest_of(made: Path) -> str:
+    """A digest of names, modes and bytes."""
     digest = hashlib.sha256()
     files = sorted(path for path in made.rglob("*") if path.is_file())
     assert len(files) > 100
@@ -38,7 +47,25 @@ def test_the_same_input_makes_the_same_layer(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "elsewhere/second"
     for place in (first, second):
         place.mkdir(parents=True)
-    assert build(first) == build(second)
+    assert digest_of(build(first)) == digest_of(build(second))
+
+
+def test_bytecode_lies_beside_every_module_and_tells_nothing_of_the_builder(tmp_path: Path) -> None:
+    made = build(tmp_path)
+    sources = {path.relative_to(made) for path in made.rglob("*.py")}
+    compiled = {Path(source_from_cache(str(path.relative_to(made)))) for path in made.rglob("*.pyc")}
+    assert compiled == sources
+    for path in made.rglob("*.pyc"):
+        data = path.read_bytes()
+        assert data[:8] == MAGIC_NUMBER + bytes([1, 0, 0, 0])  # by hash, and not checked (PEP 552)
+        assert os.fsencode(tmp_path) not in data
+    assert b"/opt/python/fanout/" in next(path.read_bytes() for path in made.rglob("fanout/__pycache__/ledger.*.pyc"))
+
+
+def test_without_the_target_s_python_there_is_no_bytecode(tmp_path: Path) -> None:
+    made = build(tmp_path, interpreter="no-such-python")
+    assert not list(made.rglob("*.pyc"))
+    assert (made / "python/fanout/ledger.py").is_file()
 
 
 def test_every_requirement_of_the_layer_is_locked_with_hashes() -> None:

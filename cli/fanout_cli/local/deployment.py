@@ -78,6 +78,7 @@ class Deployment:
         self._paths.deployed.unlink(missing_ok=True)
         environment = emulator.environment() | {
             "FANOUT_LAYER_PYTHON": _version(self._tools.worker_python),
+            "FANOUT_LAYER_INTERPRETER": str(self._tools.worker_python),
             "FANOUT_LAYER_PLATFORM": self._platform,
         }
         if self._tools.uv is not None:
@@ -102,9 +103,6 @@ class Deployment:
             ],
         )
         self._take_over_functions(clients)
-        # The workers see the layer read-only and could not keep what they compile. After the deployment, because
-        # what is deployed is the layer as AWS would get it.
-        subprocess.run([self._tools.worker_python, "-m", "compileall", "-q", self._paths.layer], check=False)
         stack = clients.cloudformation.describe_stacks(StackName=STACK_NAME)["Stacks"][0]
         deployed = Deployed(fingerprint, {o["OutputKey"]: o["OutputValue"] for o in stack["Outputs"]})
         emulator.save()
