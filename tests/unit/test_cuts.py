@@ -27,14 +27,16 @@ class Keys:
     def __init__(self, keys: Sequence[str]) -> None:
         self._keys = sorted(keys, key=str.encode)
         self._bytes = [key.encode() for key in self._keys]
-        self.probes = 0
+        self.probes = self.rounds = self.seen = 0
 
     def page(self, after: str, count: int) -> Page:
         self.probes += 1
+        self.seen += count
         start = bisect_right(self._bytes, after.encode())
         return self._keys[start : start + count], start + count < len(self._keys)
 
     def probe(self, after: Sequence[str], count: int) -> Sequence[Page]:
+        self.rounds += 1
         return [self.page(path, count) for path in after]
 
     def sizes(self, cuts: Sequence[str]) -> list[int]:
@@ -66,6 +68,8 @@ def test_a_flat_prefix_is_cut_into_tens_of_pieces_of_like_size(naming: str) -> N
     assert 24 <= len(sizes) <= 64
     assert max(sizes) <= 4 * COUNT / len(sizes)
     assert keys.probes <= limits.CUT_PROBES + 2
+    # One after the other, and all that the probes show: a tenth of the listing that is to be shared.
+    assert keys.rounds <= 16 and keys.seen <= COUNT / 10
 
 
 def test_a_range_that_is_denser_elsewhere_is_still_cut_where_the_keys_are() -> None:
@@ -87,6 +91,7 @@ def test_hostile_keys_are_marked_within_the_budget(keys: set[str], ways: int, pr
     known = Keys([key for key in keys if key.isprintable() and key])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(key_ranges, "PAGE", page)
+        patch.setattr(key_ranges, "SAMPLE", page)
         marks = marks_of_keys(known.probe, "", "", ways=ways, probes=probes)
     assert known.probes <= probes + 2
     assert all(mark.path.encode() and mark.entries >= 0 for mark in marks)

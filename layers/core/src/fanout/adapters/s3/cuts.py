@@ -51,6 +51,8 @@ class _Finder:
         page = self._page(level.directory, level.after, delimiter="/")
         self.marks.looked_into(level)
         if page.truncated:
+            own = self._root + level.directory  # an object of the directory itself tells nothing of its keys
+            is_flat = not page.common_prefixes and page.keys[:1] not in ([], [own])
             with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="probe") as probing:
                 found = marks_of_keys(
                     lambda paths, count: list(
@@ -60,6 +62,7 @@ class _Finder:
                     start_bound(self._until if self._until.startswith(level.directory) else ""),
                     ways=ways,
                     probes=limits.CUT_PROBES - self.requests,
+                    first=self._inside(page) if is_flat else None,
                 )
             self.marks.add(found)
             return []
@@ -72,7 +75,10 @@ class _Finder:
         return [Level(one) for one in inside]
 
     def _probe(self, directory: str, after: str, *, count: int) -> Page:
-        page = self._page(directory, after, keys=count)
+        return self._inside(self._page(directory, after, keys=count))
+
+    def _inside(self, page: ObjectPage) -> Page:
+        """The keys of a page that do not lie after the segment."""
         end = os.fsencode(self._until)
         found = [key[len(self._root) :] for key in page.keys]
         inside = [path for path in found if not end or path.encode() <= end]
