@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.posix import listing
+from fanout.adapters.posix import listing, stats
 from fanout.adapters.posix.read_ahead import ReadAhead
+from fanout.adapters.posix.stats import Waited
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain import limits
 from fanout.domain.entries import Entry, Kind
@@ -119,3 +121,15 @@ def test_no_more_are_read_than_are_allowed(monkeypatch: pytest.MonkeyPatch) -> N
             assert len(read) <= number + 1 + limits.DIRECTORIES_AHEAD
     ahead.close()
     assert sorted(read) == names
+
+
+def test_a_thread_waits_where_it_gave_up_the_processor_and_not_where_others_took_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited = Waited()
+    time.sleep(0.001)
+    assert waited.seconds > 0
+    monkeypatch.setattr(stats, "_given_up", lambda: 7)  # the same before and after
+    taken_by_others = Waited()
+    time.sleep(0.001)
+    assert taken_by_others.seconds == 0

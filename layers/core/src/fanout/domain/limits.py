@@ -115,7 +115,7 @@ MANIFEST_ROW_BYTES = 1 * MIB
 MANIFEST_JSON_BYTES = 16 * MIB
 SEGMENT_SECONDS = 120.0
 # Chosen: the same while few functions list, as at the beginning: what one function lists in seconds ends in one round.
-FIRST_SEGMENT_ENTRIES = 100_000
+FIRST_SEGMENT_ENTRIES = 200_000
 FIRST_SEGMENT_SECONDS = 15.0
 # Chosen: segments of a round that are aimed at; more than list at once, because segments are not alike.
 FRONTIER_SEGMENTS = 64

@@ -15,8 +15,8 @@ from fanout.domain import limits
 from fanout.domain.file_columns import Listed
 
 Read = Callable[[str], list[Listed] | None]
-# Readings in a row that waited before others are begun ahead: one may have waited for a processor.
-_IN_A_ROW = 3
+# Readings in a row that waited before others are begun ahead: one may have met what a disk had not in memory.
+_IN_A_ROW = 2
 
 
 class ReadAhead:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 import time
 from collections.abc import Callable, Sequence
@@ -51,15 +52,25 @@ def is_same_file(first_directory: int, first: str, directory: int, name: str) ->
 
 
 class Waited:
-    """The seconds in which this thread did not run since this was made: it waited for an answer, or for a processor."""
+    """The seconds in which this thread did not run since this was made, if it ever waited for an answer.
+
+    A thread that was only kept from the processor, on a busy machine or in a function that has a part of one, gave it
+    up of its own will at no time.
+    """
 
     def __init__(self) -> None:
+        self._given_up = _given_up()
         self._began = time.perf_counter() - time.thread_time()
 
     @property
     def seconds(self) -> float:
-        """See the class; about 0 on a file system that answers from memory."""
-        return time.perf_counter() - time.thread_time() - self._began
+        """See the class; 0 on a file system that answers from memory."""
+        return time.perf_counter() - time.thread_time() - self._began if _given_up() > self._given_up else 0.0
+
+
+def _given_up() -> int:
+    """How often this thread gave up the processor to wait."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 
 
 # Names that one thread asks for in a row.
