@@ -164,6 +164,27 @@ def test_the_pacing_is_told_as_it_was_decided(tmp_path: Path, open_report: Open)
     assert "MiB/s" in charts and "600 GiB" in charts and "GiB/s" not in charts
 
 
+def test_what_was_not_known_is_a_gap_in_its_chart_and_not_a_zero(tmp_path: Path, open_report: Open) -> None:
+    section = open_report(make_report("paced", tmp_path)).page.locator("#pacing")
+    percents = section.locator("svg[role=img]").filter(has_text="PercentIOLimit")
+    assert "10 min 0" in (percents.locator("title").text_content() or "")
+    boxes = percents.locator("path.line").evaluate_all(
+        """all => all.map(path => {
+            const drawn = [];
+            for (let x = 5; x < 1000; x += 10)
+                drawn.push(path.isPointInStroke(new DOMPoint(x, path.getPointAtLength(0).y)) ||
+                    [...Array(1001).keys()].some(y => path.isPointInStroke(new DOMPoint(x, y / 10))));
+            return drawn;
+        })"""
+    )
+    (drawn,) = boxes
+    missing = [index / len(drawn) for index, there in enumerate(drawn) if not there]
+    assert missing and min(missing) == pytest.approx(5 / 59, abs=0.02)
+    assert max(missing) == pytest.approx(15 / 59, abs=0.03)
+    whole = section.locator("svg[role=img]").filter(has_text="Functions at once")
+    assert "without a value" not in (whole.locator("title").text_content() or "")
+
+
 def test_hostile_names_are_shown_and_do_nothing(tmp_path: Path, open_report: Open) -> None:
     opened = open_report(make_report("hostile", tmp_path))
     page = opened.page

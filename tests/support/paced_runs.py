@@ -13,10 +13,11 @@ from tests.support import runs
 from tests.support.flow import World
 
 MINUTES = 60
+SILENT = range(5, 15)
 
 
 def decisions(began: float) -> list[Json]:
-    """One a minute; functions are throttled in the twentieth."""
+    """One a minute; functions are throttled in the twentieth, and ``SILENT`` are without PercentIOLimit."""
     bounds, pacing, rows = Bounds(most=64, planned=24, reserve_percent=20.0), Pacing(24, None, began), []
     credits = 600.0 * GIB
     for minute in range(MINUTES):
@@ -29,7 +30,8 @@ def decisions(began: float) -> list[Json]:
         )
         used = min(pacing.bytes_per_second or 90.0 * MIB, 90.0 * MIB)
         left = 1.5 * GIB * (MINUTES - minute)
-        seen = [Seen("data", state, left, credits, 180.0, 30.0 + minute, used, used)]
+        percent = None if minute in SILENT else 30.0 + minute
+        seen = [Seen("data", state, left, credits, 180.0, percent, used, used)]
         after = decide(now, pacing, seen, throttled, bounds)
         rows.append(decision_row(now, pacing, after, seen, pacing.concurrency, 100 - minute, throttled))
         credits, pacing = max(0.0, credits - (used - 5.0 * MIB) * 60), after

@@ -11,6 +11,8 @@ from dataclasses import astuple, dataclass
 from fanout.domain.deleting_model import Deleting
 from fanout.domain.measurement import METRICS
 from fanout.domain.pacing import DECIDE_SECONDS
+from fanout.domain.request import Mode, Request
+from fanout.domain.workload import Work
 
 # As templates set them: memory of PaceCopy, and of a function that deletes; and the time that PaceCopy works.
 PACE_GB, DELETE_GB = 0.256, 1.769
@@ -85,3 +87,20 @@ def deleting(found: Deleting) -> Beside:
         calls=float(found.shards),
         transitions=float(AROUND_DELETING + DELETE_TRANSITIONS * found.shards),
     )
+
+
+def is_paced(request: Request, work: Work) -> bool:
+    """Whether PaceCopy runs: beside a Map of copies, of more than one shard."""
+    return work.shards > 1 and request.mode is not Mode.VERIFY
+
+
+def beside_run(
+    request: Request, work: Work, copying: float, busy: float, removal: Deleting, mounts: int, *, held: bool
+) -> Beside:
+    """All of it, for a copying of so many seconds whose functions work ``busy`` seconds together.
+
+    ``mounts`` are those that were measured; ``held`` where a rate is kept for the sake of credits.
+    """
+    is_limited = held or bool(request.limits.bytes_per_second or request.limits.files_per_second)
+    found = measuring(mounts) + looking(busy, is_limited=is_limited) + deleting(removal)
+    return found + pacing(copying, mounts) if is_paced(request, work) else found

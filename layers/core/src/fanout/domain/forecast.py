@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
-from fanout.domain import beside as besides
 from fanout.domain import quotas
+from fanout.domain.beside import beside_run, is_paced
 from fanout.domain.costs import Dollars, dollars_of, metering_dollars
 from fanout.domain.deleting_model import Deleting, deleting_of, deletion_loads
-from fanout.domain.efs_model import FileSystemState, assumed_state, iops_seconds
+from fanout.domain.efs_model import Drain, FileSystemState, Load, assumed_state, iops_seconds
 from fanout.domain.forecast_credits import Credits, credits_of, paced_drains, throughput_seconds
 from fanout.domain.listing_model import LIST_CONCURRENCY, ListingWalk, walk_listing
 from fanout.domain.locations import MountLocation
@@ -72,9 +72,8 @@ def forecast(
 ) -> Forecast:
     """The forecast of a run; a mount that was not measured takes part with assumed figures and slows nothing down.
 
-    Burst credits are kept as PaceCopy keeps them.
-
-    ``creations_per_second`` is what one directory of the destination takes.
+    Burst credits are kept as PaceCopy keeps them. ``creations_per_second`` is what one directory of the destination
+    takes.
     """
     loads = loads_of(request, work)
     states = {mount: measured.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
@@ -90,18 +89,12 @@ def forecast(
     functions = max(1, min(chosen.max_concurrency, work.shards))
     by_request = _request_seconds(request, work)
     free = max(by_request, rates.seconds(work.entries, work.bytes) / max(1, min(most, work.shards)))
-    is_paced = work.shards > 1 and request.mode is not Mode.VERIFY
-    least = paced_drains(seen, 0.0, percent, is_paced=is_paced)
-    drains = paced_drains(seen, max(alone / functions, by_request), percent, is_paced=is_paced)
+    paced = is_paced(request, work)
+    least = paced_drains(seen, 0.0, percent, is_paced=paced)
+    drains = paced_drains(seen, max(alone / functions, by_request), percent, is_paced=paced)
     limit_of = {
         Limit.CLIENT: work.longest_seconds,
-        Limit.FILE_SYSTEM: max(
-            (
-                least[mount].seconds if mount in least else throughput_seconds(states[mount], load)
-                for mount, load in loads.items()
-            ),
-            default=0.0,
-        ),
+        Limit.FILE_SYSTEM: _file_system_seconds(loads, states, least),
         Limit.IOPS: max((iops_seconds(states[mount], load) for mount, load in loads.items()), default=0.0),
         Limit.S3_REQUESTS: _s3_seconds(requests),
         Limit.CONCURRENCY: alone / max(1, min(most, work.shards)),
@@ -113,15 +106,15 @@ def forecast(
         lowered = max(Limit.FILE_SYSTEM, Limit.IOPS, Limit.REQUEST, key=lambda limit: limit_of[limit])
         limit_of[lowered] = max(limit_of[lowered], alone / functions)
     shared = max(limit_of[limit] for limit in (Limit.FILE_SYSTEM, Limit.IOPS, Limit.S3_REQUESTS, Limit.REQUEST))
-    price = prices_with(request.prices)
     passes = 2 if request.verify is not Verify.NONE else 1
     busy = passes * max(alone, functions * shared)
     removal = _deleting(request, work, states)
-    requests = replace(requests, gets=requests.gets + removal.looks)
+    copying = max(limit_of.values())
+    aside = beside_run(request, work, copying, busy, removal, len(measured.keys() & loads.keys()), held=bool(drains))
+    price = prices_with(request.prices)
     metering = metering_dollars(loads, states, price)
     metering += metering_dollars(deletion_loads(request, work.extras if removal.shards else 0), states, price)
-    copying = max(limit_of.values())
-    aside = beside_of(request, work, copying, busy, removal, len(measured.keys() & loads.keys()), held=bool(drains))
+    requests = replace(requests, gets=requests.gets + removal.looks)
     return Forecast(
         seconds=_phases(request, work, copying, removal, listing),
         limit_seconds=limit_of,
@@ -130,6 +123,14 @@ def forecast(
         credits=credits_of(drains, states, loads, free, percent),
         dollars=dollars_of(work, requests, listing, busy, metering, price, aside),
     )
+
+
+def _file_system_seconds(
+    loads: Mapping[str, Load], states: Mapping[str, FileSystemState], least: Mapping[str, Drain]
+) -> float:
+    """What the throughput of the slowest file system makes of it; ``least`` says it of those with credits."""
+    found = (least[one].seconds if one in least else throughput_seconds(states[one], loads[one]) for one in loads)
+    return max(found, default=0.0)
 
 
 def _request_seconds(request: Request, work: Work) -> float:
@@ -148,19 +149,6 @@ def _creation_seconds(request: Request, work: Work, creations_per_second: float)
 def _s3_seconds(requests: S3Requests) -> float:
     """As if all keys lay below one partitioned prefix."""
     return max(requests.gets / quotas.S3_GET_PER_SECOND.value, requests.puts / quotas.S3_PUT_PER_SECOND.value)
-
-
-def beside_of(
-    request: Request, work: Work, copying: float, busy: float, removal: Deleting, mounts: int, *, held: bool
-) -> besides.Beside:
-    """What goes on beside a copying of so many seconds whose functions work ``busy`` seconds in all.
-
-    ``mounts`` are those that were measured; ``held`` where a rate is kept for the sake of credits.
-    """
-    is_limited = held or bool(request.limits.bytes_per_second or request.limits.files_per_second)
-    found = besides.measuring(mounts) + besides.looking(busy, is_limited=is_limited) + besides.deleting(removal)
-    is_paced = work.shards > 1 and request.mode is not Mode.VERIFY
-    return found + besides.pacing(copying, mounts) if is_paced else found
 
 
 def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> Deleting:

@@ -53,14 +53,15 @@ def _of_system(index: int, key: str) -> Value:
 
 
 def _chart(name: str, title: str, decisions: Sequence[Json], value: Value, show: Callable[[float], str]) -> Series:
-    """Each value holds until the next decision; where nothing was known it is 0."""
+    """Each value holds until the next decision; where nothing was known there is none."""
     began, span = decisions[0]["at"], decisions[-1]["at"] - decisions[0]["at"]
-    values, at = [], 0
+    values: list[float | None] = []
+    at = 0
     for interval in range(_INTERVALS):
         time = began + span * interval / _INTERVALS
         while at + 1 < len(decisions) and decisions[at + 1]["at"] <= time:
             at += 1
-        values.append(float(value(decisions[at]) or 0.0))
+        values.append(value(decisions[at]))
     return series_of(name, title, values, span, show, in_bytes=show in (_rate, size), per="/s" if show is _rate else "")
 
 

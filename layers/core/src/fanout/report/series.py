@@ -62,28 +62,49 @@ def _per_second(value: float) -> str:
 def series_of(
     name: str,
     title: str,
-    values: Sequence[float],
+    values: Sequence[float | None],
     span: float,
     show: Callable[[float], str],
     *,
     in_bytes: bool = False,
     per: str = "/s",
 ) -> Series:
-    """A chart of values that follow each other in equal intervals over ``span`` seconds; bytes are ``per`` second."""
-    top = max(values)
-    mean = sum(values) / len(values)
+    """A chart of values that follow each other in equal intervals over ``span`` seconds; bytes are ``per`` second.
+
+    Where there is no value the drawing has a gap, and the text says for how long.
+    """
+    known = [value for value in values if value is not None]
+    top = max(known, default=0.0)
+    mean = sum(known) / max(1, len(known))
     end, ticks = value_ticks(top or 1.0, in_bytes=in_bytes, per=per)
+    pieces = _pieces(values, end)
+    line = "".join(piece for piece, _ in pieces)
+    area = "".join(f"{piece}V{_HEIGHT:.0f}H{began}Z" for piece, began in pieces)
+    missing = span * (len(values) - len(known)) / len(values)
+    without = f", {duration(missing)} of it without a value" if missing else ""
+    text = f"{title}: {show(mean)} on average, {show(top)} at most, over {duration(span)}{without}."
+    return Series(name, title, text, line, area, time_ticks(span), ticks)
+
+
+def _pieces(values: Sequence[float | None], end: float) -> list[tuple[str, str]]:
+    """A path and where it begins for each run of values without a gap."""
     step = _WIDTH / len(values)
-    points: list[str] = []
-    at = ""
-    for index, value in enumerate(values):
+    pieces: list[tuple[str, str]] = []
+    points, began, at = "", "", ""
+    for index, value in enumerate([*values, None]):
+        x = f"{index * step:.1f}".removesuffix(".0")
+        if value is None:
+            if points:
+                pieces.append((f"{points}H{x}", began))
+            points = at = ""
+            continue
         y = f"{_HEIGHT * (1 - value / end):.1f}"
-        if y != at:
-            points.append(f"H{index * step:.1f}V{y}" if points else f"M0 {y}")
-            at = y
-    line = f"{''.join(points)}H{_WIDTH:.0f}"
-    text = f"{title}: {show(mean)} on average, {show(top)} at most, over {duration(span)}."
-    return Series(name, title, text, line, f"{line}V{_HEIGHT:.0f}H0Z", time_ticks(span), ticks)
+        if not points:
+            points, began = f"M{x} {y}", x
+        elif y != at:
+            points += f"H{x}V{y}"
+        at = y
+    return pieces
 
 
 def _rows(activity: Activity, *rates: Sequence[float]) -> list[tuple[str, str, str, str, str]]:

@@ -9,12 +9,13 @@ from math import inf
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.activity import Activity
+from fanout.domain.beside import beside_run
 from fanout.domain.books import Books, Count
 from fanout.domain.costs import Dollars, dollars_of, metering_dollars
 from fanout.domain.deleting_model import deleting_of, deletion_loads
 from fanout.domain.efs_model import assumed_state
 from fanout.domain.errors import LedgerBroken
-from fanout.domain.forecast import NOT_MEASURED, Forecast, beside_of, forecast
+from fanout.domain.forecast import NOT_MEASURED, Forecast, forecast
 from fanout.domain.forecast_row import forecast_row, with_actual
 from fanout.domain.listing_model import ListingWalk
 from fanout.domain.outcomes import Result
@@ -95,5 +96,5 @@ def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], cop
     metering = metering_dollars(loads, states, price)
     metering += metering_dollars(deletion_loads(request, books.by_result[Result.DELETED].entries), states, price)
     held = ledger.find_json(keys.PACED_RATE) is not None
-    aside = beside_of(request, work, copying, busy, removal, len(known.keys() & loads.keys()), held=held)
+    aside = beside_run(request, work, copying, busy, removal, len(known.keys() & loads.keys()), held=held)
     return dollars_of(work, requests, listing, busy, metering, price, aside)
