@@ -1,10 +1,11 @@
 """Do the rates of a run hold? CopyShard's handler in real worker processes, which fork as when deployed.
 
-    python -m benchmarks.limits [--seconds N] [--workers 1 2 4]
+    python -m benchmarks.limits [--seconds N] [--workers 1 2 4] [--only NAME ...]
 
-Each case is a run within one mount, a directory in memory, with a ledger on moto's S3. What was copied is looked at
-twice a second from outside; a rate is that over all time but the first and the last seconds. The last case changes the
-rate in the middle, as ``fanout limit`` does, and leaves out the 10 seconds after it in which functions hear of it.
+Each case is a run within one mount, a directory in memory, with a ledger on moto's S3, and has three shards for each
+worker, so that all of them are at work to the end. What was copied is looked at twice a second from outside; a rate is
+that over all time but the first and the last seconds. The last case changes the rate in the middle, as ``fanout limit``
+does, and leaves out the 10 seconds after it in which functions hear of it; half of ``--seconds`` is left then.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain.limits import MIB
 from fanout.domain.rows import Json, segment_from_row
 from fanout.domain.run_limits import RunLimits, limits_row
+from fanout.domain.weights import DEFAULT_RATES
 from fanout.steps.gather_segments import gather_segments
 from fanout.steps.list_segment import list_segment
 from fanout.steps.partition_shards import partition_shards
@@ -38,6 +40,7 @@ from fanout.steps.plan_transfer import plan_transfer
 
 BUCKET = "bench-work"
 LOOK_SECONDS, EDGE_SECONDS, HEAR_SECONDS = 0.5, 2.0, 10.0
+SHARDS_PER_WORKER = 3
 BYTES_PER_SECOND, FILES_PER_SECOND = 24.0 * MIB, 200.0
 
 
@@ -51,12 +54,14 @@ class Case:
     after: RunLimits | None = None
 
     def files(self, seconds: float) -> int:
-        """How many files keep the rates busy for so long."""
-        rates = [
-            one.files_per_second or (one.bytes_per_second or 0.0) / self.file_bytes
-            for one in (self.before, self.after or self.before)
-        ]
-        return int(sum(rates) / 2 * seconds)
+        """How many files keep the rates busy for so long; after a change half of that, and what is not counted."""
+        if self.after is None:
+            return int(self._files_per_second(self.before) * seconds)
+        after = self._files_per_second(self.after) * (seconds / 2 + HEAR_SECONDS)
+        return int(self._files_per_second(self.before) * seconds / 2 + after)
+
+    def _files_per_second(self, limits: RunLimits) -> float:
+        return limits.files_per_second or (limits.bytes_per_second or 0.0) / self.file_bytes
 
 
 CASES = (
@@ -80,9 +85,10 @@ class Seen:
     bytes: int
 
 
-def shards_of(run_id: str, limits: RunLimits) -> list[Json]:
-    """Plan, list and partition; the shards."""
-    wanted = {"shard_seconds": 10.0, **{key: value for key, value in limits_row(limits).items() if value is not None}}
+def shards_of(run_id: str, limits: RunLimits, shard_seconds: float) -> list[Json]:
+    """Plan, list and partition; the shards, of so many predicted seconds each."""
+    rates = {key: value for key, value in limits_row(limits).items() if value is not None}
+    wanted = {"shard_seconds": shard_seconds, **rates}
     del wanted["schema_version"]
     request = {"source": "efs:///in", "destination": f"efs:///{run_id}", "compare": "always", "limits": wanted}
     alone = replace(make_context(run_id, "", SECONDS), turns=None)  # nobody knows of executions here
@@ -131,9 +137,11 @@ def measured(case: Case, workers: int, root: Path, seconds: float) -> Iterator[t
     source.mkdir(exist_ok=True)
     for old in source.iterdir():
         old.unlink()
-    for number in range(case.files(seconds)):
+    count = case.files(seconds)
+    for number in range(count):
         (source / f"f{number:06d}").write_bytes(os.urandom(case.file_bytes))
-    shards_of(run_id, case.before)
+    shards = SHARDS_PER_WORKER * workers
+    shards_of(run_id, case.before, DEFAULT_RATES.seconds(count, count * case.file_bytes) / shards * 1.01)
     command = [sys.executable, "-m", "benchmarks.limits", "--work", run_id]
     processes = [subprocess.Popen([*command, str(worker), str(workers)]) for worker in range(workers)]
     seen: list[Seen] = []
@@ -195,6 +203,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=40.0)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--only", nargs="+", default=[case.name for case in CASES])
     given = parser.parse_args(arguments)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -208,6 +217,7 @@ def main(arguments: list[str]) -> int:
             worst = max(
                 told(case, workers, wanted, found)
                 for case in CASES
+                if case.name in given.only
                 for workers in given.workers
                 for wanted, found in measured(case, workers, root, given.seconds)
             )
