@@ -62,7 +62,7 @@ bench-full: setup ## The same with every data set at full size: hours
 	@scripts/setup-bench.sh
 	$(PY) -m benchmarks.run --full
 
-bench-slow: setup ## The same in a time that passes 8 or 16 times as slowly, where no processor binds: half an hour
+bench-slow: setup ## The same in a time that passes 8 or 16 times as slowly, where no processor binds: three quarters of an hour
 	@scripts/setup-bench.sh
 	$(PY) -m benchmarks.run --slow
 

@@ -32,12 +32,12 @@ SHORT = [
 ]
 # In a time that passes eight or sixteen times as slowly: what the latencies allow where processors do not bind.
 SLOW = [
-    Cell("small", "modern/16", 6_000, (1, 2, 4), slow_share=100, peers=("cp", "rclone-64")),
+    Cell("small", "modern/16", 10_000, (1, 2, 4), slow_share=100, peers=("cp", "rclone-64")),
     Cell("32-directories", "modern/8", 3_000, (1,), slow_share=40, peers=_FAST),
-    Cell("one-directory", "modern/8", 600, (1,), slow_share=10, peers=_FAST),
+    Cell("one-directory", "modern/8", 1_500, (1,), slow_share=10, peers=_FAST),
     Cell("megabyte", "modern/8", 600, (1, 2, 4), slow_share=20, peers=("cp", "fpart+cpio+parallel", "rclone-16")),
     Cell("megabyte", "legacy/8", 300, (1,), slow_share=30, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
-    Cell("big", "modern/8", 1_024, (1, 2, 4), peers=("cp", "rclone-16")),
+    Cell("big", "modern/8", 4_096, (1, 2, 4), peers=("cp", "rclone-16")),
 ]
 FULL = [
     Cell("megabyte", "legacy", 5_000, (1, 2)),
