@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import process_tree
+from benchmarks import interpreter, process_tree
 from benchmarks.process_tree import Used
 from benchmarks.s3_lab import WORK_BUCKET, S3Lab
 from fanout import bootstrap
@@ -57,7 +56,7 @@ def copy(lab: S3Lab, mount: Path, run_id: str, source: str, destination: str, en
             reference = gather_segments(reference["round"], _context(run_id))
         shards = partition_shards(_context(run_id))["count"]
         seconds_before = time.monotonic() - began
-        used = process_tree.run([sys.executable, "-m", "benchmarks.s3_worker", run_id], environment, log)
+        used = process_tree.run([interpreter.of_worker(), "-m", "benchmarks.s3_worker", run_id], environment, log)
         summarise_transfer(None, _context(run_id))
         totals = _context(run_id).ledger.read_json("summary.json")["totals"]
     copied, listed = totals[Result.COPIED.value]["entries"], totals["listed"]["entries"]

@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import process_tree, s3_engine
+from benchmarks import interpreter, process_tree, s3_engine
 from benchmarks.data_sets import DATA_SETS, make
 from benchmarks.s3_lab import BINARY, DATA_BUCKET, WORK_BUCKET, S3Lab, running
 from benchmarks.s3_peers import PEERS, Peer
@@ -216,6 +216,7 @@ def _write(path: Path, rows: list[Row]) -> None:
         "schema_version": 1,
         "date": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),
         "machine": f"{os.cpu_count()} cores, Linux {platform.release().split('-')[0]}",
+        "python": interpreter.version_line(),
         "versions": {peer.name: peer.version_line() for peer in PEERS if peer.is_installed},
         "rows": kept + rows,
     }
