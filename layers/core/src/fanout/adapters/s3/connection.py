@@ -120,10 +120,8 @@ class Connection:
         if not head.startswith(b"HTTP/1.") or not head[9:12].isdigit():
             raise ConnectionBroken(f"no HTTP response: {head[:40]!r}")
         status = int(head[9:12])
-        headers = {}
-        for line in head.decode("utf-8", "surrogateescape").split("\r\n")[1:]:
-            name, _, value = line.partition(":")
-            headers[name.lower()] = value.strip()
+        lines = [line.partition(":") for line in head.decode("utf-8", "surrogateescape").split("\r\n")[1:]]
+        headers = {name.lower(): value.strip() for name, _, value in lines}
         self.reusable = head[7:8] == b"1" and headers.get("connection", "").lower() != "close" and not self._cut_off
         return Received(status, headers, rest)
 

@@ -7,6 +7,7 @@ DataSync) read and write. Header names are lower-case.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import quote
 
 from fanout.domain.entries import Attributes
@@ -53,11 +54,15 @@ def from_headers(headers: Mapping[str, str]) -> Attributes:
         gid=_number(headers.get(GROUP), limit=_ID_LIMIT),
         mtime_ns=_nanoseconds(headers.get(MTIME)),
         atime_ns=_nanoseconds(headers.get(ATIME)),
-        headers={
-            name: value
-            for name, value in headers.items()
-            if name in _KEPT_HEADERS or (name[: len(USER_PREFIX)] == USER_PREFIX and name not in _POSIX_HEADERS)
-        },
+        headers={name: headers[name] for name in _own(tuple(headers))},
+    )
+
+
+@lru_cache(maxsize=256)
+def _own(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of an object's headers that are kept; most objects of a tree have the same."""
+    return tuple(
+        name for name in names if name in _KEPT_HEADERS or (name.startswith(USER_PREFIX) and name not in _POSIX_HEADERS)
     )
 
 

@@ -10,6 +10,7 @@ import hmac
 import re
 import time
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from urllib.parse import quote
 
@@ -59,10 +60,10 @@ class Signer:
         signed = {**headers, "x-amz-content-sha256": payload_hash, "x-amz-date": timestamp}
         if credentials.session_token:
             signed["x-amz-security-token"] = credentials.session_token
-        names = sorted((*signed, "host"))
-        lines = [f"{name}:{host if name == 'host' else _canonical(signed[name])}" for name in names]
-        signed_names = ";".join(names)
-        canonical = "\n".join((method, path, query, *lines, "", signed_names, payload_hash))
+        names, signed_names = _in_order(tuple(signed))
+        values = {**signed, "host": host}
+        lines = "".join([f"{name}:{_canonical(values[name])}\n" for name in names])
+        canonical = f"{method}\n{path}\n{query}\n{lines}\n{signed_names}\n{payload_hash}"
         digest = sha256(canonical.encode("utf-8", "surrogateescape")).hexdigest()
         scope = f"{date}/{self._region}/{self._service}/aws4_request"
         key = self._signing_key(credentials.secret_access_key, date)
@@ -106,6 +107,13 @@ class _Hmac:
         inner.update(message)
         outer.update(inner.digest())
         return outer.hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _in_order(names: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """The names that are signed, and how a request lists them; few requests have others than the one before."""
+    found = tuple(sorted((*names, "host")))
+    return found, ";".join(found)
 
 
 def _canonical(value: str) -> str:

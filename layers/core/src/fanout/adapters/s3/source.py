@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
 
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.metadata import from_headers
@@ -14,6 +13,9 @@ from fanout.domain.checksums import from_base64, to_base64
 from fanout.domain.entries import Attributes, Entry
 from fanout.domain.errors import AccessDenied, Archived, ItemError, NotFound, PreconditionFailed
 from fanout.domain.outcomes import Reason
+
+# What the client raises that is about the entry, and not about the whole task.
+REFUSALS = (NotFound, PreconditionFailed, AccessDenied)
 
 
 def stored_checksum(headers: Mapping[str, str]) -> int | None:
@@ -48,8 +50,10 @@ class ObjectSource:
         self._attributes: Attributes | None = None
         self._asked: Call | None = None
         if self._is_whole:
-            with self._translated():
+            try:
                 self._asked = client.begin_get_object(bucket, key, if_match=entry.etag, body_bytes=entry.size)
+            except REFUSALS as error:
+                raise item_error(self._name, error) from error
 
     @property
     def attributes(self) -> Attributes:
@@ -79,11 +83,13 @@ class ObjectSource:
         return data
 
     def _piece(self, stream: RangeStream | None, block: tuple[int, int], length: int) -> bytes:
-        with self._translated():
+        try:
             if stream is None:
                 stream = RangeStream(self._client, self._bucket, self._key, self._etag, block)
                 self._pinned(stream.response)
             data = stream.read(length)
+        except REFUSALS as error:
+            raise item_error(self._name, error) from error
         if stream.next_offset is not None:
             self._streams[stream.next_offset] = stream
         return data
@@ -126,7 +132,7 @@ class ObjectSource:
         return self._headers
 
     def _request(self, byte_range: tuple[int, int] | None = None, *, head: bool = False) -> Response:
-        with self._translated():
+        try:
             if head:
                 response = self._client.head_object(self._bucket, self._key, if_match=self._etag)
             elif self._asked is not None:
@@ -134,6 +140,8 @@ class ObjectSource:
                 response = asked.result()
             else:
                 response = self._client.get_object(self._bucket, self._key, if_match=self._etag, byte_range=byte_range)
+        except REFUSALS as error:
+            raise item_error(self._name, error) from error
         self._pinned(response)
         return response
 
@@ -144,29 +152,11 @@ class ObjectSource:
             raise ItemError(Reason.SOURCE_CHANGED, message)
         self._etag = self._etag or response.headers.get("etag", "")
 
-    def _translated(self) -> _Translated:
-        return _Translated(self._name)
 
-
-class _Translated:
-    """What the client raises, as what it means for an entry of the source."""
-
-    __slots__ = ("_name",)
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if isinstance(error, PreconditionFailed):
-            raise ItemError(Reason.SOURCE_CHANGED, f"{self._name} was written after it was listed") from error
-        if isinstance(error, NotFound):
-            raise ItemError(Reason.SOURCE_VANISHED, f"{self._name} is no longer there") from error
-        if isinstance(error, Archived):
-            raise ItemError(Reason.SOURCE_ARCHIVED, str(error)) from error
-        if isinstance(error, AccessDenied):
-            raise ItemError(Reason.SOURCE_DENIED, str(error)) from error
+def item_error(name: str, error: NotFound | PreconditionFailed | AccessDenied) -> ItemError:
+    """What a refusal means for an entry of the source."""
+    if isinstance(error, PreconditionFailed):
+        return ItemError(Reason.SOURCE_CHANGED, f"{name} was written after it was listed")
+    if isinstance(error, NotFound):
+        return ItemError(Reason.SOURCE_VANISHED, f"{name} is no longer there")
+    return ItemError(Reason.SOURCE_ARCHIVED if isinstance(error, Archived) else Reason.SOURCE_DENIED, str(error))
