@@ -4,7 +4,8 @@
 
 On ``disk`` both trees lie in a directory; on ``modern`` the destination is the simulated EFS, which needs root.
 Ours is what the functions of such a run do: list, gather, partition, summarise, with the ledger in a directory,
-in a process of its own. As ``fanout-2`` the listing is cut before it begins, as that of a larger tree is after its
+in a process of its own, on the distribution's Python where ``scripts/setup-bench-s3.sh`` set one up.
+As ``fanout-2`` the listing is cut before it begins, as that of a larger tree is after its
 first round, and two processes share the pieces. Before every run the trees are out of the kernel's caches where that
 may be done, and the tool's own files are in them; of ours that is the bytecode of its modules, which the first of
 these readings compiles.
@@ -24,6 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
+from benchmarks import interpreter
 from benchmarks.lab import calibration, running
 from benchmarks.measure import drop_caches
 
@@ -45,7 +47,7 @@ def command_of(tool: str, source: Path, destination: Path, scratch: Path) -> lis
     """The command line of a tool."""
     if tool in OURS:
         ends = [str(source), str(destination), str(scratch)]
-        return [sys.executable, "-m", "benchmarks.no_change_run", str(OURS[tool]), *ends]
+        return [interpreter.of_worker(), "-m", "benchmarks.no_change_run", str(OURS[tool]), *ends]
     if tool == "rsync":
         return ["rsync", "-a", "--delete", f"{source}/", f"{destination}/"]
     flags = ["--config", "/dev/null", "--transfers", "64", "--checkers", "64"]
@@ -56,7 +58,7 @@ def read_again(tool: str, scratch: Path) -> None:
     """Read the tool's own files, which are no part of the trees: its binary, or the modules that ours imports."""
     modules = "benchmarks.no_change_run, fanout.requests, fanout.report"
     commands = {"rsync": ["rsync", "--version"], "rclone": ["rclone", "version"]}
-    command = commands.get(tool, [sys.executable, "-c", f"import {modules}"])
+    command = commands.get(tool, [interpreter.of_worker(), "-c", f"import {modules}"])
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment(scratch))
 
 
