@@ -1,12 +1,13 @@
 """What the engine's own processor time allows: CopyShard of small files from tmpfs to tmpfs, nothing waits.
 
-python -m benchmarks.ceiling [--files N] [--runs N]
+.fanout/bench/engine/bin/python -m benchmarks.ceiling [--files N] [--runs N]     with an optimised interpreter
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import platform
 import resource
 import shutil
 import sys
@@ -73,7 +74,9 @@ def main(arguments: list[str]) -> int:
             print(rows[-1])
     finally:
         shutil.rmtree(SCRATCH, ignore_errors=True)
-    RESULT.write_text(json.dumps({"runs": options.runs, "rows": rows}, indent=1) + "\n")
+    RESULT.write_text(
+        json.dumps({"python": platform.python_version(), "runs": options.runs, "rows": rows}, indent=1) + "\n"
+    )
     return 0
 
 

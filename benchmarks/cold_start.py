@@ -17,6 +17,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks import interpreter
+
 ROOT = Path(__file__).parent.parent
 RESULT = Path(__file__).parent / "results/cold_start.json"
 RUNS = 7
@@ -40,7 +42,7 @@ def probe(function: Path, compiled: Path, plain: Path) -> dict[str, Any]:
         for layer, samples in seconds.items():
             environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(layer / "python"), "AWS_REGION": "eu-west-1"}
             found = subprocess.run(
-                [sys.executable, "-B", "-c", _PROBE],
+                [interpreter.of_worker(), "-B", "-c", _PROBE],
                 cwd=function,
                 env=environment,
                 capture_output=True,
@@ -97,11 +99,11 @@ def layer_sizes(compiled: Path, plain: Path) -> dict[str, Any]:
 def main() -> int:
     """Measure and write the result."""
     with tempfile.TemporaryDirectory() as directory:
-        compiled = layer(Path(directory, "compiled"), sys.executable)
+        compiled = layer(Path(directory, "compiled"), interpreter.of_worker())
         plain = layer(Path(directory, "plain"), "none")
         rows = [probe(path.parent, compiled, plain) for path in sorted(ROOT.glob("functions/*/app.py"))]
         sizes = layer_sizes(compiled, plain)
-    result = {"python": sys.version.split()[0], "runs": RUNS, "functions": rows, "layer": sizes}
+    result = {"python": interpreter.version_line(), "runs": RUNS, "functions": rows, "layer": sizes}
     RESULT.parent.mkdir(parents=True, exist_ok=True)
     RESULT.write_text(json.dumps(result, indent=1) + "\n")
     print("| function | import ms | without bytecode | modules | code KB zipped |\n|---|---|---|---|---|")

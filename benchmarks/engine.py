@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import interpreter
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.memory import PeakMemory
 from benchmarks.worker import RUN, context_of
@@ -106,7 +106,7 @@ def _run_workers(shards: list[Shard], source: Path, mounts: list[Path], scratch:
         peaks = []
         for number, mount in enumerate(mounts):
             rows = [json.dumps(shard_row(shard)) for shard in ordered[number :: len(mounts)]]
-            command = [sys.executable, "-m", "benchmarks.worker", str(scratch), str(source), str(mount), *rows]
+            command = [interpreter.of_worker(), "-m", "benchmarks.worker", str(scratch), str(source), str(mount), *rows]
             processes.append(subprocess.Popen(command))
             peaks.append(watched.enter_context(PeakMemory([processes[-1].pid])))
         for process in processes:

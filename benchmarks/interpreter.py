@@ -2,7 +2,7 @@
 
 Peers are built with optimisations. A Python that a version manager built on this machine often is not: 3.11.7 as pyenv
 builds it took 2.2 times the processor time of Debian's 3.11.2 for a loop over strings and tuples. So a worker runs on
-the distribution's Python where the set-up of the benchmarks found one (``scripts/setup-bench-s3.sh``).
+the distribution's Python where the set-up of the benchmarks found one (``scripts/setup-bench-engine.sh``).
 """
 
 from __future__ import annotations

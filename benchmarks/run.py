@@ -21,7 +21,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import cells, report
+from benchmarks import cells, interpreter, report
 from benchmarks.bounds import BARE, bound
 from benchmarks.cells import Cell
 from benchmarks.data_sets import DATA_SETS, DataSet, make
@@ -157,7 +157,7 @@ def about(options: argparse.Namespace, began: float) -> report.Row:
         "date": datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds"),
         "seconds": round(time.time() - began),
         "machine": f"{os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release().split('-')[0]}",
-        "versions": {report.OURS: f"Python {platform.python_version()}", **versions},
+        "versions": {report.OURS: f"Python {interpreter.version_line()}", **versions},
     }
 
 

@@ -46,5 +46,6 @@ else
 fi
 UV_LINK_MODE=copy UV_SYSTEM_CERTS=1 UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv \
     .fanout/tools/uv/bin/uv sync -q --frozen --group bench || say "setup-bench: no plotting library; tables only"
+scripts/setup-bench-engine.sh
 [ "$missing" = 0 ] && say "setup-bench: done"
 exit "$missing"
