@@ -9,7 +9,8 @@ from fanout.domain import limits
 
 # Chosen: functions that list at once in a round.
 LIST_CONCURRENCY = 40
-# Assumed, below what is measured (docs/benchmarks.md): entries that one function lists, decides and writes a second.
+# Assumed, below what is measured (docs/benchmarks-listing.md): entries that one function lists, decides and writes a
+# second.
 LISTED_PER_SECOND = 5_000
 # Assumed: seconds of a round beside the listing: starting the Map and its children, gathering.
 ROUND_SECONDS = 10
