@@ -16,9 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories
+from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories, Held
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.probe_file import PosixProbeFile
+from fanout.adapters.posix.staging import open_staged
 from fanout.domain import limits
 from fanout.domain.names import STAGING_PREFIX
 
@@ -98,14 +99,12 @@ class PosixProbeDirectory:
                 yield f"{path}/{name}"
 
     def create(self, path: str, *, shared: bool = False) -> PosixProbeFile:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``fanout.probe_ports.ProbeDirectory``; made as a copy makes its files, without O_EXCL."""
         with _errors("create"):
-            try:
-                return PosixProbeFile(self._open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                if not shared:
-                    raise
-                return PosixProbeFile(self._open(path, os.O_WRONLY))
+            if shared:
+                return PosixProbeFile(self._open(path, os.O_WRONLY | os.O_CREAT))
+            with self._above(path) as above:
+                return PosixProbeFile(open_staged(above, path.rpartition("/")[2], 0o600)[0])
 
     def open(self, path: str) -> PosixProbeFile:
         """See ``fanout.probe_ports.ProbeDirectory``."""
@@ -113,9 +112,12 @@ class PosixProbeDirectory:
             return PosixProbeFile(self._open(path, os.O_RDONLY))
 
     def _open(self, path: str, flags: int) -> int:
-        directory, _, name = path.rpartition("/")
-        with self._directories.hold(f"{self._root}{directory}/" if directory else self._root) as above:
-            return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=above)
+        with self._above(path) as above:
+            return os.open(path.rpartition("/")[2], flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=above)
+
+    def _above(self, path: str) -> Held:
+        directory = path.rpartition("/")[0]
+        return self._directories.hold(f"{self._root}{directory}/" if directory else self._root)
 
     def remove(self) -> None:
         """See ``fanout.probe_ports.ProbeDirectory``."""
