@@ -21,14 +21,24 @@ class Cell:
 ONE_AT_A_TIME = ("cp", "rsync", "cp+parallel")
 _FAST = ("cp", "cp+parallel", "fpart+cpio+parallel", "rclone-64")
 
+# Each run costs three seconds around it, so that the short set has the peers that matter in a cell, and a few workers.
 SHORT = [
-    Cell("small", "modern", 4_000, (1, 2), slow_share=20),
-    Cell("megabyte", "legacy", 600, (1,), slow_share=30),
-    Cell("32-directories", "modern", 4_000, (1,), slow_share=20, peers=_FAST),
-    Cell("one-directory", "modern", 1_500, (1,), slow_share=10, peers=_FAST),
-    Cell("megabyte", "modern", 600, (1, 2, 4), slow_share=15),
-    Cell("big", "modern", 1_024, (1, 2, 4), peers=("cp", "rsync", "rclone-16")),
-    Cell("skewed", "modern", 1_000, (1, 2), slow_share=10, peers=_FAST),
+    Cell("small", "modern", 3_000, (1, 2), slow_share=20, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
+    Cell(
+        "megabyte",
+        "legacy",
+        600,
+        (1,),
+        slow_share=30,
+        peers=("cp", "rsync", "fpsync", "cp+parallel", "fpart+cpio+parallel", "rclone-64"),
+    ),
+    Cell("32-directories", "modern", 3_000, (1,), slow_share=20, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
+    Cell("one-directory", "modern", 800, (1,), slow_share=10, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
+    Cell(
+        "megabyte", "modern", 600, (1, 2, 4), slow_share=15, peers=("cp", "fpsync", "fpart+cpio+parallel", "rclone-64")
+    ),
+    Cell("big", "modern", 1_024, (1, 2, 4), peers=("cp", "rclone-16")),
+    Cell("skewed", "modern", 600, (1,), slow_share=10, peers=("cp", "rclone-64")),
 ]
 # In a time that passes eight or sixteen times as slowly: what the latencies allow where processors do not bind.
 SLOW = [
