@@ -23,7 +23,7 @@ _FAST = ("cp", "cp+parallel", "fpart+cpio+parallel", "rclone-64")
 
 # Each run costs three seconds around it, so that the short set has the peers that matter in a cell, and a few workers.
 SHORT = [
-    Cell("small", "modern", 3_000, (1, 2), slow_share=20, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
+    Cell("small", "modern", 2_500, (1, 2), slow_share=20, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
     Cell(
         "megabyte",
         "legacy",
@@ -32,11 +32,9 @@ SHORT = [
         slow_share=30,
         peers=("cp", "rsync", "fpsync", "cp+parallel", "fpart+cpio+parallel", "rclone-64"),
     ),
-    Cell("32-directories", "modern", 3_000, (1,), slow_share=20, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
+    Cell("32-directories", "modern", 2_500, (1,), slow_share=20, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
     Cell("one-directory", "modern", 800, (1,), slow_share=10, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
-    Cell(
-        "megabyte", "modern", 600, (1, 2, 4), slow_share=15, peers=("cp", "fpsync", "fpart+cpio+parallel", "rclone-64")
-    ),
+    Cell("megabyte", "modern", 500, (1, 2), slow_share=15, peers=("cp", "fpsync", "fpart+cpio+parallel", "rclone-64")),
     Cell("big", "modern", 1_024, (1, 2, 4), peers=("cp", "rclone-16")),
     Cell("skewed", "modern", 600, (1,), slow_share=10, peers=("cp", "rclone-64")),
 ]
