@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-printf '%s\n' "audit: asks the package index for advisories; needs the network, and an index that has them (pypi.org)" >&2
+printf '%s\n' "audit: asks the package index for advisories; needs the network, and an index that has them" >&2
 if "$1" tool run --from pip-audit==2.10.1 pip-audit --strict --disable-pip --require-hashes -r layers/core/requirements.txt; then
     exit 0
 fi

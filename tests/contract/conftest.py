@@ -19,6 +19,7 @@ from fanout.adapters.s3.credentials import Credentials
 from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.tree import S3Tree
 from fanout.ports import Tree
+from tests.contract.scripted_server import ScriptedServer
 from tests.support import s3_servers
 from tests.support.s3_servers import KEY, Lack, S3Server
 
@@ -45,6 +46,14 @@ def seaweedfs_server() -> Iterator[S3Server]:
 def given_server() -> Iterator[S3Server]:
     with s3_servers.given(os.environ["FANOUT_TEST_S3_URL"]) as server:
         yield server
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    """A server that answers as the test tells it."""
+    scripted = ScriptedServer()
+    yield scripted
+    scripted.close()
 
 
 @pytest.fixture(params=SERVERS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,13 +16,6 @@ from tests.contract.scripted_server import RESET, ScriptedServer, answer
 
 EXECUTION = "arn:aws:states:eu-west-1:111122223333:execution:mine-transfer:run-1"
 MAPS = "arn:aws:states:eu-west-1:111122223333:mapRun:mine-transfer"
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    server = ScriptedServer()
-    yield server
-    server.close()
 
 
 def maps(url: str) -> StepFunctionsMaps:

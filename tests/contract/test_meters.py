@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import boto3
@@ -107,13 +107,6 @@ def test_metrics_of_another_file_system_are_not_its_own(make: MakeMeter) -> None
     assert meter.readings(file_system_id, NOW) == {}
 
 
-@pytest.fixture
-def scripted() -> Iterator[ScriptedServer]:
-    server = ScriptedServer()
-    yield server
-    server.close()
-
-
 DENIED = b'{"__type": "AccessDeniedException", "message": "not authorized"}'
 THROTTLED = b"<ErrorResponse><Error><Code>Throttling</Code><Message>Rate exceeded</Message></Error></ErrorResponse>"
 FAULTS = [
@@ -131,29 +124,29 @@ FAULTS = [
 
 @pytest.mark.parametrize(("step", "error"), FAULTS)
 def test_a_fault_of_efs_has_the_name_that_says_what_to_do(
-    scripted: ScriptedServer, step: bytes, error: type[FanoutError]
+    server: ScriptedServer, step: bytes, error: type[FanoutError]
 ) -> None:
-    scripted.script = [step]
+    server.script = [step]
     with pytest.raises(error, match="elasticfilesystem:DescribeFileSystems on fs-1"):
-        aws_meter(scripted.url).describe("fs-1")
+        aws_meter(server.url).describe("fs-1")
 
 
 @pytest.mark.parametrize(("step", "error"), FAULTS)
-def test_a_fault_of_cloudwatch_has_it_too(scripted: ScriptedServer, step: bytes, error: type[FanoutError]) -> None:
-    scripted.script = [step]
+def test_a_fault_of_cloudwatch_has_it_too(server: ScriptedServer, step: bytes, error: type[FanoutError]) -> None:
+    server.script = [step]
     with pytest.raises(error, match="cloudwatch:GetMetricData on fs-1"):
-        aws_meter(scripted.url).readings("fs-1", NOW)
+        aws_meter(server.url).readings("fs-1", NOW)
 
 
-def test_what_is_signed_is_for_the_service_that_is_asked(scripted: ScriptedServer) -> None:
-    scripted.script = [answer(503), answer(503)]
+def test_what_is_signed_is_for_the_service_that_is_asked(server: ScriptedServer) -> None:
+    server.script = [answer(503), answer(503)]
     for question in (
-        lambda: aws_meter(scripted.url).describe("fs-1"),
-        lambda: aws_meter(scripted.url).readings("fs-1", NOW),
+        lambda: aws_meter(server.url).describe("fs-1"),
+        lambda: aws_meter(server.url).readings("fs-1", NOW),
     ):
         with pytest.raises(Transient):
             question()
-    described, read = scripted.requests
+    described, read = server.requests
     assert b"/elasticfilesystem/aws4_request" in described
     assert b"/monitoring/aws4_request" in read
 

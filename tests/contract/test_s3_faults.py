@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 
 import pytest
 
@@ -20,13 +19,6 @@ from tests.contract.scripted_server import RESET, STALL, TRUNCATED, ScriptedServ
 OK = answer(200, b"body", 'ETag: "e"')
 COPIED = answer(200, b'<CopyObjectResult><ETag>"e"</ETag></CopyObjectResult>')
 COMPLETED = answer(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    scripted = ScriptedServer()
-    yield scripted
-    scripted.close()
 
 
 @pytest.fixture

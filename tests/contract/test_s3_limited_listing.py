@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from fanout.adapters.s3.client import S3Client
@@ -13,13 +11,6 @@ from fanout.domain.errors import AccessDenied, NotFound
 from tests.contract.scripted_server import ScriptedServer, answer, error
 
 DENIED = error(403, "AccessDenied")
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    scripted = ScriptedServer()
-    yield scripted
-    scripted.close()
 
 
 @pytest.fixture

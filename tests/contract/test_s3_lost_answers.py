@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from fanout.adapters.checksum import crc64nvme
@@ -17,13 +15,6 @@ from tests.contract.scripted_server import RESET, ScriptedServer, answer, error
 
 CREATED = answer(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
 PART = answer(200, b"", 'ETag: "p"')
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    scripted = ScriptedServer()
-    yield scripted
-    scripted.close()
 
 
 def filled_target(server: ScriptedServer) -> MultipartTarget:

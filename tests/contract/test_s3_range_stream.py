@@ -24,13 +24,6 @@ PIECE = 64 * 1024
 
 
 @pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    scripted = ScriptedServer()
-    yield scripted
-    scripted.close()
-
-
-@pytest.fixture
 def source(server: ScriptedServer) -> Iterator[ObjectSource]:
     transport = Transport(Timeouts(connect_seconds=1, stall_seconds=1, total_seconds=2))
     client = S3Client(

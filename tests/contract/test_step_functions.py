@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import boto3
@@ -45,13 +44,6 @@ def test_one_that_runs_one_that_was_stopped_and_one_that_never_was(moto_server: 
     steps.stop_execution(executionArn=execution)
     assert not asked.running(execution)
     assert not asked.running(f"{execution}-that-never-was")
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    server = ScriptedServer()
-    yield server
-    server.close()
 
 
 def said(code: int, /, **fields: str) -> bytes:

@@ -117,7 +117,7 @@ class HandlerFlow:
 
     def _pace(self, event: dict[str, Any]) -> None:
         """PaceCopy, which asks and decides at once and not after some seconds, until the Map says that it has ended."""
-        for name in ("FIRST_MAP_SECONDS", "MAP_SECONDS", "DECIDE_SECONDS", "LOOK_SECONDS", "LATER_LOOK_SECONDS"):
+        for name in ("FIRST_MAP_SECONDS", "MAP_SECONDS", "DECIDE_SECONDS", "END_SECONDS", "END_LATER_SECONDS"):
             self._monkeypatch.setattr(pace_copy, name, 0.0)
         self._monkeypatch.setenv("AWS_ENDPOINT_URL_SFN", self._maps_url)
         assert self._call("PaceCopy", {**event, "copied": False})["done"]

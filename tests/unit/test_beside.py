@@ -1,4 +1,4 @@
-"""What goes on beside the copying: each figure by hand, and that it is what the steps do."""
+"""What goes on beside the copying: each figure by hand."""
 
 from __future__ import annotations
 
@@ -14,13 +14,6 @@ from fanout.domain.estimate import Known, estimate, idle_state
 from fanout.domain.forecast import Forecast
 from fanout.domain.limits import GIB
 from fanout.requests import parse_request
-from fanout.steps import pace_copy, throttle
-
-
-def test_its_seconds_are_those_of_the_steps() -> None:
-    assert (beside.LOOK_SECONDS, beside.LATER_LOOK_SECONDS) == (pace_copy.LOOK_SECONDS, pace_copy.LATER_LOOK_SECONDS)
-    assert beside.LIMITED_LOOK_SECONDS == throttle.LOOK_SECONDS
-    assert beside.IDLE_LOOK_SECONDS == throttle.IDLE_LOOK_SECONDS
 
 
 def test_a_day_of_pacing_by_hand() -> None:

@@ -7,6 +7,7 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,12 +17,16 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copy_ports import SmallFiles
-from fanout.domain.checksums import NO_BYTES
+from fanout.domain import limits
+from fanout.domain.checksums import NO_BYTES, to_base64
 from fanout.domain.entries import Entry
 from fanout.domain.errors import ItemError
-from fanout.domain.outcomes import Reason
+from fanout.domain.outcomes import Outcome, Reason, Result
+from fanout.ports import Source
+from fanout.steps.copying import Copier
 
 MTIME_NS = 1_600_000_000_123_456_789
+SMALL = limits.BLOCK_BYTES_FREE - 1  # the most bytes that go the short way
 
 
 class Pair:
@@ -52,12 +57,33 @@ class Pair:
         return [path for path in self.here.rglob(".fanout-staging-*/*/*/*") if not path.is_dir()]
 
 
+class Disk:
+    """Takes so many bytes more, and then none."""
+
+    def __init__(self, room: int, error: int) -> None:
+        self.room, self._error, self._plain = room, error, os.pwrite
+
+    def write(self, descriptor: int, data: bytes, offset: int) -> int:
+        """As ``os.pwrite``."""
+        if not self.room:
+            raise OSError(self._error, os.strerror(self._error))
+        written = self._plain(descriptor, data[: self.room], offset)
+        self.room -= written
+        return written
+
+
+def copied(pair: Pair, entries: list[Entry], **options: Any) -> list[Outcome]:
+    """What becomes of entries that a function copies one after the other."""
+    copier = Copier(pair.source, pair.destination, crc64nvme, lambda: False, **options)
+    return [outcome for _, outcome in sorted(copier.copy_all(enumerate(entries), 1), key=lambda done: done[0])]
+
+
 @pytest.fixture
 def pair(tmp_path: Path) -> Pair:
     return Pair(tmp_path)
 
 
-@given(data=st.binary(max_size=70_000), mode=st.sampled_from([0o400, 0o640, 0o777, 0o4755, 0o2711]))
+@given(data=st.binary(max_size=SMALL), mode=st.sampled_from([0o400, 0o640, 0o777, 0o4755, 0o2711]))
 def test_bytes_mode_and_times_arrive_with_the_checksum(data: bytes, mode: int) -> None:
     with tempfile.TemporaryDirectory() as root:
         pair = Pair(Path(root))
@@ -119,12 +145,55 @@ def test_what_can_not_be_written_says_why_and_leaves_nothing(pair: Pair, monkeyp
     (pair.here / "file").mkdir(parents=True)
     with pytest.raises(ItemError) as kind:
         pair.small.copy(pair.put("file", b"bytes"), crc64nvme)
-    monkeypatch.setattr(os, "pwrite", lambda _descriptor, data, _offset: len(data) - 1)
-    with pytest.raises(ItemError, match=errno.errorcode[errno.EIO]) as short:
+    monkeypatch.setattr(os, "pwrite", Disk(room=0, error=errno.EIO).write)
+    with pytest.raises(ItemError, match="EIO") as broken:
         pair.small.copy(pair.put("other", b"bytes"), crc64nvme)
-    assert [kind.value.reason, short.value.reason] == [Reason.DESTINATION_KIND, Reason.TRANSIENT]
+    assert [kind.value.reason, broken.value.reason] == [Reason.DESTINATION_KIND, Reason.TRANSIENT]
     assert not pair.staged()
     assert not (pair.here / "other").exists()
+
+
+def test_a_disk_that_is_full_after_a_part_of_the_file_is_called_full(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk(room=3, error=errno.ENOSPC)
+    monkeypatch.setattr(os, "pwrite", disk.write)
+    with pytest.raises(ItemError, match="ENOSPC") as full:
+        pair.small.copy(pair.put("d/file", b"bytes"), crc64nvme)
+    assert full.value.reason is Reason.NO_SPACE
+    assert disk.room == 0
+    assert not pair.staged()
+    assert not (pair.here / "d/file").exists()
+
+
+@pytest.mark.parametrize("compares", [False, True])
+def test_files_of_less_than_64_kib_go_the_short_way_also_where_checksums_are_compared(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, compares: bool
+) -> None:
+    small = pair.put("small", bytes(SMALL))
+    large = pair.put("large", bytes(limits.BLOCK_BYTES_FREE))
+    opened, plain = [], pair.source.open
+
+    def opening(entry: Entry) -> Source:
+        opened.append(entry.path)
+        return plain(entry)
+
+    monkeypatch.setattr(pair.source, "open", opening)
+    outcomes = copied(pair, [small, large], **({"same": lambda entry: None} if compares else {}))
+    assert opened == ["large"]
+    assert [outcome.result for outcome in outcomes] == [Result.COPIED] * 2
+    assert outcomes[0].crc64nvme == to_base64(crc64nvme(bytes(small.size), NO_BYTES))
+
+
+def test_a_file_of_64_kib_of_zeros_keeps_its_hole(pair: Pair) -> None:
+    entry = pair.put("zeros", b"")
+    os.truncate(pair.there / "zeros", limits.BLOCK_BYTES_FREE)
+    os.utime(pair.there / "zeros", ns=(MTIME_NS, MTIME_NS))
+    entry.size = limits.BLOCK_BYTES_FREE
+    assert [outcome.result for outcome in copied(pair, [entry])] == [Result.COPIED]
+    found = (pair.here / "zeros").stat()
+    assert found.st_blocks * 512 < found.st_size == limits.BLOCK_BYTES_FREE
+    assert (pair.here / "zeros").read_bytes() == bytes(limits.BLOCK_BYTES_FREE)
 
 
 def test_a_symlink_in_the_way_leads_nobody_outside(pair: Pair, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -79,6 +81,35 @@ def test_what_the_kernel_tells_of_the_queue_for_processors_never_shrinks_for_a_t
     first = threads._queued_seconds()
     time.sleep(0.01)
     assert 0 <= first <= threads._queued_seconds()
+
+
+def test_a_thread_that_ends_while_it_is_asked_about_hides_no_other_threads_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def opened(path: str, *_mode: object, **_options: object) -> io.BytesIO:
+        if "/gone-before/" in path:
+            raise FileNotFoundError(path)
+        return Ended() if "/gone-now/" in path else io.BytesIO(b"9000000000 2000000000 7\n")
+
+    monkeypatch.setattr(os, "listdir", lambda _path: ["1", "gone-before", "2", "gone-now", "3"])
+    monkeypatch.setattr(threads, "open", opened, raising=False)
+    assert threads._queued_seconds() == 6.0
+
+
+class Ended(io.BytesIO):
+    """What is open of a thread that has ended."""
+
+    def read(self, _size: int | None = -1, /) -> bytes:
+        """As Linux answers."""
+        raise ProcessLookupError
+
+
+def test_where_no_kernel_tells_no_thread_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(path: str) -> list[str]:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "listdir", missing)
+    assert threads._queued_seconds() == 0
 
 
 def test_an_error_of_a_thread_is_not_lost() -> None:

@@ -24,8 +24,9 @@ class SmallFiles(Protocol):
     """Copies small files between two trees of one kind, in fewer steps than by a source and a target."""
 
     def copy(self, entry: Entry, crc64nvme: Crc64Nvme) -> int | None:
-        """Copy a file that one block holds, with all that a source and a target promise; the checksum of its bytes.
+        """Copy a file of less than ``limits.BLOCK_BYTES_FREE``, with all that a source and a target promise.
 
-        ``None`` where the source is not one for this way, or not as it was listed: the general way says what it is.
+        Returns the checksum of its bytes; ``None`` where the source is not one for this way, or not as it was listed:
+        the general way says what it is.
         Raises ``ItemError`` where it can not be written; nothing of it is visible then.
         """

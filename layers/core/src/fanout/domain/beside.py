@@ -10,22 +10,18 @@ from dataclasses import astuple, dataclass
 
 from fanout.domain.deleting_model import Deleting
 from fanout.domain.measurement import METRICS
-from fanout.domain.pacing import DECIDE_SECONDS
+from fanout.domain.pacing import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS
 from fanout.domain.request import Mode, Request
+from fanout.domain.run_limits import IDLE_LOOK_SECONDS, LOOK_SECONDS, NOTE_SECONDS
 from fanout.domain.workload import Work
 
 # As templates set them: memory of PaceCopy, and of a function that deletes; and the time that PaceCopy works.
 PACE_GB, DELETE_GB = 0.256, 1.769
 PACE_TASK_SECONDS = 840.0
-# As pace_copy has it: seconds between two looks for the end, in the first minute of a task and later.
-LOOK_SECONDS, LATER_LOOK_SECONDS = 1.0, 3.0
 # Of a decision: reads of both rates; lists of two minutes' throttling and writes of rate and row, which cost the same.
 DECISION_GETS, DECISION_PUTS = 2, 4
-# As throttle has it: seconds between two looks of a function at both rates; with one it lists the others too, in two
-# minutes' notes, and renews its own each minute.
-LIMITED_LOOK_SECONDS, IDLE_LOOK_SECONDS = 5.0, 10.0
+# Of a look of a function at both rates; with one it lists the others too, in two minutes' notes.
 LOOK_GETS, LOOK_LISTS = 2, 2
-NOTE_SECONDS = 60.0
 # Of a shard of deletions: its rows are read, its attempt, outcomes and checkpoint written; states of its child.
 DELETE_PUTS, DELETE_GETS, DELETE_TRANSITIONS = 4, 3, 3
 # EndPacing and the states around it, and those around the deletions.
@@ -56,7 +52,7 @@ def pacing(seconds: float, mounts: int) -> Beside:
     """PaceCopy beside a Map of so many seconds, with so many measured file systems."""
     tasks = math.ceil(seconds / PACE_TASK_SECONDS)
     soon = min(seconds, tasks * DECIDE_SECONDS)
-    looks = soon / LOOK_SECONDS + (seconds - soon) / LATER_LOOK_SECONDS
+    looks = soon / END_SECONDS + (seconds - soon) / END_LATER_SECONDS
     decisions = math.floor(seconds / DECIDE_SECONDS)
     return Beside(
         gets=looks + DECISION_GETS * decisions,
@@ -72,7 +68,7 @@ def looking(function_seconds: float, *, is_limited: bool) -> Beside:
     """The looks of functions that work so long in all; one that holds a rate looks at the others too."""
     if not is_limited:
         return Beside(gets=LOOK_GETS * function_seconds / IDLE_LOOK_SECONDS)
-    looks = function_seconds / LIMITED_LOOK_SECONDS
+    looks = function_seconds / LOOK_SECONDS
     return Beside(gets=LOOK_GETS * looks, puts=LOOK_LISTS * looks + function_seconds / NOTE_SECONDS)
 
 

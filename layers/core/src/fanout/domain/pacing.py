@@ -33,6 +33,8 @@ IO_HIGH, IO_ROOM, USE_ROOM = 90.0, 75.0, 0.9
 DOWN, UP = 0.6, 1.25
 # Chosen: CloudWatch has a value a minute.
 DECIDE_SECONDS = 60.0
+# Chosen: seconds between two looks for the note of the end, in the first ``DECIDE_SECONDS`` of a task and later.
+END_SECONDS, END_LATER_SECONDS = 1.0, 3.0
 # Chosen: CloudWatch shows what a change did after three minutes or so; until then there is no other.
 SETTLE_SECONDS = 300.0
 # Chosen: what is older says nothing about now.

@@ -19,6 +19,8 @@ from fanout.domain.shares import Presence
 # The least that a request may ask for: a file that is not divided is copied by one function in its time.
 LEAST_BYTES_PER_SECOND = 1 * MIB
 LEAST_FILES_PER_SECOND = 1
+# Chosen: seconds between two looks of a function at the rates and the other functions, and where there is no rate.
+LOOK_SECONDS, IDLE_LOOK_SECONDS = 5.0, 10.0
 # A note of a function at work counts for the minute in which it stands, and a little longer: the next one may be late.
 NOTE_SECONDS = 60.0
 LATE_NOTE_SECONDS = 20.0

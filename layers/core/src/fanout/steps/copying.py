@@ -58,7 +58,7 @@ class Copier:
         self._overlaps = source.overlaps or destination.overlaps
         self._symlinks = symlinks
         self._within = within
-        self._small = destination.small_files_from(source) if within is None and same is never_same else None
+        self._small = destination.small_files_from(source) if within is None else None
         self._same = same
         self._limiter = limiter
         self._crc64nvme = crc64nvme
@@ -83,12 +83,6 @@ class Copier:
 
     def _done(self, entry: Entry) -> Outcome:
         """The outcome of an entry that nothing need be waited for beside."""
-        try:
-            checksum = self._copied_small(entry)
-        except ItemError as error:
-            return _not_copied(entry, error)
-        if checksum is not None:
-            return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=to_base64(checksum))
         steps = self._outcome(entry)
         while True:
             try:
@@ -99,7 +93,7 @@ class Copier:
 
     def _copied_small(self, entry: Entry) -> int | None:
         """The checksum of a small file that the short way took."""
-        if self._small is None or entry.kind is not Kind.FILE or entry.size > limits.BLOCK_BYTES_FREE:
+        if self._small is None or entry.kind is not Kind.FILE or entry.size >= limits.BLOCK_BYTES_FREE:
             return None
         self._limiter.read(entry.size, self._out_of_time)
         return self._small.copy(entry, self._crc64nvme)
@@ -124,7 +118,9 @@ class Copier:
                 return Outcome(entry.path, entry.kind.value, entry.size, result, reason, crc64nvme=checksum or None)
             checksum = yield from self._copy(entry)
         except ItemError as error:
-            return _not_copied(entry, error)
+            return Outcome(
+                entry.path, entry.kind.value, entry.size, result_of(error.reason), error.reason, error.message
+            )
         except (Throttled, Transient, NotFound) as error:
             reason, message = Reason.TRANSIENT, f"{type(error).__name__}: {error}"
             return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)
@@ -138,6 +134,9 @@ class Copier:
             raise ItemError(Reason.SOURCE_CHANGED, "a directory without / at its end")
         if self._within is not None:
             return self._within.copy(entry, self._out_of_time)
+        small = self._copied_small(entry)
+        if small is not None:
+            return to_base64(small)
         with self._budget.take(entry.size) if self._is_held(entry) else _NOT_COUNTED:
             return (yield from self._copy_opened(entry))
 
@@ -209,10 +208,6 @@ class Copier:
                 target.write(offset, block)
             offset += wanted
         return checksum
-
-
-def _not_copied(entry: Entry, error: ItemError) -> Outcome:
-    return Outcome(entry.path, entry.kind.value, entry.size, result_of(error.reason), error.reason, error.message)
 
 
 def _whole_holes(entry: Entry, source: Source, target: Target, offset: int, block_bytes: int) -> int:

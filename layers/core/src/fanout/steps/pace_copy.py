@@ -14,7 +14,7 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain.errors import FanoutError
 from fanout.domain.map_run import MapRun
 from fanout.domain.measurement import Readings
-from fanout.domain.pacing import DECIDE_SECONDS, Bounds, Pacing, decide
+from fanout.domain.pacing import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, Bounds, Pacing, decide
 from fanout.domain.pacing_rows import decision_row, resumed, seen_of
 from fanout.domain.pacing_start import bounds_of
 from fanout.domain.plan import Plan
@@ -32,8 +32,6 @@ LABEL = "CopyShards"
 # Chosen. DescribeMapRun refills at 1/s for a whole account: one in so many seconds.
 MAP_SECONDS = 30.0
 FIRST_MAP_SECONDS = 15.0
-# Chosen: how often the note of the end is looked for, in the first minute of a task and later.
-LOOK_SECONDS, LATER_LOOK_SECONDS = 1.0, 3.0
 
 
 def end_pacing(context: Context) -> Json:
@@ -62,7 +60,7 @@ def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
         if now >= next_decision:
             pacer.decide()
             next_decision = now + DECIDE_SECONDS
-        context.clock.sleep(LOOK_SECONDS if now - began < DECIDE_SECONDS else LATER_LOOK_SECONDS)
+        context.clock.sleep(END_SECONDS if now - began < DECIDE_SECONDS else END_LATER_SECONDS)
     return {"done": True}
 
 

@@ -84,10 +84,10 @@ def _queued_seconds() -> float:
     docs.kernel.org/scheduler/sched-stats.html: the second number of a thread's schedstat, in nanoseconds.
     """
     queued = 0
-    with suppress(OSError):  # a kernel may not count it, and a thread may end
+    with suppress(OSError):  # a kernel may not count it
         for thread in os.listdir("/proc/self/task"):
-            with open(f"/proc/self/task/{thread}/schedstat", "rb", buffering=0) as file:
-                queued += int(file.read().split()[1])
+            with suppress(OSError), open(f"/proc/self/task/{thread}/schedstat", "rb", buffering=0) as file:
+                queued += int(file.read().split()[1])  # of a thread that has just ended there is nothing
     return queued / 1e9
 
 

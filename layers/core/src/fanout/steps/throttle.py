@@ -12,7 +12,9 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.errors import FanoutError
 from fanout.domain.run_limits import (
+    IDLE_LOOK_SECONDS,
     LATE_NOTE_SECONDS,
+    LOOK_SECONDS,
     NOTE_SECONDS,
     Cost,
     PacedRate,
@@ -31,9 +33,8 @@ from fanout.domain.shares import Bucket, Presence
 from fanout.ledger import Ledger
 from fanout.steps.limiter import TaskLimiter
 
-# Chosen: how often a function looks for other limits and functions: seldom where there is no limit, soon after its
-# begin, when others begin too, and less often where so many look that it would be more than this many a second.
-LOOK_SECONDS, IDLE_LOOK_SECONDS = 5.0, 10.0
+# Chosen: a function looks for other limits and functions soon after its begin, when others begin too, and less often
+# where so many look that it would be more than this many a second.
 FIRST_LOOKS_SECONDS = (0.5, 1.0, 2.0)
 LOOKS_PER_SECOND = 50.0
 # Chosen: for so long a function that hears late of another one makes up for it.

@@ -7,7 +7,6 @@ says what is wrong.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import time
@@ -16,10 +15,10 @@ from contextlib import suppress
 from fanout.adapters.posix.attributes import apply_attributes
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.errors import destination_error
-from fanout.adapters.posix.source import FILE_FLAGS, FRESH_SECONDS
+from fanout.adapters.posix.source import FILE_FLAGS, FRESH_SECONDS, is_as_listed
 from fanout.adapters.posix.staging import Staging, open_staged
 from fanout.adapters.posix.stats import attributes_of
-from fanout.adapters.posix.target import DEFAULT_FILE_MODE
+from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme
 from fanout.domain.entries import Entry
 from fanout.domain.errors import ItemError
@@ -53,10 +52,10 @@ class PosixSmallFiles:
         try:
             opened_at = time.monotonic()
             found = os.fstat(descriptor)
-            if not _is_as_listed(found, entry):
+            if not is_as_listed(found, entry):
                 return None
             data = os.pread(descriptor, entry.size, 0) if entry.size else b""
-            if len(data) != entry.size or not _is_as_listed(os.fstat(descriptor), entry):
+            if len(data) != entry.size or not is_as_listed(os.fstat(descriptor), entry):
                 return None
             return (data, found) if time.monotonic() - opened_at < FRESH_SECONDS else None
         finally:
@@ -79,17 +78,15 @@ class PosixSmallFiles:
             raise destination_error("write", error) from error
 
 
-def _is_as_listed(found: os.stat_result, entry: Entry) -> bool:
-    same = found.st_size == entry.size and found.st_mtime_ns == entry.mtime_ns and stat.S_ISREG(found.st_mode)
-    return same and entry.inode in ("", str(found.st_ino))
-
-
 def _write_staged(directory: int, name: str, data: bytes, source: os.stat_result) -> None:
-    """A staged file with all bytes and attributes; closing flushes, and its error is the write's."""
+    """A staged file with all bytes and attributes; closing flushes, and its error is the write's.
+
+    The bytes are fewer than a hole has, so all of them are written and the size need not be set.
+    """
     descriptor, found = open_staged(directory, name, stat.S_IMODE(source.st_mode) & 0o777)
     try:
-        if data and os.pwrite(descriptor, data, 0) != len(data):
-            raise OSError(errno.EIO, "not all bytes were taken")
+        if data:
+            write_all(descriptor, data, 0)
         if (source.st_mode, source.st_uid, source.st_gid) == (found.st_mode, found.st_uid, found.st_gid):
             os.utime(descriptor, ns=(source.st_atime_ns, source.st_mtime_ns))
         else:

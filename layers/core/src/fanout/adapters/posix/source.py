@@ -24,6 +24,12 @@ FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 FRESH_SECONDS = MARGIN_NS / 2 / 1_000_000_000
 
 
+def is_as_listed(found: os.stat_result, entry: Entry) -> bool:
+    """Whether it is the regular file that was listed, with the size and mtime that it had then."""
+    same = found.st_size == entry.size and found.st_mtime_ns == entry.mtime_ns and stat.S_ISREG(found.st_mode)
+    return same and entry.inode in ("", str(found.st_ino))
+
+
 class FileSource:
     """A regular file, given its descriptor. Raises ``ItemError`` if it is not the one that was listed."""
 
@@ -44,9 +50,7 @@ class FileSource:
             found = os.fstat(self._descriptor)
         except OSError as error:
             raise source_error("stat", error) from error
-        same = found.st_size == self._entry.size and found.st_mtime_ns == self._entry.mtime_ns
-        same = same and self._entry.inode in ("", str(found.st_ino))
-        if not same or not stat.S_ISREG(found.st_mode):
+        if not is_as_listed(found, self._entry):
             raise ItemError(Reason.SOURCE_CHANGED, "size, mtime, kind or inode is not what was listed")
         return found
 

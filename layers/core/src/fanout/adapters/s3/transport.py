@@ -7,8 +7,9 @@ import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from fanout.adapters.s3.connection import Connection, ConnectionBroken, Timeouts
@@ -16,6 +17,7 @@ from fanout.domain.errors import InvalidRequest
 
 # Chosen: a connection that was not used for so long is not used again; S3 ends idle ones after some 20 s.
 IDLE_SECONDS = 8.0
+Answer = TypeVar("Answer")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -62,14 +64,21 @@ class Exchange:
         A kept connection that the server ended meanwhile says nothing about the request, so that one is
         sent again over a new one.
         """
+        return self._answer(self._received)
+
+    def opened(self) -> OpenResponse:
+        """Receive the head, once, and of a part of an object no more than that. Raises as ``response`` does."""
+        return self._answer(self._begun)
+
+    def _answer(self, receive: Callable[[], Answer]) -> Answer:
         try:
-            return self._received()
+            return receive()
         except ConnectionBroken as exc:
             if self._is_fresh or not exc.unanswered:
                 raise
         self._failure = None
         self._send(fresh=True)
-        return self._received()
+        return receive()
 
     def _received(self) -> Response:
         if self._failure is not None:
@@ -82,17 +91,6 @@ class Exchange:
             raise
         self._origin.keep(connection)
         return Response(status, headers, body)
-
-    def opened(self) -> OpenResponse:
-        """Receive the head, once, and of a part of an object no more than that. Raises as ``response`` does."""
-        try:
-            return self._begun()
-        except ConnectionBroken as exc:
-            if self._is_fresh or not exc.unanswered:
-                raise
-        self._failure = None
-        self._send(fresh=True)
-        return self._begun()
 
     def _begun(self) -> OpenResponse:
         if self._failure is not None:
