@@ -8,7 +8,7 @@ in a process of its own, on the distribution's Python where ``scripts/setup-benc
 As ``fanout-2`` the listing is cut before it begins, as that of a larger tree is after its
 first round, and two processes share the pieces. Before every run the trees are out of the kernel's caches where that
 may be done, and the tool's own files are in them; of ours that is the bytecode of its modules, which the first of
-these readings compiles.
+these readings compiles. As in the layer the report's templates are Python, in a copy of our package that is run.
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ from benchmarks.measure import drop_caches
 
 OURS = {"fanout": 1, "fanout-2": 2}
 TOOLS = (*OURS, "rsync", "rclone")
+PACKAGE = Path(__file__).parent.parent / "layers/core/src/fanout"
+READING = """
+import benchmarks.no_change_run, fanout.requests, fanout.report.page
+from fanout.report.templating import TEMPLATES, environment
+for path in TEMPLATES.glob("*.j2"):
+    environment().get_template(path.name)
+"""
 SETTLE_SECONDS = 2.0  # over the margin of the comparison
 
 
@@ -55,23 +62,32 @@ def command_of(tool: str, source: Path, destination: Path, scratch: Path) -> lis
 
 
 def read_again(tool: str, scratch: Path) -> None:
-    """Read the tool's own files, which are no part of the trees: its binary, or the modules that ours imports."""
-    modules = "benchmarks.no_change_run, fanout.requests, fanout.report"
+    """Read the tool's own files, which are no part of the trees: its binary, or what ours imports and renders."""
     commands = {"rsync": ["rsync", "--version"], "rclone": ["rclone", "version"]}
-    command = commands.get(tool, [interpreter.of_worker(), "-c", f"import {modules}"])
+    command = commands.get(tool, [interpreter.of_worker(), "-c", READING])
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment(scratch))
 
 
+def deploy(scratch: Path) -> None:
+    """The package as the layer has it: with its templates as Python, which no checkout holds."""
+    package = scratch / "layer/fanout"
+    shutil.rmtree(package, ignore_errors=True)
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    command = [interpreter.of_worker(), "-m", "fanout.report.templating", str(package / "report/compiled")]
+    subprocess.run(command, check=True, env=environment(scratch))
+
+
 def environment(scratch: Path) -> dict[str, str]:
-    """That of this process, in which bytecode is kept whatever it says."""
+    """That of this process, in which bytecode is kept whatever it says and ours is what ``deploy`` made."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPYCACHEPREFIX": str(scratch / "bytecode")}
+    return {**kept, "PYTHONPATH": str(scratch / "layer"), "PYTHONPYCACHEPREFIX": str(scratch / "bytecode")}
 
 
 def measure(source: Path, destinations: Iterator[Path], scratch: Path, runs: int) -> dict[str, float]:
     """The median seconds of each tool that is installed, which take turns, each with the next destination."""
     tools = [tool for tool in TOOLS if tool in OURS or shutil.which(tool)]
     seconds: dict[str, list[float]] = {tool: [] for tool in tools}
+    deploy(scratch)
     for number in range(runs):
         for tool in tools:
             ledger = scratch / f"ledger-{number}"

@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from fanout.report.templating import environment
 from fanout_cli.local import find_toolchain
+from tests.support import runs
+from tests.support.pages import rendered, sources
 from tests.template.templates import REPO
 
 pytestmark = pytest.mark.e2e
@@ -62,9 +65,20 @@ def test_bytecode_lies_beside_every_module_and_tells_nothing_of_the_builder(tmp_
     assert b"/opt/python/fanout/" in next(path.read_bytes() for path in made.rglob("fanout/__pycache__/ledger.*.pyc"))
 
 
+def test_the_templates_are_rendered_from_bytecode_to_the_pages_of_the_sources(tmp_path: Path) -> None:
+    compiled = build(tmp_path) / "python/fanout/report/compiled"
+    for module in compiled.glob("*.py"):
+        module.write_text("raise AssertionError('there is bytecode of it')")
+    for name in sources():
+        assert Path(str(environment(compiled).get_template(name).filename)).parent == compiled
+    [(of_sources, of_compiled)] = rendered(runs.hostile, compiled)
+    assert of_compiled.encode() == of_sources.encode()
+
+
 def test_without_the_target_s_python_there_is_no_bytecode(tmp_path: Path) -> None:
     made = build(tmp_path, interpreter="no-such-python")
     assert not list(made.rglob("*.pyc"))
+    assert not (made / "python/fanout/report/compiled").exists()
     assert (made / "python/fanout/ledger.py").is_file()
 
 

@@ -5,25 +5,22 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from fanout.domain.activity import Activity
 from fanout.domain.attempts import End
 from fanout.domain.failures import FailureClass
 from fanout.domain.rows import Json
-from fanout.report import text
 from fanout.report.gantt import Gantt, gantt
 from fanout.report.pacing import paced
 from fanout.report.prediction import Prediction, prediction
 from fanout.report.series import OverTime, over_time
 from fanout.report.sizes import histogram
+from fanout.report.templating import TEMPLATES, environment
 from fanout.report.verdict import verdict
 
-_TEMPLATES = Path(__file__).parent / "templates"
 # The outcomes that add up to what was listed, in the order of the page.
 _PARTS = ("copied", "unchanged", "skipped", "failed", "rejected")
 
@@ -75,28 +72,8 @@ def render_report(findings: Findings) -> str:
 
 def style() -> tuple[Markup, str]:
     """The style sheet, and the digest by which a page allows itself to have it."""
-    sheet = Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8"))
+    sheet = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))
     return sheet, base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
-
-
-def environment() -> Environment:
-    """The templates with their filters."""
-    found = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
-    for name in ("count", "number", "size", "duration", "clock", "percent", "clip", "components", "spoken", "dollars"):
-        found.filters[name] = getattr(text, name)
-    return found
-
-
-def _shown(value: Any) -> Any:
-    """Text that comes from the run, made visible before it is escaped; markup is the template's own."""
-    return text.visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _flat(document: Json, prefix: str = "") -> list[tuple[str, str]]:

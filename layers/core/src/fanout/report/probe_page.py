@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.domain.rows import Json
-from fanout.report.page import environment, style
+from fanout.report.page import style
 from fanout.report.sweep import Measure, Sweep, latency, rate, sweep
+from fanout.report.templating import environment
 from fanout.report.text import number, size
 
 _HEADLINES = {

@@ -33,7 +33,7 @@ def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Co
         skipped=Skipped(reason, other.run_id),
     )
     # Here, because no run that goes on needs the templates' import time.
-    from fanout.report import Findings, render_report
+    from fanout.report.page import Findings, render_report
 
     row = summary_row(summary)
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})

@@ -115,7 +115,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     )
     document = summary_row(summary)
     # Here, because no other state needs the templates' import time.
-    from fanout.report import Findings, render_report
+    from fanout.report.page import Findings, render_report
 
     findings = Findings(document, plan_row(plan), summary.classes, activities, decisions(ledger))
     ledger.write_text(keys.REPORT, render_report(findings))
