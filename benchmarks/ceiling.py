@@ -13,10 +13,11 @@ import resource
 import shutil
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from msgspec.structs import replace
 
 from benchmarks import interpreter
 from benchmarks.data_sets import DATA_SETS, make

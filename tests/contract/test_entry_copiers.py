@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryEntryCopier, MemoryTree
@@ -149,7 +150,7 @@ def test_directory_is_copied(store: Store) -> None:
 def test_entry_that_changed_or_vanished_is_not_copied(store: Store, size: int) -> None:
     entry = write(store.source, "f", b"o" * size)
     write(store.source, "f", b"n" * size)
-    gone = dataclasses.replace(entry, path="gone")
+    gone = replace(entry, path="gone")
     for one, reason in ((entry, Reason.SOURCE_CHANGED), (gone, Reason.SOURCE_VANISHED)):
         with pytest.raises(ItemError) as caught:
             store.copier.copy(one, never)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
@@ -20,7 +20,7 @@ def test_what_still_is_what_was_listed_is_deleted_and_nothing_else(tree: Tree) -
     for path in ("a", "d/b", "d/changed", "stays"):
         write(tree, path, b"old")
     listed = entries(tree)
-    write(tree, "d/changed", b"newer", dataclasses.replace(FILE_ATTRIBUTES, mtime_ns=1))
+    write(tree, "d/changed", b"newer", replace(FILE_ATTRIBUTES, mtime_ns=1))
     gone = Entry("d/never/there", Kind.FILE, 3, 1, 1, '"x"')
     problems = tree.delete([listed["a"], listed["d/b"], listed["d/changed"], gone])
     assert {path: problem.reason for path, problem in problems.items()} == {"d/changed": Reason.DESTINATION_CHANGED}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import stat
 
 import pytest
+from msgspec.structs import replace
 
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
@@ -135,7 +135,7 @@ def test_listing_of_more_than_a_page_can_be_closed_early(tree: Tree) -> None:
 def test_source_is_pinned_to_what_was_listed(tree: Tree) -> None:
     write(tree, "file", b"first")
     (entry,) = entries(tree).values()
-    write(tree, "file", b"other", dataclasses.replace(FILE_ATTRIBUTES, mtime_ns=1_800_000_000_000_000_000))
+    write(tree, "file", b"other", replace(FILE_ATTRIBUTES, mtime_ns=1_800_000_000_000_000_000))
     with pytest.raises(ItemError) as caught:
         read(tree, entry)
     assert caught.value.reason is Reason.SOURCE_CHANGED
@@ -145,7 +145,7 @@ def test_source_of_another_size_is_changed(tree: Tree) -> None:
     write(tree, "file", b"first")
     (entry,) = entries(tree).values()
     with pytest.raises(ItemError) as caught:
-        read(tree, dataclasses.replace(entry, size=entry.size - 1))
+        read(tree, replace(entry, size=entry.size - 1))
     assert caught.value.reason is Reason.SOURCE_CHANGED
 
 

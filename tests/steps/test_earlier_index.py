@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.adapters.memory import MemoryTree, Stored
 from fanout.adapters.memory_store import MemoryStore

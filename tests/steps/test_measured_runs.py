@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import pytest
+from msgspec import field
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_meter import MemoryMeter
@@ -78,7 +78,6 @@ def test_a_file_system_that_can_not_be_asked_is_taken_for_the_smallest_and_the_r
     assert system["permitted_bytes_per_second"] == 100 * MIB
 
 
-@dataclass
 class Moody(MemoryMeter):
     """Refuses its first answers, or all about metrics."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree

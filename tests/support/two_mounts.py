@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory_store import MemoryStore
@@ -140,7 +142,7 @@ class TwoMounts:
         elif verify == "all":
             begun = begin_verification(self.neither(), "work")
             assert begun["run"]["apart"] == "verify"
-            outer, self.world = self.world, replace(self.world, prefix=begun["run"]["prefix"])
+            outer, self.world = self.world, dataclasses.replace(self.world, prefix=begun["run"]["prefix"])
             self.list_rounds(begun["list"])
             self.verify_all(both_ends=True)
             self.world = outer

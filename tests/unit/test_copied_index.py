@@ -6,11 +6,11 @@ import itertools
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.domain.copied_index import IndexFile, IndexFiles, IndexPart, IndexRows, State, contradicts
 from fanout.domain.entries import Entry, Kind

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.domain.costs import Dollars, dollars_of, metering_dollars
 from fanout.domain.efs_model import FileSystemState, Load, ThroughputMode

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.domain.decisions import MARGIN_NS, Compare, Decision, decide
 from fanout.domain.entries import Entry, Kind

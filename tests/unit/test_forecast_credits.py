@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.domain.efs_model import FileSystemState, ThroughputMode, baseline, most_credits, reserve_bytes
 from fanout.domain.estimate import Known, estimate, idle_state

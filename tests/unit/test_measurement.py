@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from fanout.domain.efs_model import ThroughputMode
 from fanout.domain.limits import GIB, MIB

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.domain.efs_model import FileSystemState, Load, ThroughputMode, baseline, drain, most_credits, reserve_bytes
 from fanout.domain.limits import CLIENT_OPERATIONS_IN_FLIGHT, GIB, MIB

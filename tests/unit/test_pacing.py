@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.domain.efs_model import FileSystemState, ThroughputMode, baseline, burst, most_credits, reserve_bytes
 from fanout.domain.limits import MIB

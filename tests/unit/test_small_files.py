@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
@@ -99,8 +100,7 @@ def test_a_file_that_is_there_is_replaced_and_one_for_another_place_goes_there(p
     (pair.here / "d").mkdir(parents=True)
     (pair.here / "d/old").write_text("old")
     pair.small.copy(pair.put("d/old", b"new"), crc64nvme)
-    moved = pair.put("x:y", b"z")
-    moved.target = "d/x_y"
+    moved = replace(pair.put("x:y", b"z"), target="d/x_y")
     pair.small.copy(moved, crc64nvme)
     assert (pair.here / "d/old").read_bytes() == b"new"
     assert (pair.here / "d/x_y").read_bytes() == b"z"
@@ -186,10 +186,9 @@ def test_files_of_less_than_64_kib_go_the_short_way_also_where_checksums_are_com
 
 
 def test_a_file_of_64_kib_of_zeros_keeps_its_hole(pair: Pair) -> None:
-    entry = pair.put("zeros", b"")
+    entry = replace(pair.put("zeros", b""), size=limits.BLOCK_BYTES_FREE)
     os.truncate(pair.there / "zeros", limits.BLOCK_BYTES_FREE)
     os.utime(pair.there / "zeros", ns=(MTIME_NS, MTIME_NS))
-    entry.size = limits.BLOCK_BYTES_FREE
     assert [outcome.result for outcome in copied(pair, [entry])] == [Result.COPIED]
     found = (pair.here / "zeros").stat()
     assert found.st_blocks * 512 < found.st_size == limits.BLOCK_BYTES_FREE

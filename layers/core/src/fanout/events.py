@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.ledger_keys import VERIFICATION, run_prefix
@@ -14,8 +15,7 @@ from fanout.domain.rows import Json, segment_from_row, shard_from_row
 from fanout.domain.segments import Segment
 
 
-@dataclass(frozen=True, slots=True)
-class PlanEvent:
+class PlanEvent(Struct, frozen=True):
     """Input of PlanTransfer: the request as it came, the execution's name and ARN, and each mount's functions."""
 
     request: Any
@@ -24,8 +24,7 @@ class PlanEvent:
     functions: tuple[dict[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CopyEvent:
+class CopyEvent(Struct, frozen=True):
     """Input of CopyShard and, with the error, of RecordShardFailure."""
 
     run: Json
@@ -34,8 +33,7 @@ class CopyEvent:
     error: Json
 
 
-@dataclass(frozen=True, slots=True)
-class PaceEvent:
+class PaceEvent(Struct, frozen=True):
     """Input of PaceCopy and, when the Map has ended, of EndPacing."""
 
     run: Json

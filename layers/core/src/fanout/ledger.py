@@ -10,9 +10,10 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import probe_keys
@@ -44,8 +45,7 @@ _PARSED_TOGETHER = 500
 _REMOVED_AT_ONCE = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeFile:
+class OutcomeFile(Struct, frozen=True):
     """One file of a shard's outcomes: which entries it is about, its totals, and the seconds that they took."""
 
     key: str

@@ -7,8 +7,9 @@ of ``fanout.domain.errors``. Adapters translate vendor errors once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from fanout.copy_ports import SmallFiles
 from fanout.domain.big_files import Receipt
@@ -95,8 +96,7 @@ class BlockTarget(Protocol):
         """Remove what was written; never raises."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What stands at a path now; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one."""
 
     entry: Entry
@@ -213,8 +213,7 @@ class WorkStore(Protocol):
         """Remove at most 1,000 objects; one that is not there counts as removed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Versioned:
+class Versioned(Struct, frozen=True):
     """An object's bytes and the version that pins them; both empty where there is no object."""
 
     data: bytes = b""
@@ -249,8 +248,7 @@ class Starts(Protocol):
         """Start a run of the state machine of the ARN; returns false where there is a run of this name already."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectFound:
+class ObjectFound(Struct, frozen=True):
     """An object's bytes, and the ETag that pins it."""
 
     size: int

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from fanout.domain.errors import InvalidRequest
 
 
-@dataclass(frozen=True, slots=True)
-class DataEndpoint:
+class DataEndpoint(Struct, frozen=True):
     """Another S3 than the work bucket's that holds the trees; of a local run only."""
 
     url: str
@@ -19,8 +19,7 @@ class DataEndpoint:
     secret_access_key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """``mounts`` maps a mount's name to the path under which the function sees it, ``file_systems`` to its id.
 
     ``prices`` are the stack's own dollars of a forecast, by the names of ``fanout.domain.prices``.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
+
+from msgspec import Struct
 
 from fanout.adapters.s3.connection import ConnectionBroken, Timeouts
 from fanout.adapters.s3.credentials import CredentialsProvider, credentials_from_environment
@@ -38,8 +39,7 @@ _CLOUDWATCH = "{http://monitoring.amazonaws.com/doc/2010-08-01/}"
 _TIMEOUTS = Timeouts(connect_seconds=3, stall_seconds=5, total_seconds=10)
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(Struct, frozen=True):
     """The region, and where its EFS and CloudWatch are, empty for AWS's own endpoints."""
 
     region: str

@@ -6,7 +6,9 @@ import itertools
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.domain import limits
@@ -21,8 +23,7 @@ from fanout.domain.segments import Segment, within
 from fanout.ports import Found, Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """An entry with its bytes (a symlink's are its target) and attributes."""
 
     entry: Entry

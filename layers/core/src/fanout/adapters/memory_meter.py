@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fanout.domain.errors import FanoutError, NotFound
 from fanout.domain.measurement import LOOK_BACK_SECONDS, Described, Reading, Readings
 
 
-@dataclass
-class MemoryMeter:
+class MemoryMeter(Struct):
     """See ``fanout.ports.Meter``. Raises ``refuses`` at each question, if it is set."""
 
     systems: dict[str, Described] = field(default_factory=dict)

@@ -10,7 +10,8 @@ import json
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain.rows import Json
 
@@ -18,8 +19,7 @@ _HEADER = b'{"format": "json", "version": 1}\n'
 _TRACE, _DAEMON = "_X_AMZN_TRACE_ID", "AWS_XRAY_DAEMON_ADDRESS"
 
 
-@dataclass(frozen=True, slots=True)
-class Traced:
+class Traced(Struct, frozen=True):
     """An invocation that is traced: its trace, the segment of the function, and the daemon's address."""
 
     trace_id: str

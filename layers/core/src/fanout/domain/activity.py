@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
+
+from msgspec import Struct, field
 
 from fanout.domain.attempts import Attempt, End
 from fanout.domain.books import Count
@@ -22,8 +23,7 @@ STRAGGLER_FACTOR = 2.0
 _RATIO_STEPS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ShardActivity:
+class ShardActivity(Struct, frozen=True):
     """One shard's attempts; ``seconds`` are those of all of them whose end is known."""
 
     shard_id: str
@@ -42,8 +42,7 @@ class ShardActivity:
         return any(attempt.end in (End.FAILED, End.LOST) for attempt in self.attempts)
 
 
-@dataclass(slots=True)
-class Interval:
+class Interval(Struct):
     """What happened in one interval: of attempts that span several, each interval has its share."""
 
     entries: float = 0.0
@@ -51,8 +50,7 @@ class Interval:
     busy_seconds: float = 0.0
 
 
-@dataclass(slots=True)
-class Activity:
+class Activity(Struct):
     """A phase from ``began`` to ``ended`` (seconds since 1970) in ``INTERVALS`` equal intervals."""
 
     phase: str

@@ -6,8 +6,10 @@ them with one request instead of reading each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 ATTEMPTS = "attempts/"
 
@@ -21,8 +23,7 @@ class End(StrEnum):
     LOST = "lost"  # it began, and nothing tells its end: killed, timed out, or still at work
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One task's work on one shard.
 
     Times are seconds since 1970; ``entries`` and ``bytes`` were copied (or compared)

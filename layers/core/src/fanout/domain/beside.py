@@ -6,7 +6,9 @@ As steps/pace_copy.py and steps/throttle.py do it. Asking Step Functions for a M
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from fanout.domain.deleting_model import Deleting
 from fanout.domain.measurement import METRICS
@@ -28,8 +30,7 @@ DELETE_PUTS, DELETE_GETS, DELETE_TRANSITIONS = 4, 3, 3
 PACE_TRANSITIONS, AROUND_DELETING = 4, 6
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(Struct, frozen=True):
     """Requests to the work bucket, metrics asked for, GB-seconds and calls of functions, state transitions."""
 
     gets: float = 0.0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fanout.domain import limits
 from fanout.domain.checksums import NO_BYTES, combine
@@ -15,8 +16,7 @@ from fanout.domain.rows import entry_from_row, entry_row
 from fanout.domain.weights import Rates
 
 
-@dataclass(frozen=True, slots=True)
-class BigFile:
+class BigFile(Struct, frozen=True):
     """A file that is copied, or only compared, in blocks of ``block_bytes``.
 
     ``token`` is what the destination knows it by while it is written; empty where it is only compared.
@@ -38,8 +38,7 @@ class BigFile:
         return offset, min(self.block_bytes, self.entry.size - offset)
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True):
     """What became of a block: its checksum and the destination's word for it, or why it failed."""
 
     index: int

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fanout.domain.outcomes import Outcome, Result
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Struct, frozen=True):
     """A number of entries and of their bytes."""
 
     entries: int = 0
@@ -22,8 +22,7 @@ class Count:
         return Count(self.entries - other.entries, self.bytes - other.bytes)
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """A count that grows; ``Count`` makes a new value for each entry, which takes a microsecond more."""
 
     entries: int = 0
@@ -50,8 +49,7 @@ def no_counts() -> dict[Result, Count]:
     return {result: Count() for result in Result}
 
 
-@dataclass(frozen=True, slots=True)
-class Books:
+class Books(Struct, frozen=True):
     """What was listed at the source and what became of it."""
 
     listed: Count = Count()

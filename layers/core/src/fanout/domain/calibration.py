@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fanout.domain import limits
 from fanout.domain.errors import InvalidRequest
@@ -37,8 +38,7 @@ _RATES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Struct, frozen=True):
     """Medians of a probe: bytes a second, seconds, and creations a second in one directory.
 
     ``small_write_seconds`` is a file of 4 KiB created, written and closed. ``functions`` is what so many functions

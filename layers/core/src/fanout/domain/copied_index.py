@@ -24,9 +24,10 @@ import json
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import repeat
+
+from msgspec import Struct
 
 from fanout.domain.decisions import Compare
 from fanout.domain.entries import Entry, Kind
@@ -147,8 +148,7 @@ class IndexPart:
         return contradicts(self._known.get(source.path), _state(source, destination))
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFile:
+class IndexFile(Struct, frozen=True):
     """A file of an index, and the first and the last path that it holds."""
 
     key: str

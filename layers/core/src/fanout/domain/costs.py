@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain.beside import Beside
 from fanout.domain.efs_model import FileSystemState, Load, ThroughputMode
@@ -22,8 +23,7 @@ TRANSITIONS, ROUND_TRANSITIONS, SEGMENT_TRANSITIONS, SHARD_TRANSITIONS = 10, 7, 
 SMALL_SECONDS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Dollars:
+class Dollars(Struct, frozen=True):
     """By service. S3 and EFS are what the data takes whoever moves it, ``ledger`` the requests to the work bucket.
 
     ``metrics`` are those of CloudWatch that the plan and the pacing ask for.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain.segments import Segment, after_subtree
 
@@ -14,16 +15,14 @@ PIECE_ENTRIES = 5000.0
 DIRECTORY_ENTRIES = PIECE_ENTRIES
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A path to cut at, and about how many entries lie between it and the next mark."""
 
     path: str
     entries: float
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Struct, frozen=True):
     """What lies directly below ``directory`` after ``after``."""
 
     directory: str

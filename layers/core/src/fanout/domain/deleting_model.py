@@ -11,7 +11,8 @@ Before an extra goes, its name is looked for at the source; a file is looked at 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain import limits, quotas
 from fanout.domain.efs_model import Load
@@ -25,8 +26,7 @@ S3_LOOK_SECONDS = 0.02
 DELETE_OBJECTS_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Deleting:
+class Deleting(Struct, frozen=True):
     """Seconds of the Map, its shards, seconds of all its functions together, and looks at the source in S3."""
 
     seconds: float = 0.0

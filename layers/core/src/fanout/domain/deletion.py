@@ -15,21 +15,19 @@ No guard can be raised over the first three refusals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 DEFAULT_PERCENT = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteGuard:
+class DeleteGuard(Struct, frozen=True):
     """The most that a sync deletes: so many entries, and so many percent of the destination's entries."""
 
     max_count: int | None = None
     max_percent: float = DEFAULT_PERCENT
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What the listing of both ends found, in entries."""
 
     source: int

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain.entries import Entry
 
@@ -22,8 +23,7 @@ def entry_digest(entry: Entry, checksum: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest(), "big")
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryDigest:
+class DirectoryDigest(Struct, frozen=True):
     """Sums of one directory's entries at both ends."""
 
     directory: str

@@ -6,8 +6,9 @@ otherwise: what is written counts whole, what is read a third.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from fanout.domain import quotas
 from fanout.domain.limits import MIB
@@ -26,8 +27,7 @@ class ThroughputMode(StrEnum):
     ASSUMED = "assumed"
 
 
-@dataclass(frozen=True, slots=True)
-class FileSystemState:
+class FileSystemState(Struct, frozen=True):
     """A file system as the plan takes it to be.
 
     ``permitted_bytes_per_second`` is what it allows in all now, ``others_bytes_per_second`` what others use of it, both
@@ -56,8 +56,7 @@ class FileSystemState:
         return quotas.EFS.get(self.mode.value, quotas.EFS["bursting"])
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """What a run does to one file system: operations, and bytes with each request counted as at least 4 KiB."""
 
     read_operations: float = 0.0
@@ -79,8 +78,7 @@ class Load:
         return self.read_bytes * quotas.EFS_READ_SHARE.value + self.written_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Drain:
+class Drain(Struct, frozen=True):
     """The credits over a run: its seconds, the credits at its end, and when it ran out of them, if it did.
 
     ``empty_share`` is the share of the work done by then, ``empty_seconds`` the time from its begin.

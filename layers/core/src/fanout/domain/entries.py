@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fanout.domain.outcomes import Reason
 
@@ -22,8 +24,7 @@ class Kind(StrEnum):
 
 
 # Not frozen, though nothing changes one: a listing makes two for each file, and a frozen one takes 2.0 µs, not 0.45.
-@dataclass(slots=True, unsafe_hash=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One thing in a tree, as a listing shows it. It is a value: whoever needs another one makes it by ``replace``.
 
     ``path`` is relative to the tree's root, with ``/`` between components and at
@@ -59,8 +60,7 @@ class Entry:
 
 
 # Not frozen either: one is made for each file that is copied.
-@dataclass(slots=True)
-class Attributes:
+class Attributes(Struct):
     """What an entry carries beside its bytes; ``None`` means that the source does not know.
 
     ``mode`` is the whole ``st_mode``; times are in nanoseconds since 1970.

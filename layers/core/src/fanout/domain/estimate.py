@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fanout.domain import limits
 from fanout.domain.calibration import Calibration, creations_of, rates_of
@@ -16,8 +18,7 @@ from fanout.domain.weights import Rates
 from fanout.domain.workload import Work
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What is known of the tree and of the file systems, by mount, beside the request.
 
     All entries are new at the destination, and ``extras`` are there that a sync deletes. ``largest_directory`` is the

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 from urllib.parse import unquote_plus
+
+from msgspec import Struct
 
 from fanout.domain.locations import S3Location
 
@@ -24,8 +25,7 @@ _CREATED, _DELETED = "Object Created", "Object Deleted"
 _TEST = "s3:TestEvent"
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectEvent:
+class ObjectEvent(Struct, frozen=True):
     """What happened to a key; ``sequencer`` orders the events of one key."""
 
     bucket: str
@@ -34,8 +34,7 @@ class ObjectEvent:
     deleted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """The keys to copy, in order, and how many events were of no use: repeated, deletions, outside the source."""
 
     keys: list[str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from fanout.domain.rows import Json
 
@@ -11,8 +11,7 @@ SHOWN_OF_A_CLASS = 25
 SHOWN_IN_ALL = 200
 
 
-@dataclass(slots=True)
-class FailureClass:
+class FailureClass(Struct):
     """Failures of one outcome and reason in one phase; ``shown`` are the first rows of failures.jsonl."""
 
     outcome: str
@@ -35,8 +34,7 @@ class FailureClass:
         }
 
 
-@dataclass(slots=True)
-class FailureClasses:
+class FailureClasses(Struct):
     """Counts rows of failures.jsonl by class, in memory that the closed list of reasons bounds."""
 
     _classes: dict[tuple[str, str, str], FailureClass] = field(default_factory=dict)

@@ -8,16 +8,16 @@ itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import compress, count, groupby, islice
 from operator import ne, or_, sub
+
+from msgspec import Struct
 
 from fanout.domain.decisions import MARGIN_NS
 from fanout.domain.entries import Entry, Kind
 
 
-@dataclass(slots=True)
-class FileColumns:
+class FileColumns(Struct):
     """Plain files that follow each other in a listing: of one directory, each with one name, and none a problem.
 
     ``directory`` is empty or ends in ``/``. The columns are of one length, at least 1; ``etags`` is empty for files

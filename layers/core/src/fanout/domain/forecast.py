@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.domain import quotas
 from fanout.domain.beside import beside_run, is_paced
@@ -43,8 +45,7 @@ class Limit(StrEnum):
     REQUEST = "rate of the request"
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """``seconds`` is by phase, ``limit_seconds`` what each limit alone would make of the copying.
 
     ``states`` and ``credits`` are by mount.

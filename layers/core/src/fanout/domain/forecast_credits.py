@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import inf
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.domain.efs_model import (
     Drain,
@@ -25,8 +27,7 @@ BALANCE_AGE_SECONDS = 180.0
 _LATER, _OF_THE_REST = 0.1, 1 / 200
 
 
-@dataclass(frozen=True, slots=True)
-class Credits:
+class Credits(Struct, frozen=True):
     """Burst credits of a mount over the work, bytes; ``drain`` says when they run out, if they do.
 
     ``bytes_per_second`` is the metered rate that this comes to. ``unheld`` is what would become of the credits if all
@@ -96,19 +97,15 @@ def throughput_seconds(state: FileSystemState, load: Load) -> float:
     return max(written, load.read_bytes / state.quota.read_bytes_per_second)
 
 
-@dataclass
 class _Walk:
     """The run so far: the share that is ``left``, and the credits that each file system has."""
 
-    seen: Sequence[Seen]
-    reserve_percent: float
-    left: float = 1.0
-    seconds: float = 0.0
-    _loss: dict[str, float] = field(default_factory=dict)
-    _empty: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.credits = {one.mount: one.state.credits_bytes or 0.0 for one in self.seen}
+    def __init__(self, seen: Sequence[Seen], reserve_percent: float) -> None:
+        self.seen, self.reserve_percent = seen, reserve_percent
+        self.left, self.seconds = 1.0, 0.0
+        self.credits = {one.mount: one.state.credits_bytes or 0.0 for one in seen}
+        self._loss: dict[str, float] = {}
+        self._empty: dict[str, tuple[float, float]] = {}
 
     def speed(self, age: float) -> float:
         """The share of the work a second that the file systems allow, with a balance as old as that."""

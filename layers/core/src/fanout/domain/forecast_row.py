@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec.structs import asdict
 
 from fanout.domain import prices
 from fanout.domain.costs import Dollars

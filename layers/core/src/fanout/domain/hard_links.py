@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fanout.domain import limits
 from fanout.domain.entries import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """One name of a file with several: whether what stands at the destination is right, and its inode there."""
 
     entry: Entry
@@ -31,8 +31,7 @@ class Name:
     inode_there: str
 
 
-@dataclass(slots=True)
-class Placed:
+class Placed(Struct):
     """What becomes of the names of one file. ``links`` pairs each further name with the path of its first."""
 
     copies: list[Entry] = field(default_factory=list)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fanout.domain.cuts import Mark
 
@@ -40,8 +41,7 @@ Page = tuple[Sequence[str], bool]
 Probe = Callable[[Sequence[str], int], Sequence[Page]]
 
 
-@dataclass(slots=True)
-class _Range:
+class _Range(Struct):
     """The keys after ``after`` up to ``until``; ``seen`` are the first of them, ``whole`` if they are all."""
 
     after: str
@@ -51,8 +51,7 @@ class _Range:
     spent: bool = False
 
 
-@dataclass(slots=True)
-class _Alphabet:
+class _Alphabet(Struct):
     """The characters at each place after the first ``common`` ones, as far as they are known."""
 
     common: int

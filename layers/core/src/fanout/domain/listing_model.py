@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain import limits
 
@@ -18,8 +19,7 @@ ROUND_SECONDS = 10
 PIECE_ENTRIES = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class ListingWalk:
+class ListingWalk(Struct, frozen=True):
     """Rounds, segments in all and in the widest round, seconds by the clock, and those of all functions together."""
 
     rounds: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.names import reason_against_file_path
@@ -15,8 +16,7 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _DIRECTORY_BUCKET = "--x-s3"
 
 
-@dataclass(frozen=True, slots=True)
-class S3Location:
+class S3Location(Struct, frozen=True):
     """The keys below a prefix, which is empty or ends in ``/``."""
 
     bucket: str
@@ -26,8 +26,7 @@ class S3Location:
         return f"s3://{self.bucket}/{self.prefix}"
 
 
-@dataclass(frozen=True, slots=True)
-class MountLocation:
+class MountLocation(Struct, frozen=True):
     """A directory below a mount; ``path`` is relative, empty for the mount's own root."""
 
     mount: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.locations import Location, S3Location, parse_bucket_key
@@ -14,8 +15,7 @@ _ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".json")
 _ALLOWED = f"s3://bucket/key of a {', '.join(_ENDINGS[:-1])} or of an S3 Inventory's manifest.json"
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestLocation:
+class ManifestLocation(Struct, frozen=True):
     """Where a manifest lies."""
 
     bucket: str
@@ -53,8 +53,7 @@ class Rows(StrEnum):
     INVENTORY = "inventory"
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestPart:
+class ManifestPart(Struct, frozen=True):
     """A part of a manifest: the rows of a file whose first byte lies from ``first`` to before ``end``.
 
     The file at ``key``, in the manifest's bucket, is pinned by its ETag. A compressed one is read from its

@@ -10,9 +10,10 @@ import csv
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
+
+from msgspec import Struct
 
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.locations import MountLocation, S3Location
@@ -29,8 +30,7 @@ _NO_OBJECT = {"islatest": "false", "isdeletemarker": "true"}
 Fields = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A path below the source, or why there is none; ``entry`` is set where the row says all that a listing would.
 
     A ``subtree`` is a directory that an earlier run could not list.

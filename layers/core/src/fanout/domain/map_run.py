@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class MapRun:
+class MapRun(Struct, frozen=True):
     """A Map and how far it is, in items. ``max_concurrency`` is 0 where it has none."""
 
     arn: str

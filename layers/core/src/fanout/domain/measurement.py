@@ -14,7 +14,8 @@ BurstCreditBalance counts in the mode Bursting alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain.efs_model import FileSystemState, ThroughputMode, baseline, burst, published
 
@@ -32,8 +33,7 @@ LOOK_BACK_SECONDS = 3 * 3600
 ASSUMED_OTHERS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """One value of a metric and its time, seconds since 1970: bytes of credit, bytes a second, percent, or bytes."""
 
     at: float
@@ -43,8 +43,7 @@ class Reading:
 Readings = Mapping[str, Sequence[Reading]]
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """A file system as EFS describes it; sizes by storage class in bytes."""
 
     mode: ThroughputMode

@@ -13,8 +13,9 @@ Inside S3 every key stays as it is, if it is not too long below the new prefix.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.escaping import EMPTY, escape_key, escape_path, unescape_key, unescape_path
@@ -35,8 +36,7 @@ class OnConflict(StrEnum):
 
 
 # Not frozen, though nothing changes one: each entry gets its own, see ``Entry``.
-@dataclass(slots=True, unsafe_hash=True)
-class Place:
+class Place(Struct, frozen=True):
     """A path at the destination; with a reason it can not be had, and ``result`` says what becomes of the entry."""
 
     path: str

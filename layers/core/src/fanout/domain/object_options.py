@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class ContentType(StrEnum):
@@ -13,8 +14,7 @@ class ContentType(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectOptions:
+class ObjectOptions(Struct, frozen=True):
     """Storage class and KMS key, empty for the bucket's defaults, and the Content-Type of files."""
 
     storage_class: str = ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Result(StrEnum):
@@ -139,8 +140,7 @@ def result_of(reason: Reason) -> Result:
 
 
 # Not frozen, though nothing changes one: see ``Entry``.
-@dataclass(slots=True, unsafe_hash=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The outcome of one entry: a row of the ledger.
 
     ``size`` counts bytes, ``crc64nvme`` is the checksum of what was read, as S3

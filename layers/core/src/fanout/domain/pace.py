@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain import limits
 from fanout.domain.efs_model import FileSystemState, Load, iops_seconds, kept_rate, reserve_bytes
@@ -30,8 +31,7 @@ from fanout.domain.weights import Rates
 SURE_RATES = Rates(seconds_per_entry=1 / 300, bytes_per_second=float(limits.LAMBDA_NETWORK_BYTES_PER_SECOND))
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """Functions at once, threads of each, and bytes a second of each (of data, not metered ones).
 
     ``floor_seconds`` is the time that the file systems take at least at this pace.

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain.efs_model import FileSystemState, baseline, burst, kept_rate, most_credits, reserve_bytes
 from fanout.domain.limits import MIB
@@ -47,8 +48,7 @@ LEAST_RATE = 1.0 * MIB
 LOW_SHARE = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What is known of one file system now.
 
     ``credits`` are bytes and ``credits_age`` seconds since they were measured, ``None`` where nothing was.
@@ -68,8 +68,7 @@ class Seen:
     rate_per_metered: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Pacing:
+class Pacing(Struct, frozen=True):
     """What is set: functions at once, and bytes a second of all of them together, ``None`` for as fast as they can.
 
     ``moved_at`` is when the concurrency was last changed for what was seen, seconds since 1970.
@@ -81,8 +80,7 @@ class Pacing:
     reason: str = "as planned"
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """What the request and the plan say: the most functions, those of the plan, the reserve, the request's rate."""
 
     most: int

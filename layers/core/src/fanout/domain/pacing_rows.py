@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fanout.domain.efs_model import FileSystemState
 from fanout.domain.measurement import CREDITS, IO_LIMIT, METERED, PERIOD_SECONDS, Reading, Readings

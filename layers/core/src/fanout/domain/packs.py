@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fanout.domain.entries import Attributes
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """``length`` bytes of an entry from ``offset`` on: those of the staged object ``key`` from ``start`` on."""
 
     offset: int
@@ -18,8 +18,7 @@ class Chunk:
     start: int
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """A whole entry as it was read; bytes that no chunk holds are zeros. Chunks are in the order of their offsets."""
 
     path: str

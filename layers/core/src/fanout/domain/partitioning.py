@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from fanout.domain import limits
 from fanout.domain.entries import Entry
 from fanout.domain.weights import Rates
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
+class Shard(Struct, frozen=True):
     """What the other states need to know of a shard: its file in the ledger, its size, its predicted seconds.
 
     A shard of ``blocks`` (the first, and the one after the last) is a part of the big file that ``key`` describes.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fanout.domain.decisions import Compare
 from fanout.domain.deletion import DeleteGuard
@@ -17,8 +18,7 @@ from fanout.domain.rows import SCHEMA_VERSION
 from fanout.domain.weights import CREATIONS_PER_SECOND, Rates
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What the run does, the rates that it predicts with, and the runs that it resumes, the last one first.
 
     ``creations_per_second`` is what one directory of the destination takes.

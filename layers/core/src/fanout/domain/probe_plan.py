@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fanout.domain.efs_model import FileSystemState
 from fanout.domain.forecast_row import state_from_row, state_row
@@ -12,8 +14,7 @@ from fanout.domain.probing import ProbeRequest, Round, round_from_row, round_row
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ProbePlan:
+class ProbePlan(Struct, frozen=True):
     """``ends_at`` is when the last experiment ends, in seconds since 1970; ``file_system_id`` may be empty.
 
     ``state`` is what EFS and CloudWatch say; ``None`` for a mount without an id.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from fanout.domain import limits, quotas
 from fanout.domain.calibration import SCHEMA_VERSION, Calibration, calibration_row

@@ -17,9 +17,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from fanout.domain.limits import KIB, MIB
 
@@ -109,8 +111,7 @@ ENDS_PART = 0.85
 ROUND_SECONDS = 100.0
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeRequest:
+class ProbeRequest(Struct, frozen=True):
     """What a probe may do, and where; ``path`` is a directory below the mount's root, empty for the root."""
 
     path: str
@@ -120,8 +121,7 @@ class ProbeRequest:
     credit_reserve_percent: float
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """One thing that is measured: so many threads each write or read ``files`` files of ``file_bytes``."""
 
     threads: int = 1
@@ -142,8 +142,7 @@ def file_cost(size: int) -> int:
     return max(size, LEAST_BYTES)
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     """Functions that work at once; ``bytes`` and ``seconds`` are what each of them may use."""
 
     number: int
@@ -218,7 +217,7 @@ def power_of_two(wanted: int, most: int = 4 * MIB) -> int:
 
 def round_row(one: Round) -> dict[str, Any]:
     """A round in probe-plan.json."""
-    return asdict(one)
+    return asdict(one) | {"points": [asdict(point) for point in one.points]}
 
 
 def round_from_row(row: dict[str, Any]) -> Round:

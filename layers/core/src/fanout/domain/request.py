@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from fanout.domain import limits
 from fanout.domain.decisions import Compare
@@ -61,8 +62,7 @@ NEWEST, NO_PROBE = "newest", "none"
 CREDIT_RESERVE_PERCENT = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What the run may use. ``max_concurrency`` counts functions, ``shard_seconds`` is a shard's predicted time.
 
     A file of at least ``split_bytes`` is copied in blocks by several functions. ``credit_reserve_percent`` of the
@@ -78,8 +78,7 @@ class Limits:
     files_per_second: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One transfer. ``prices`` are dollars by the names of ``fanout.domain.prices``, instead of the table's.
 
     ``calibration`` is the id of a probe, ``NEWEST`` (of each file system) or ``NO_PROBE``.

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from typing import Any
+
+from msgspec.structs import fields
 
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.outcomes import Outcome, Reason, Result

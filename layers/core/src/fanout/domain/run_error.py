@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fanout.domain.errors import TASK_ERRORS
 
@@ -12,8 +13,7 @@ INFRASTRUCTURE = "Infrastructure"
 _OWN_NAMES = frozenset(error.__name__ for error in TASK_ERRORS)
 
 
-@dataclass(frozen=True, slots=True)
-class RunError:
+class RunError(Struct, frozen=True):
     """A name of the closed list (``TASK_ERRORS`` and ``Infrastructure``), and what it says."""
 
     name: str

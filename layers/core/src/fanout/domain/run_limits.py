@@ -6,9 +6,10 @@ writer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 from typing import Any
+
+from msgspec import Struct
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.limits import MIB
@@ -26,24 +27,21 @@ NOTE_SECONDS = 60.0
 LATE_NOTE_SECONDS = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class RunLimits:
+class RunLimits(Struct, frozen=True):
     """Bytes and files a second of all functions together; ``None`` for no limit."""
 
     bytes_per_second: float | None = None
     files_per_second: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PacedRate:
+class PacedRate(Struct, frozen=True):
     """The pacing's rate: bytes a second, in which each entry counts as ``entry_bytes`` more for its operations."""
 
     bytes_per_second: float | None = None
     entry_bytes: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What an operation uses."""
 
     bytes: float = 0.0

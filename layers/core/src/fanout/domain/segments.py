@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.domain import limits
 from fanout.domain.manifest import ManifestPart
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """The entries whose path begins with ``prefix`` and lies after ``after``, up to ``until`` and with it.
 
     Paths compare by their bytes, as S3 compares keys. ``after`` and ``until`` are

@@ -9,12 +9,12 @@ each of them looks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, order=True)
-class Presence:
+
+class Presence(Struct, frozen=True, order=True):
     """A function at work, by the time of its begin and its name; ``ended`` is ``inf`` while it works. Seconds."""
 
     began: float

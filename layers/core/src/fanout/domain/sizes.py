@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fanout.domain.books import Count
 from fanout.domain.entries import Entry, Kind
@@ -13,8 +14,7 @@ from fanout.domain.entries import Entry, Kind
 _BUCKETS = 65
 
 
-@dataclass(slots=True)
-class Sizes:
+class Sizes(Struct):
     """Files by size: bucket 0 holds empty ones, bucket n those of 2**(n-1) up to, not including, 2**n bytes.
 
     Two lists of numbers, because every entry of a listing passes here.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from fanout.domain.books import Books, Count
 from fanout.domain.failures import FailureClass
@@ -23,8 +24,7 @@ class Status(StrEnum):
     SKIPPED = "SKIPPED"
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """What a copy and a sync would do.
 
     With ``compare: checksum`` what is of one size at both ends counts as to copy. ``to_delete`` is ``None`` where names
@@ -48,8 +48,7 @@ def planned_row(planned: Planned) -> Json:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """Why a run did nothing, and which run does its work."""
 
     reason: str
@@ -60,8 +59,7 @@ class Skipped:
         return {"reason": self.reason, "holder": self.holder}
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """What SummariseTransfer found. ``seconds`` is by phase, ``failures`` the number of rows in failures.jsonl.
 
     ``began`` and ``ended`` are seconds since 1970, ``classes`` the failures by class.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fanout.domain import limits
 
@@ -13,8 +13,7 @@ OPERATIONS_PER_FILE = 5.5
 CREATIONS_PER_SECOND = 1 / limits.EFS_WRITE_SECONDS
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """What one function does: seconds an entry and bytes a second."""
 
     seconds_per_entry: float

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain import limits, quotas
 from fanout.domain.efs_model import Load
@@ -18,8 +19,7 @@ LIST_PAGE = 1_000
 LISTS_PER_SEGMENT = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What is to be done: entries that are listed, and of them those to copy or compare, with their bytes.
 
     ``longest_seconds`` is the predicted time of the longest shard, ``largest_directory`` the number of files to copy in
@@ -35,8 +35,7 @@ class Work:
     extras: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class S3Requests:
+class S3Requests(Struct, frozen=True):
     """Requests by their price; those that list are among the puts."""
 
     gets: float = 0.0

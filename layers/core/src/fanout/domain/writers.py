@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from enum import Enum
 from hashlib import sha256
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fanout.domain.locations import S3Location
 from fanout.domain.plan import Plan, plan_row
@@ -30,8 +32,7 @@ from fanout.domain.rows import SCHEMA_VERSION
 _OF_THE_RUN = frozenset({"schema_version", "run_id", "rates", "resumes", "limits", "prices", "calibration"})
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(Struct, frozen=True):
     """A run that writes below ``place``, a path or prefix of its store that is empty or ends in ``/``.
 
     ``execution`` is the ARN of the run's execution, ``transfer`` a digest that runs of the same transfer share,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.report.text import duration, number, unit_of
 
@@ -11,8 +12,7 @@ _TIME_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
 _TICKS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """A label at so many percent of the axis; ``anchor`` keeps it inside the drawing."""
 
     at: float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fanout.domain.activity import Activity, ShardActivity
 from fanout.domain.attempts import End
@@ -19,8 +19,7 @@ _ENDS = {
 _NARROWEST = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """An attempt, in percent of the time axis."""
 
     at: float
@@ -29,8 +28,7 @@ class Bar:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A shard; ``predicted_at`` is where it was predicted to end, in percent, if it was."""
 
     shard_id: str
@@ -44,8 +42,7 @@ class Row:
     fate: str
 
 
-@dataclass(frozen=True, slots=True)
-class Gantt:
+class Gantt(Struct, frozen=True):
     """The rows that are drawn; ``others`` shards are not."""
 
     rows: list[Row]

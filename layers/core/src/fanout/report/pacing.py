@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain.rows import Json
 from fanout.report.series import Series, series_of
@@ -17,8 +18,7 @@ _TABLE_ROWS = 24
 _RATE_CHANGE = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Paced:
+class Paced(Struct, frozen=True):
     """The charts, and rows: after, functions, rate, credits, PercentIOLimit, reason."""
 
     charts: list[Series]

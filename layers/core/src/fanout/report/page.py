@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass, field
 from typing import Any
 
 from markupsafe import Markup
+from msgspec import Struct, field
 
 from fanout.domain.activity import Activity
 from fanout.domain.attempts import End
@@ -25,8 +25,7 @@ from fanout.report.verdict import verdict
 _PARTS = ("copied", "unchanged", "skipped", "failed", "rejected")
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """What the page shows: summary.json, plan.json, the failures by class, what tasks and pacing did over time."""
 
     summary: Json
@@ -36,8 +35,7 @@ class Findings:
     decisions: list[Json] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Phase:
+class _Phase(Struct, frozen=True):
     """The charts of one phase; each is none where there is nothing to draw."""
 
     activity: Activity

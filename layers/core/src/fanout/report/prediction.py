@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain.activity import STEPS_PER_DOUBLING, Activity
 from fanout.report.axes import Tick
@@ -15,8 +16,7 @@ _DECADES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 _LARGEST_RADIUS, _LEAST_RADIUS = 14.0, 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(Struct, frozen=True):
     """Shards of about the same prediction and time; x and y in percent, the radius in pixels."""
 
     x: float
@@ -25,8 +25,7 @@ class Dot:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Struct, frozen=True):
     """The dots, whether they are worth drawing, where prediction and time are equal, and the same as a table."""
 
     dots: list[Dot]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fanout.domain.rows import Json
 from fanout.report.page import style
@@ -19,8 +20,7 @@ _HEADLINES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Headline:
+class _Headline(Struct, frozen=True):
     sign: str
     text: str
     tone: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain.activity import Activity
 from fanout.report.axes import Tick, time_ticks, value_ticks
@@ -15,8 +16,7 @@ _TABLE_ROWS = 24
 _WIDTH, _HEIGHT = 1000.0, 100.0
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """One chart: a path and its axes."""
 
     name: str
@@ -28,8 +28,7 @@ class Series:
     values: list[Tick]
 
 
-@dataclass(frozen=True, slots=True)
-class OverTime:
+class OverTime(Struct, frozen=True):
     """The charts of a phase, and the same as a table: from, to, bytes a second, entries a second, tasks."""
 
     charts: list[Series]

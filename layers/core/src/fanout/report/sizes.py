@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain.rows import Json
 from fanout.report.axes import Tick, percent_of
@@ -13,8 +14,7 @@ from fanout.report.text import count, percent, size
 _LABEL_EVERY = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A bucket; all in percent, the heights of the whole drawing."""
 
     at: float
@@ -24,8 +24,7 @@ class Column:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(Struct, frozen=True):
     """The columns, the axes, and the same as a table: size, files, share, bytes, share."""
 
     columns: list[Column]

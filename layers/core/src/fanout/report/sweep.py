@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.report.axes import Tick, percent_of, value_ticks
 from fanout.report.text import number, size
@@ -15,8 +16,7 @@ _WIDTH, _HEIGHT = 1000.0, 100.0
 _CAP_IN_SIGHT = 2.5
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """Median and quartiles at the setting ``label``; ``at`` orders the settings."""
 
     at: float
@@ -27,8 +27,7 @@ class Measure:
     samples: int
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A dot with its whisker, in percent of the drawing, y from the top."""
 
     x: float
@@ -38,8 +37,7 @@ class Mark:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """The marks of one series, and the path through them."""
 
     kind: str
@@ -48,8 +46,7 @@ class Line:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cap:
+class Cap(Struct, frozen=True):
     """A published limit; ``y`` is ``None`` where it lies above the drawing."""
 
     name: str
@@ -57,8 +54,7 @@ class Cap:
     y: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """A chart, and the same as a table."""
 
     title: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fanout.domain.rows import Json
 from fanout.report.text import count
@@ -15,8 +15,7 @@ _HEADS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A headline with its sign, and a sentence."""
 
     headline: str

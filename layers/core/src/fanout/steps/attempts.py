@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.attempts import Attempt, End, attempt_from_key, attempt_key, attempts_prefix
@@ -18,8 +20,7 @@ from fanout.ledger import Ledger
 from fanout.steps.context import Context
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Where a shard stands after a task: ``cursor`` outcomes in all, ``worked`` of them by this task alone."""
 
     cursor: int

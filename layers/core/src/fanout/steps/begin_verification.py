@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.request import Mode, Verify

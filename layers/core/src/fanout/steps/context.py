@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fanout.copy_ports import EntryCopier
 from fanout.domain import limits
@@ -55,8 +56,7 @@ def nothing_to_release() -> None:
     """Trees that hold nothing open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """One attempt of a task.
 
     ``deadline`` is when the function is ended, in seconds since 1970; ``nonce``

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt, big_file_from_row
@@ -21,8 +22,7 @@ from fanout.steps.context import Context
 from fanout.steps.limiter import Limiter
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """How many blocks are copied at once, and in pieces of what size each is read and written."""
 
     in_flight: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fanout.domain.books import Count
 from fanout.domain.deletion import Found, refusal
@@ -13,16 +13,14 @@ from fanout.ledger import Ledger
 from fanout.steps.rounds import rounds_done
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(Struct, frozen=True):
     """A shard of extras, either of files and objects, or of directories."""
 
     shard: Shard
     directories: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListedExtras:
+class ListedExtras(Struct, frozen=True):
     """The shards of extras, and what the guard needs to know of the listing."""
 
     deletions: list[Deletion]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.errors import InvalidRequest, LedgerBroken
@@ -24,8 +25,7 @@ _READS_IN_FLIGHT = 32
 _START_AGAIN = "start the request again without resume_from: what is done is found unchanged"
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierRun:
+class EarlierRun(Struct, frozen=True):
     """A run to be resumed: its ledger, its plan, and the request that goes on with it."""
 
     ledger: Ledger

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import inf
+
+from msgspec.structs import replace
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits

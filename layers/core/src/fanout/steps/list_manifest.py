@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from functools import lru_cache, partial
+
+from msgspec.structs import replace
 
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import AccessDenied

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fanout.domain import limits
 from fanout.domain.errors import InvalidRequest, NotFound, PreconditionFailed, Transient

@@ -7,8 +7,9 @@ the end from a note that EndPacing leaves, which it looks for every second or fe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.errors import FanoutError
@@ -64,20 +65,16 @@ def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
     return {"done": True}
 
 
-@dataclass
 class _Pacer:
     """One task's view of the Map and of the file systems."""
 
-    execution_arn: str
-    context: Context
-    maps: MapRuns
-    map_run: MapRun | None = None
-    _rows: list[Json] = field(default_factory=list)
-    _readings: dict[str, Readings] = field(default_factory=dict)
-    _problems: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        ledger = self.context.ledger
+    def __init__(self, execution_arn: str, context: Context, maps: MapRuns) -> None:
+        self.execution_arn, self.context, self.maps = execution_arn, context, maps
+        self.map_run: MapRun | None = None
+        self._rows: list[Json] = []
+        self._readings: dict[str, Readings] = {}
+        self._problems: dict[str, str] = {}
+        ledger = context.ledger
         self.plan: Plan = ledger.read_plan()
         self.start = pacing_plan(ledger)
         self.states = measured_file_systems(ledger)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.books import Books, Count
@@ -26,8 +27,7 @@ FAILURES_KEPT = 100_000
 SHARDS_AT_ONCE = 16
 
 
-@dataclass(frozen=True, slots=True)
-class RunBooks:
+class RunBooks(Struct, frozen=True):
     """What was listed and what became of it; ``failures`` are the first ``FAILURES_KEPT``.
 
     ``shard_seconds`` are what the shards of whole entries took, each with all its attempts.

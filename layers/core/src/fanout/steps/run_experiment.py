@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fanout.domain import probe_keys as keys
 from fanout.domain.errors import InvalidRequest, ItemError
@@ -36,8 +37,7 @@ NO_TIME = "the time of the budget did not suffice"
 NO_BYTES = "the bytes of the budget did not suffice"
 
 
-@dataclass
-class Samples:
+class Samples(Struct):
     """What one function measured: values by point, or what it moved together with others."""
 
     values: list[list[float]]

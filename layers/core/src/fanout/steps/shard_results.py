@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.big_files import big_file_from_row
@@ -18,8 +19,7 @@ from fanout.steps.rounds import rounds_done
 _TROUBLE = (Result.FAILED, Result.REJECTED)
 
 
-@dataclass(frozen=True, slots=True)
-class ShardResult:
+class ShardResult(Struct, frozen=True):
     """A shard's totals, the outcomes that need attention, and the seconds that all attempts took."""
 
     results: dict[Result, Count]

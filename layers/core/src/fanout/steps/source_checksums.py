@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.entries import Entry
@@ -14,8 +15,7 @@ from fanout.domain.partitioning import Shard
 from fanout.ledger import Ledger
 
 
-@dataclass(frozen=True, slots=True)
-class SourceChecksum:
+class SourceChecksum(Struct, frozen=True):
     """The checksum of an entry as S3 writes it, or why it could not be read."""
 
     checksum: str = ""

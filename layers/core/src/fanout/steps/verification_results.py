@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.big_files import big_file_from_row
@@ -22,8 +23,7 @@ from fanout.steps.rounds import rounds_done
 DIRECTORIES_SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """How many entries were compared, which were not equal, and the digests of both ends."""
 
     compared: Count

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.domain import limits
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme, to_base64
@@ -15,8 +17,7 @@ from fanout.ports import Found, Tree
 from fanout.steps.limiter import NO_LIMITS, Limiter
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Struct, frozen=True):
     """The outcome of comparing an entry, and its digests at the source and at the destination."""
 
     outcome: Outcome

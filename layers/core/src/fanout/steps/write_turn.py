@@ -7,8 +7,9 @@ therefore asked of Step Functions, and who does not is taken out by the next one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from fanout.domain.errors import DestinationBusy, PreconditionFailed, Transient
 from fanout.domain.plan import Plan
@@ -30,8 +31,7 @@ PAUSE_SECONDS = 0.05
 OLDEST_ASKED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class WriteTurns:
+class WriteTurns(Struct, frozen=True):
     """The lists in the work bucket."""
 
     store: VersionedStore

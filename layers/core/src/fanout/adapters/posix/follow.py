@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.adapters.posix.beneath import walk
 from fanout.adapters.posix.directories import Directories
@@ -23,8 +25,7 @@ _REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """The directories from the root down to one: their identities, and when the youngest symlink among them changed.
 
     A directory that stands on its own way is a loop. What lies behind a symlink that was

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from fanout.domain import limits
 from fanout.domain.entries import Entry
@@ -18,8 +19,7 @@ from fanout.domain.entries import Entry
 BATCH = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """The names that can lie in a segment: after ``low``, up to ``high`` (``None``: all), and the directory ``way``.
 
     Names stand as bytes, those of directories with a ``/``. ``way`` is what the segment begins in, if anything.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from fanout.domain.errors import InvalidRequest
 
@@ -14,8 +15,7 @@ _NAME = _LABEL | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ._")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """The S3 of a region, or another S3 at ``url`` (scheme, host and port)."""
 
     region: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fanout.adapters.s3.transport import Response
 from fanout.domain.errors import (
@@ -50,8 +50,7 @@ _ACTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A failed exchange: HTTP status (0 without a response), S3's code and message, the bucket's region if told."""
 
     status: int

@@ -7,11 +7,12 @@ regular expression cuts all objects of S3's own form out of a page in a tenth of
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import ge
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree
+
+from msgspec import Struct, field
 
 from fanout.adapters.s3.responses import parse_document, to_nanoseconds
 
@@ -31,8 +32,7 @@ _TIMES = 4096
 _nanoseconds = lru_cache(_TIMES)(to_nanoseconds)
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectPage:
+class ObjectPage(Struct, frozen=True):
     """A page of a listing: keys, bytes, times in nanoseconds since 1970 and ETags, a column each.
 
     ``continuation`` is empty on the last page.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from fanout.adapters.s3.object_page import ObjectPage
 from fanout.domain.entries import Entry, Kind
@@ -14,8 +15,7 @@ from fanout.domain.file_columns import FileColumns, Listed
 from fanout.domain.segments import Segment
 
 
-@dataclass(frozen=True, slots=True)
-class PathColumns:
+class PathColumns(Struct, frozen=True):
     """Objects by their paths, which are in order and not empty; the other columns are those of ``ObjectPage``."""
 
     paths: list[str]

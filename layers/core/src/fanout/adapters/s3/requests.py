@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fanout.adapters.s3.connection import ConnectionBroken
 from fanout.adapters.s3.credentials import CredentialsProvider, credentials_from_environment
@@ -17,8 +18,7 @@ from fanout.adapters.s3.transport import Exchange, OpenResponse, Response, Trans
 _NO_HEADERS: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """Exponential back-off with full jitter."""
 
     attempts: int = 5

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree
+
+from msgspec import Struct
 
 from fanout.domain.errors import Transient
 
@@ -14,8 +15,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 _NAMESPACE = b' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of a multipart upload, its checksum as S3 writes it."""
 
     number: int
@@ -23,24 +23,21 @@ class Part:
     crc64nvme: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+class Copied(Struct, frozen=True):
     """What S3 says of an object that it made; ``crc64nvme`` is empty where it gives no checksum."""
 
     etag: str
     crc64nvme: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PartPage:
+class PartPage(Struct, frozen=True):
     """A page of ListParts; ``next_marker`` is 0 on the last one."""
 
     parts: list[Part]
     next_marker: int
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(Struct, frozen=True):
     """A multipart upload that is neither completed nor aborted."""
 
     key: str
@@ -48,8 +45,7 @@ class Upload:
     initiated_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class UploadPage:
+class UploadPage(Struct, frozen=True):
     """A page of ListMultipartUploads; the markers are empty on the last one."""
 
     uploads: list[Upload]

@@ -8,9 +8,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from fanout.adapters.s3.connection import Connection, ConnectionBroken, Timeouts
 from fanout.domain.errors import InvalidRequest
@@ -21,8 +22,7 @@ Answer = TypeVar("Answer")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(slots=True)
-class Response:
+class Response(Struct):
     """What the server said; header names are lower-case."""
 
     status: int
