@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from fanout.domain.books import Books, Count, tally
 from fanout.domain.coverage import disjoint, indexes_of, ranges_of
 from fanout.domain.entries import Entry, Kind
+from fanout.domain.json_lines import lines_of, rows_of
 from fanout.domain.outcomes import Outcome, Reason, Result
-from fanout.domain.rows import entry_from_row, entry_row, outcome_from_row, outcome_line, outcome_row
+from fanout.domain.rows import entry_from_row, entry_row, outcome_from_row, outcome_row
 
 TEXT = st.text(alphabet=st.characters(codec=None), max_size=10)
 OUTCOMES = st.builds(
@@ -39,8 +40,9 @@ def test_books_balance_just_when_every_listed_entry_has_an_outcome(outcomes: lis
 @given(OUTCOMES)
 def test_an_outcome_survives_the_ledger(outcome: Outcome) -> None:
     assert outcome_from_row(json.loads(json.dumps(outcome_row(outcome, 3)))) == outcome
-    assert json.loads(outcome_line(outcome, 3)) == outcome_row(outcome, 3)
-    assert outcome_line(outcome, 3).count("\n") == 1
+    (row,) = rows_of(b"".join(lines_of([outcome_row(outcome, 3)])))
+    assert outcome_from_row(row) == outcome
+    assert row["index"] == 3
 
 
 @given(st.binary(min_size=1, max_size=20))

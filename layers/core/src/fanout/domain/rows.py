@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from fanout.domain import limits
@@ -17,8 +15,6 @@ from fanout.domain.partitioning import Shard
 from fanout.domain.segments import Segment
 
 SCHEMA_VERSION = 1
-# Made once: json.dumps makes an encoder for each row that it writes with separators of its own.
-compact_json = json.JSONEncoder(separators=(",", ":")).encode
 
 Json = dict[str, Any]
 
@@ -71,14 +67,6 @@ def outcome_row(outcome: Outcome, index: int | None = None) -> Json:
     if outcome.crc64nvme is not None:
         row["crc64nvme"] = outcome.crc64nvme
     return row
-
-
-def outcome_line(outcome: Outcome, index: int) -> str:
-    """``outcome_row`` as one line of JSON; what most entries end as is put together without an encoder."""
-    if outcome.reason is not None or outcome.message or outcome.crc64nvme is None:
-        return f"{compact_json(outcome_row(outcome, index))}\n"
-    head = f'{{"path":{encode_basestring_ascii(outcome.path)},"kind":"{outcome.kind}","size":{outcome.size}'
-    return f'{head},"outcome":"{outcome.result}","index":{index},"crc64nvme":"{outcome.crc64nvme}"}}\n'
 
 
 def outcome_from_row(row: Json) -> Outcome:

@@ -1,0 +1,42 @@
+"""Rows as lines of JSON, there and back; by msgspec, and what that refuses by the standard library.
+
+JSON in UTF-8 has no way to write a name that is no UTF-8; the standard library writes such bytes as escapes of lone
+surrogates, and reads them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from msgspec import DecodeError
+from msgspec.json import Decoder, Encoder
+
+# Rows that are written or parsed together: a call for each takes longer than the row.
+_TOGETHER = 1_000
+_encode_lines = Encoder().encode_lines
+_decode_lines = Decoder().decode_lines
+_encode_one = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def lines_of(rows: Iterable[Any]) -> Iterator[bytes]:
+    """The rows, each a line that ends in a newline, many of them at a time."""
+    each = iter(rows)
+    while some := list(islice(each, _TOGETHER)):
+        try:
+            yield _encode_lines(some)
+        except UnicodeEncodeError:
+            yield "".join(f"{_encode_one(row)}\n" for row in some).encode()
+
+
+def rows_of(data: bytes) -> Iterator[Any]:
+    """The rows of lines. Raises ``ValueError`` for a line that is no JSON."""
+    lines = data.split(b"\n")
+    for start in range(0, len(lines), _TOGETHER):
+        some = b"\n".join(lines[start : start + _TOGETHER])
+        try:
+            yield from _decode_lines(some)
+        except DecodeError:
+            yield from (json.loads(line) for line in some.split(b"\n") if line)
