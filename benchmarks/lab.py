@@ -16,6 +16,7 @@ from typing import Any
 HERE = Path(__file__).parent
 BINARY = Path(".fanout/bench/efslab")
 MEMORY = Path("/dev/shm/fanout-bench-files")  # tmpfs, so that no run waits for memory that was never used
+REMEMBERED_SECONDS = 3.0  # what the simulated kernels keep names and attributes for in real time
 _START_SECONDS = 60
 
 
@@ -67,8 +68,9 @@ class Lab:
 def calibration(name: str) -> dict[str, Any]:
     """The parameters of a calibration, as the simulation reads them.
 
-    ``modern/8`` is ``modern`` in a time that passes eight times as slowly: every latency is eight times as long and
-    every cap an eighth, so that the processors of a small machine, which tools and simulation share, do not bind.
+    ``modern/8`` is ``modern`` in a time that passes eight times as slowly: every latency is eight times as long, every
+    cap an eighth, and what a kernel remembers lasts eight times as long, so that the processors of a small machine,
+    which tools and simulation share, do not bind.
     """
     plain, _, slower = name.partition("/")
     found: dict[str, Any] = json.loads((HERE / "efslab/profiles" / f"{plain}.json").read_text())
@@ -82,6 +84,7 @@ def _slower(profile: dict[str, Any], times: int) -> dict[str, Any]:
             scaled[name] = value / times
         elif name.endswith("_milliseconds_per_mib"):
             scaled[name] = value * times
+    scaled["remembered_seconds"] = times * REMEMBERED_SECONDS
     scaled["milliseconds"] = {name: value * times for name, value in profile["milliseconds"].items()}
     return scaled
 

@@ -1,14 +1,16 @@
 """A second run that finds nothing to do, beside rsync and rclone sync on the same two trees.
 
     python -m benchmarks.no_change [--files 100000] [--runs 3] [--calibration disk|modern|modern/64 ...]
+        [--functions 1 2 ...] [--peers rsync rclone]
 
 On ``disk`` both trees lie in a directory; on ``modern`` the destination is the simulated EFS, which needs root.
 Ours is what the functions of such a run do: list, gather, partition, summarise, with the ledger in a directory,
-in a process of its own, on the distribution's Python where ``scripts/setup-bench-s3.sh`` set one up.
-As ``fanout-2`` the listing is cut before it begins, as that of a larger tree is after its
-first round, and two processes share the pieces. Before every run the trees are out of the kernel's caches where that
-may be done, and the tool's own files are in them; of ours that is the bytecode of its modules, which the first of
-these readings compiles. As in the layer the report's templates are Python, in a copy of our package that is run.
+in a process of its own, on the distribution's Python where ``scripts/setup-bench-engine.sh`` set one up. As
+``fanout-2`` the listing is cut before it begins, as that of a larger tree is after its first round, and two functions
+take a piece each: processes, each with a mount of its own. Before every run the trees are out of the kernel's caches
+where that may be done, and the tool's own files are in them; of ours that is the bytecode of its modules, which the
+first of these readings compiles. As in the layer the report's templates are Python, in a copy of our package that is
+run.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -29,8 +31,7 @@ from benchmarks import interpreter
 from benchmarks.lab import calibration, running
 from benchmarks.measure import drop_caches
 
-OURS = {"fanout": 1, "fanout-2": 2}
-TOOLS = (*OURS, "rsync", "rclone")
+PEERS = ("rsync", "rclone")
 PACKAGE = Path(__file__).parent.parent / "layers/core/src/fanout"
 READING = """
 import benchmarks.no_change_run, fanout.requests, fanout.report.page
@@ -50,11 +51,18 @@ def make_tree(root: Path, files: int) -> None:
         target.write_bytes(b"%1024d" % number)
 
 
-def command_of(tool: str, source: Path, destination: Path, scratch: Path) -> list[str]:
+def tools_of(functions: Iterable[int], peers: Iterable[str]) -> dict[str, int]:
+    """How many mounts each tool that is installed works on: ours with so many functions, and the peers."""
+    ours = {"fanout" if number == 1 else f"fanout-{number}": number for number in functions}
+    return ours | {peer: 1 for peer in peers if shutil.which(peer)}
+
+
+def command_of(tool: str, source: Path, destinations: Sequence[Path], scratch: Path) -> list[str]:
     """The command line of a tool."""
-    if tool in OURS:
-        ends = [str(source), str(destination), str(scratch)]
-        return [interpreter.of_worker(), "-m", "benchmarks.no_change_run", str(OURS[tool]), *ends]
+    if tool not in PEERS:
+        places = map(str, (source, scratch, *destinations))
+        return [interpreter.of_worker(), "-m", "benchmarks.no_change_run", *places]
+    (destination,) = destinations
     if tool == "rsync":
         return ["rsync", "-a", "--delete", f"{source}/", f"{destination}/"]
     flags = ["--config", "/dev/null", "--transfers", "64", "--checkers", "64"]
@@ -83,18 +91,19 @@ def environment(scratch: Path) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(scratch / "layer"), "PYTHONPYCACHEPREFIX": str(scratch / "bytecode")}
 
 
-def measure(source: Path, destinations: Iterator[Path], scratch: Path, runs: int) -> dict[str, float]:
-    """The median seconds of each tool that is installed, which take turns, each with the next destination."""
-    tools = [tool for tool in TOOLS if tool in OURS or shutil.which(tool)]
+def measure(
+    source: Path, destinations: Iterator[Path], scratch: Path, runs: int, tools: Mapping[str, int]
+) -> dict[str, float]:
+    """The median seconds of each tool; they take turns, each with the next destinations, one a function."""
     seconds: dict[str, list[float]] = {tool: [] for tool in tools}
     deploy(scratch)
     for number in range(runs):
-        for tool in tools:
+        for tool, functions in tools.items():
             ledger = scratch / f"ledger-{number}"
             drop_caches()
             read_again(tool, scratch)
             began = time.monotonic()
-            command = command_of(tool, source, next(destinations), ledger)
+            command = command_of(tool, source, list(itertools.islice(destinations, functions)), ledger)
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment(scratch))
             seconds[tool].append(time.monotonic() - began)
             print(f"  {tool}: {seconds[tool][-1]:.2f} s", flush=True)
@@ -115,8 +124,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--calibration", nargs="*", default=["disk", "modern"])
+    parser.add_argument("--functions", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=PEERS)
     parser.add_argument("--scratch", type=Path, default=Path(".fanout/bench/no-change"))
     options = parser.parse_args(arguments)
+    tools = tools_of(options.functions, options.peers)
     scratch = options.scratch.resolve()
     shutil.rmtree(scratch, ignore_errors=True)
     source = scratch / "source"
@@ -127,15 +139,15 @@ def main(arguments: list[str] | None = None) -> int:
             print(name, flush=True)
             if name == "disk":
                 copied(source, scratch / "copy")
-                results[name] = measure(source, itertools.repeat(scratch / "copy"), scratch, options.runs)
+                results[name] = measure(source, itertools.repeat(scratch / "copy"), scratch, options.runs, tools)
                 continue
-            # A mount for every run, so that no client has anything in its cache.
-            clients = 1 + options.runs * len(TOOLS)
+            # Mounts of its own for every run, so that no client has anything in its cache.
+            clients = 1 + options.runs * sum(tools.values())
             with running("none", clients, scratch / "mounts", options.files // 20 + 64) as lab:
                 copied(source, lab.mounts[0] / "copy")
                 fresh = (mount / "copy" for mount in lab.mounts[1:])
                 lab.ask("POST", "/profile", calibration(name))
-                results[name] = measure(source, fresh, scratch, options.runs)
+                results[name] = measure(source, fresh, scratch, options.runs, tools)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(json.dumps({"files": options.files, "seconds": results}, indent=1))

@@ -1,15 +1,18 @@
 """Our part of ``benchmarks.no_change``: what the functions of a run do that finds nothing to do.
 
-    python -m benchmarks.no_change_run LISTERS SOURCE DESTINATION LEDGER
+    python -m benchmarks.no_change_run SOURCE LEDGER DESTINATION [DESTINATION ...]
 
-A module of its own, so that nothing but what those functions import is in the time. With several LISTERS the listing
-is cut before it begins, and as many processes share the pieces.
+A module of its own, so that nothing but what those functions import is in the time. Each DESTINATION is the same
+tree through the mount of one function. With several of them the listing is cut before it begins, and as many
+processes take a piece each.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 from benchmarks.directory_store import DirectoryStore
@@ -27,7 +30,6 @@ from fanout.steps.summarise_transfer import summarise_transfer
 
 REQUEST: Json = {"source": "efs:///in", "destination": "efs:///out", "mode": "sync"}
 RUN = "no-change"
-PIECES_EACH = 8
 SECONDS = 3600.0
 
 
@@ -45,30 +47,30 @@ def context_of(source: Path, destination: Path, scratch: Path) -> Context:
     )
 
 
-def _list(row: Json, source: Path, destination: Path, scratch: Path) -> None:
+def _list(row: Json, destination: Path, source: Path, scratch: Path) -> None:
     list_segment(segment_from_row(row), context_of(source, destination, scratch))
 
 
-def run_ours(source: Path, destination: Path, scratch: Path, listers: int = 1) -> Json:
+def run_ours(source: Path, scratch: Path, destinations: Sequence[Path]) -> Json:
     """The steps of a run that finds everything unchanged; returns its summary."""
-    context = context_of(source, destination, scratch)
+    context = context_of(source, destinations[0], scratch)
     plan = plan_transfer(REQUEST, context, ("data",), 100, "work")
     reference = plan["list"]
-    if listers > 1:
+    if len(destinations) > 1:
         whole = Segment("")
-        cuts = context.source(context.ledger.read_plan()).cuts(whole, PIECES_EACH * listers)
+        cuts = context.source(context.ledger.read_plan()).cuts(whole, len(destinations))
         reference = begin_round(context, 1, cut(whole, cuts))
-    run_segment = partial(_list, source=source, destination=destination, scratch=scratch)
+    run_segment = partial(_list, source=source, scratch=scratch)
     while reference["count"]:
         rows = context.ledger.read_json(reference["key"].removeprefix(context.ledger.prefix))
-        if listers > 1:
+        if len(destinations) > 1:
             from concurrent.futures import ProcessPoolExecutor
             from multiprocessing import get_context
 
-            with ProcessPoolExecutor(listers, get_context("fork")) as functions:
-                list(functions.map(run_segment, rows))
+            with ProcessPoolExecutor(len(destinations), get_context("fork")) as functions:
+                list(functions.map(run_segment, rows, cycle(destinations)))
         else:
-            list(map(run_segment, rows))
+            run_segment(rows[0], destinations[0])
         reference = gather_segments(reference["round"], context)
     partition_shards(context)
     summarise_transfer(None, context)
@@ -78,8 +80,8 @@ def run_ours(source: Path, destination: Path, scratch: Path, listers: int = 1) -
 
 def main(arguments: list[str]) -> int:
     """1 if something was not unchanged."""
-    listers, source, destination, scratch = arguments
-    summary = run_ours(Path(source), Path(destination), Path(scratch), int(listers))
+    source, scratch, *destinations = map(Path, arguments)
+    summary = run_ours(source, scratch, destinations)
     # Bytes, because a directory that a cut lies in counts as one to be set right again.
     return 0 if summary["totals"]["unchanged"]["bytes"] == summary["totals"]["listed"]["bytes"] else 1
 

@@ -6,9 +6,6 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// remembered is how long a kernel keeps names and attributes, as NFS does by default (acregmin, acdirmin up).
-const remembered = 3 * time.Second
-
 // paidFor is how long a look-up that found nothing may lie before the creation that it belongs to.
 const paidFor = 100 * time.Millisecond
 

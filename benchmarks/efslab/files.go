@@ -9,7 +9,7 @@ import (
 
 func (c *client) getattr(r reply, id uint64) {
 	v := c.view(id)
-	if time.Since(v.changed) < remembered {
+	if time.Since(v.changed) < c.lab.costs.remembered {
 		c.attributes(r, id, nil)
 		return
 	}
@@ -33,7 +33,7 @@ func (c *client) attributes(r reply, id uint64, change func(*inode)) {
 	}
 	var out fuse.AttrOut
 	node.describe(&out.Attr)
-	out.SetTimeout(remembered)
+	out.SetTimeout(c.lab.costs.remembered)
 	with(r, fuse.OK, &out)
 }
 

@@ -11,8 +11,8 @@ func (c *client) entry(node *inode, out *fuse.EntryOut, name string) {
 	c.view(node.id).name = name
 	node.describe(&out.Attr)
 	out.NodeId, out.Generation = node.id, 1
-	out.SetEntryTimeout(remembered)
-	out.SetAttrTimeout(remembered)
+	out.SetEntryTimeout(c.lab.costs.remembered)
+	out.SetAttrTimeout(c.lab.costs.remembered)
 }
 
 // describe fills in the attributes.

@@ -26,7 +26,11 @@ type Profile struct {
 	// With CreditMiB above 0 the total runs at Total while credits last and at Baseline after.
 	CreditMiB float64 `json:"credit_mib"`
 	Baseline  float64 `json:"baseline_mib_per_second"`
+	// Remembered is how long a kernel keeps names and attributes; 0: as NFS does by default (acregmin).
+	Remembered float64 `json:"remembered_seconds"`
 }
+
+const rememberedByDefault = 3.0
 
 // loadProfile reads a calibration by name, or a file where no calibration has that name.
 func loadProfile(name string) (*Profile, error) {
@@ -75,10 +79,15 @@ type costs struct {
 	latency     [kinds]time.Duration
 	readPerMiB  time.Duration
 	writePerMiB time.Duration
+	remembered  time.Duration
 }
 
 func costsOf(profile *Profile) *costs {
 	c := &costs{profile: profile, readPerMiB: milliseconds(profile.ReadPerMiB), writePerMiB: milliseconds(profile.WritePerMiB)}
+	c.remembered = milliseconds(1000 * rememberedByDefault)
+	if profile.Remembered > 0 {
+		c.remembered = milliseconds(1000 * profile.Remembered)
+	}
 	for name, value := range profile.Milliseconds {
 		c.latency[kindByName[name]] = milliseconds(value)
 	}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fanout.adapters.posix import sorted_names
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain import key_ranges, limits
-from fanout.domain.cuts import PIECE_ENTRIES, Mark, Marks
+from fanout.domain.cuts import PIECE_ENTRIES, Mark, Seen, Survey, spread
 from fanout.domain.key_ranges import Page, marks_of_keys
 from fanout.domain.segments import Segment, cut, rest_of
 
@@ -45,9 +45,7 @@ class Keys:
 
 
 def cuts_of(keys: Keys, ways: int = 64) -> list[str]:
-    marks = Marks()
-    marks.add(marks_of_keys(keys.probe, "", "", ways=ways, probes=limits.CUT_PROBES))
-    return marks.choose(ways)
+    return spread(marks_of_keys(keys.probe, "", "", ways=ways, probes=limits.CUT_PROBES), ways)
 
 
 random_numbers = random.Random(7)
@@ -98,9 +96,8 @@ def test_hostile_keys_are_marked_within_the_budget(keys: set[str], ways: int, pr
 
 
 def test_cuts_leave_about_the_same_between_them() -> None:
-    marks = Marks()
-    marks.add(Mark(f"{number:03d}", PIECE_ENTRIES * (10 if number < 10 else 1)) for number in range(110))
-    chosen = marks.choose(20)
+    marks = (Mark(f"{number:03d}", PIECE_ENTRIES * (10 if number < 10 else 1)) for number in range(110))
+    chosen = spread(marks, 20)
     assert sum(one < "010" for one in chosen) in range(8, 12)
     assert len(chosen) in range(17, 20)
 
@@ -119,6 +116,69 @@ def test_a_file_system_is_cut_between_directories(tmp_path: Path) -> None:
     assert len(cuts) == 7 and set(cuts) <= {f"d{number:02d}" for number in range(30)}
     listed = [entry.path for piece in cut(rest, cuts) for entry in tree.list(piece)]
     assert listed == [entry.path for entry in tree.list(rest)]
+
+
+def survey(holds: Mapping[str, Seen], ways: int, probes: int = limits.CUT_PROBES) -> tuple[list[str], list[str]]:
+    """The directories that were looked into, and the cuts."""
+    found = Survey(Segment("s"), ways)
+    looked: list[str] = []
+    while together := found.next(min(4, probes - len(looked))):
+        for level in together:
+            looked.append(level.directory)
+            found.add(level, holds.get(level.directory, Seen([])))
+    return looked, found.cuts()
+
+
+def files(directory: str, count: float) -> Seen:
+    return Seen([Mark(f"{directory}file", count)])
+
+
+def below(directory: str, count: int) -> Seen:
+    return Seen([], [f"{directory}{number:02d}/" for number in range(count)])
+
+
+def test_directories_beside_those_that_were_looked_into_count_as_much(tmp_path: Path) -> None:
+    tree = make(tmp_path, [f"d{top}/e{number:02d}/f" for top in range(10) for number in range(20)])
+    sizes = [len(list(tree.list(piece))) for piece in cut(Segment("s"), tree.cuts(Segment("s"), 8))]
+    assert len(sizes) == 8 and max(sizes) <= 1.3 * min(sizes)
+
+
+def test_directories_as_deep_as_those_that_were_looked_into_count_as_much() -> None:
+    years = {"": below("", 3), **{f"{year:02d}/": below(f"{year:02d}/", 12) for year in range(3)}}
+    months = {
+        f"{year:02d}/{month:02d}/": below(f"{year:02d}/{month:02d}/", 30) for year in range(3) for month in range(12)
+    }
+    looked, cuts = survey(years | months, 40)
+    assert len(looked) == 1 + 3 + 36
+    assert len(cuts) == 39
+    assert {one.count("/") for one in cuts} <= {1, 2}
+
+
+def test_what_is_small_stays_together_and_what_is_large_is_cut() -> None:
+    holds = {"": below("", 30), **{one: files(one, 10.0) for one in below("", 30).directories}}
+    holds["07/"] = below("07/", 50)
+    holds |= {directory: files(directory, PIECE_ENTRIES) for directory in holds["07/"].directories}
+    looked, cuts = survey(holds, 40)
+    assert set(looked) == set(holds)
+    assert len(cuts) in range(30, 40) and sum(one.startswith("07/") for one in cuts) >= len(cuts) - 1
+
+
+@given(st.data())
+def test_a_survey_ends_within_its_probes_with_fewer_cuts_than_ways(data: st.DataObject) -> None:
+    looked_into: dict[str, Seen] = {}
+    ways, probes = data.draw(st.integers(1, 9)), data.draw(st.integers(0, 12))
+    found = Survey(Segment("s"), ways)
+    while together := found.next(min(3, probes - len(looked_into))):
+        for level in together:
+            names = data.draw(st.sets(st.sampled_from("abcé"), max_size=4))
+            marks = [Mark(f"{level.directory}f", data.draw(st.floats(0, 1e9)))]
+            seen = Seen(marks, [f"{level.directory}{name}/" for name in names], data.draw(st.sampled_from([1.0, 8.0])))
+            assert level.directory not in looked_into
+            looked_into[level.directory] = seen
+            found.add(level, seen)
+    assert len(looked_into) <= probes
+    cuts = found.cuts()
+    assert len(cuts) <= ways - 1 and cuts == sorted(set(cuts), key=os.fsencode)
 
 
 def test_directories_deeper_down_are_found_too(tmp_path: Path) -> None:

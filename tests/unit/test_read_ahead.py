@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.adapters.posix import listing, stats
-from fanout.adapters.posix.read_ahead import ReadAhead
+from fanout.adapters.posix.read_ahead import Found, ReadAhead
 from fanout.adapters.posix.stats import Waited
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain import limits
@@ -104,23 +104,64 @@ def test_no_more_are_read_than_are_allowed(monkeypatch: pytest.MonkeyPatch) -> N
     read: list[str] = []
     lock = threading.Lock()
 
-    def note(directory: str) -> list[Listed]:
+    def note(directory: str) -> Found:
         with lock:
             read.append(directory)
-        return []
+        return [], ()
 
     ahead = ReadAhead(note)
     for _ in range(3):
         with ahead.in_turn():
             pass
-    names = [f"{number:03d}/" for number in range(100)]
+    names = [f"{number:03d}/" for number in range(900)]
     ahead.found(names)
     for number, name in enumerate(names):
         assert ahead.take(name) == []
         with lock:
-            assert len(read) <= number + 1 + limits.DIRECTORIES_AHEAD
+            assert len(read) <= number + 1 + limits.DIRECTORIES_AHEAD + limits.DIRECTORIES_HELD
     ahead.close()
     assert sorted(read) == names
+
+
+@pytest.mark.parametrize(("directories", "entries_held"), [(10**6, 10**6), (8, 10**6), (10**6, 20)])
+def test_what_lies_below_what_was_read_is_read_too_and_the_nearest_first(
+    monkeypatch: pytest.MonkeyPatch, directories: int, entries_held: int
+) -> None:
+    """A listing that comes to each directory as fast as it is read never waits for one by itself."""
+    monkeypatch.setattr(limits, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
+    monkeypatch.setattr(limits, "DIRECTORIES_AHEAD", 4)
+    monkeypatch.setattr(limits, "DIRECTORIES_HELD", directories)
+    monkeypatch.setattr(limits, "ENTRIES_HELD", entries_held)
+    below = {f"{top:02d}/": [f"{top:02d}/{number}/" for number in range(6)] for top in range(30)}
+    read: list[str] = []
+    held: list[int] = []
+
+    def note(directory: str) -> Found:
+        read.append(directory)
+        inside = below.get(directory, [])
+        return [Entry(one, Kind.DIRECTORY, 0, 0, 0) for one in inside], inside
+
+    ahead = ReadAhead(note)
+    for _ in range(3):
+        with ahead.in_turn():
+            pass
+    ahead.found(below)
+    order = sorted([*below, *(one for some in below.values() for one in some)], key=os.fsencode)
+    missed = []
+    for directory in order:
+        held.append(len(ahead._held))
+        listed = ahead.take(directory)
+        if listed is None:
+            missed.append(directory)
+            ahead.found(below.get(directory, ()))
+        else:
+            assert [entry.path for entry in listed if isinstance(entry, Entry)] == below.get(directory, [])
+    ahead.close()
+    assert max(held) <= directories + 4
+    assert len(missed) <= len(order) / 10
+    assert set(read) | set(missed) == set(order)
+    if directories == entries_held:
+        assert sorted(read) == sorted(order)
 
 
 def test_a_thread_waits_where_it_gave_up_the_processor_and_not_where_others_took_it(

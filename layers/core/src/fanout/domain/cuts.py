@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from zlib import crc32
 
 from msgspec import Struct
 
@@ -13,6 +15,8 @@ from fanout.domain.segments import Segment, after_subtree
 PIECE_ENTRIES = 5000.0
 # Chosen: what a directory counts of which nothing else is known: it may be worth one.
 DIRECTORY_ENTRIES = PIECE_ENTRIES
+# Chosen: small directories that tell that those beside them are small too.
+_TELL_OF_OTHERS = 32
 
 
 class Mark(Struct, frozen=True):
@@ -41,39 +45,120 @@ def levels(segment: Segment) -> list[Level]:
     return [*found, Level(segment.prefix, after)]
 
 
-class Marks:
-    """Marks in a tree that is looked into level by level."""
+class Seen(Struct, frozen=True):
+    """What was seen directly below a directory: marks between its files or keys, and the directories.
 
-    def __init__(self) -> None:
-        self._entries: dict[str, float] = {}
+    Of very many names a part is seen; each directory then ``stands_for`` several.
+    """
 
-    def __len__(self) -> int:
-        return len(self._entries)
+    marks: Sequence[Mark]
+    directories: Sequence[str] = ()
+    stands_for: float = 1.0
 
-    def add(self, marks: Iterable[Mark]) -> None:
-        """Take marks between entries."""
-        for mark in marks:
-            self._entries[mark.path] = max(mark.entries, self._entries.get(mark.path, 0.0))
 
-    def add_directory(self, directory: str, entries: float = DIRECTORY_ENTRIES) -> None:
-        """Take a mark before a directory (whose path ends in ``/``), which then is the first of its piece."""
-        self.add([Mark(directory.removesuffix("/"), entries)])
+def spread(marks: Iterable[Mark], ways: int) -> list[str]:
+    """At most ``ways - 1`` of the marks, in order, that leave about as many entries between them.
 
-    def looked_into(self, level: Level) -> None:
-        """What a directory holds is marked by itself from now on."""
-        if not level.after:
-            self._entries[level.directory.removesuffix("/")] = 0.0
+    Fewer where the pieces would be smaller than ``PIECE_ENTRIES``, or than half of the others.
+    """
+    entries: dict[str, float] = {}
+    for mark in marks:
+        entries[mark.path] = max(mark.entries, entries.get(mark.path, 0.0))
+    share = _share(sum(entries.values()), ways)
+    chosen: list[str] = []
+    passed = last = 0.0
+    for path in sorted(entries, key=os.fsencode):
+        nearest = passed + entries[path] / 2 >= share * (len(chosen) + 1)
+        if path and nearest and passed - last >= share / 2 and len(chosen) < ways - 1:
+            chosen.append(path)
+            last = passed
+        passed += entries[path]
+    return chosen
 
-    def choose(self, ways: int) -> list[str]:
-        """At most ``ways - 1`` of the marks, in order, that leave about as many entries between them.
 
-        Fewer where the pieces would be smaller than ``PIECE_ENTRIES``.
-        """
-        share = max(PIECE_ENTRIES, sum(self._entries.values()) / max(1, ways))
-        chosen: list[str] = []
-        passed = 0.0
-        for path in sorted(self._entries, key=os.fsencode):
-            if path and len(chosen) < ways - 1 and passed >= share * (len(chosen) + 0.5):
-                chosen.append(path)
-            passed += self._entries[path]
-        return chosen
+def _share(entries: float, ways: int) -> float:
+    return max(PIECE_ENTRIES, entries / max(1, ways))
+
+
+class _Looked:
+    """A directory that was looked into; ``guess`` is what each directory below counts that was not."""
+
+    def __init__(self, level: Level, seen: Seen) -> None:
+        self.level, self.seen = level, seen
+        self.depth = level.directory.count("/")
+        # The next one is the last; the order has nothing to do with what they hold.
+        self.others = sorted(seen.directories, key=lambda one: crc32(os.fsencode(one)))
+        self.below: list[_Looked] = []
+        self.entries = sum(mark.entries for mark in seen.marks)
+        self.total = self.guess = 0.0
+
+    def count(self, of_depth: Mapping[int, float]) -> None:
+        """Set ``total`` and ``guess``; ``of_depth`` is the mean of the directories of each depth further down."""
+        found = [one.total for one in self.below]
+        mean = sum(found) / len(found) if found else of_depth.get(self.depth + 1, DIRECTORY_ENTRIES)
+        if len(found) < _TELL_OF_OTHERS:
+            mean = max(mean, DIRECTORY_ENTRIES)
+        self.guess = mean * self.seen.stands_for
+        self.total = self.entries + sum(found) + self.guess * len(self.others)
+
+    def marks(self) -> Iterator[Mark]:
+        """Each directory's is before it, so that it is the first of its piece."""
+        yield from self.seen.marks
+        yield from (Mark(one.removesuffix("/"), self.guess) for one in self.others)
+        yield from (Mark(one.level.directory.removesuffix("/"), 0.0) for one in self.below)
+
+
+class Survey:
+    """Which directories of a segment to look into, so that it can be cut into ``ways`` pieces of like size.
+
+    A directory that was not looked into is taken to hold what those beside it do, or else those as deep, and
+    ``DIRECTORY_ENTRIES`` while few are known; one that may hold more than half a piece is to be looked into.
+    """
+
+    def __init__(self, segment: Segment, ways: int) -> None:
+        self._ways = ways
+        self._first = levels(segment)
+        self._looked: list[_Looked] = []
+        self._parents: dict[str, _Looked] = {}
+
+    def next(self, most: int) -> list[Level]:
+        """The directories to look into now, at most so many, the largest first; none where the pieces are even."""
+        if self._first:
+            found, self._first = self._first[:most], self._first[most:]
+            return found
+        self._count()
+        enough = _share(sum(one.total for one in self._tops()), self._ways) / 2
+        result: list[Level] = []
+        for one in sorted(self._looked, key=lambda one: -one.guess):
+            while one.guess > enough and one.others and len(result) < most:
+                directory = one.others.pop()
+                self._parents[directory] = one
+                result.append(Level(directory))
+        return result
+
+    def add(self, level: Level, seen: Seen) -> None:
+        """Take what one of them holds; nothing, where it can not be read."""
+        looked = _Looked(level, seen)
+        self._looked.append(looked)
+        above = self._parents.get(level.directory)
+        if above is not None and not level.after:
+            above.below.append(looked)
+
+    def cuts(self) -> list[str]:
+        """See ``spread``."""
+        self._count()
+        return spread((mark for one in self._looked for mark in one.marks()), self._ways)
+
+    def _tops(self) -> list[_Looked]:
+        return [one for one in self._looked if one.level.directory not in self._parents]
+
+    def _count(self) -> None:
+        of_depth: dict[int, float] = {}
+        by_depth = sorted(self._looked, key=lambda one: -one.depth)
+        for depth, group in groupby(by_depth, key=lambda one: one.depth):
+            together = list(group)
+            for one in together:
+                one.count(of_depth)
+            whole = [one.total for one in together if not one.level.after]
+            if whole:
+                of_depth[depth] = sum(whole) / len(whole)

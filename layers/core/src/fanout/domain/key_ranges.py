@@ -133,18 +133,22 @@ def marks_of_keys(
 
 
 def _marks(ranges: list[_Range], alphabet: _Alphabet, ways: int) -> list[Mark]:
-    """A mark before each range but the first, which is cut after what was seen of it, and some inside each.
+    """Marks between the keys that were seen of the first range, a mark before each other one, and some inside each.
 
     A range with a gap that was not probed looks larger than it is, so none counts more than some ordinary ones.
     """
     estimates = _estimates(ranges, alphabet)
     most = _MOST_MEDIANS * _median(estimates)
+    first = ranges[0].seen
+    estimates[0] -= len(first)
     estimates = [min(most, estimate) for estimate in estimates]
     share = sum(estimates) / (_MARKS_A_PIECE * ways)
-    marks: list[Mark] = []
+    step = -(-len(first) // (_MARKS_A_PIECE * ways))
+    marks = [Mark(first[at], float(min(step, len(first) - at))) for at in range(0, len(first) - 1, step)]
     for number, (one, estimate) in enumerate(zip(ranges, estimates, strict=True)):
         begin = one.after if number else one.seen[-1]
-        inside = [] if one.whole else _between(one, alphabet, min(_MARKS_A_PIECE * ways, round(estimate / share)))
+        parts = round(estimate / share) if share else 0
+        inside = [] if one.whole else _between(one, alphabet, min(_MARKS_A_PIECE * ways, parts))
         paths = [begin, *inside]
         marks += [Mark(path, estimate / len(paths)) for path in paths]
     return marks

@@ -131,6 +131,9 @@ STAT_SLOW_SECONDS = 0.0001
 # where reading three in a row made it wait this long.
 DIRECTORIES_AHEAD = CLIENT_OPERATIONS_IN_FLIGHT
 DIRECTORY_SLOW_SECONDS = 0.0005
+# Chosen: of what was read before its turn so many directories are held, or entries: some 20 MB.
+DIRECTORIES_HELD = 4 * DIRECTORIES_AHEAD
+ENTRIES_HELD = 65_536
 # Chosen: bytes of a segment that a state may carry; a larger one is read from the round's list.
 SEGMENT_STATE_BYTES = 16 * KIB
 # Chosen: seconds after which CopyShard writes the outcomes that it has, so that a lost worker costs little.

@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from zlib import crc32
 
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.listing import translated
 from fanout.adapters.posix.sorted_names import bounds_below
 from fanout.domain import limits
-from fanout.domain.cuts import DIRECTORY_ENTRIES, Level, Mark, Marks, levels
+from fanout.domain.cuts import Level, Mark, Seen, Survey
 from fanout.domain.errors import ItemError
 from fanout.domain.names import STAGING_PREFIX
 from fanout.domain.segments import Segment
 
 # Chosen: names of one directory that are kept as possible cuts; of more, every second, fourth and so on by a hash.
 SAMPLE = 4096
+# Chosen: directories that are read at once.
+AT_ONCE = 32
 
 
 def cuts_of_directories(directories: Directories, root: str, segment: Segment, ways: int) -> list[str]:
-    """See ``Tree.cuts``: breadth first, at most ``limits.CUT_PROBES`` directories are read."""
-    marks = Marks()
-    waiting = deque(levels(segment))
-    read = 0
-    with translated(root, segment):
-        while waiting and read < limits.CUT_PROBES and len(marks) < 2 * ways:
-            level = waiting.popleft()
-            try:
-                sample = _sample(directories, root, level, segment)
-            except (FileNotFoundError, NotADirectoryError, PermissionError, ItemError):
-                continue  # the listing comes to it and says so
-            read += 1
-            marks.looked_into(level)
-            waiting.extend(sample.mark(level.directory, marks))
-    return marks.choose(ways)
+    """See ``Tree.cuts``: at most ``limits.CUT_PROBES`` directories are read, many at a time."""
+    survey = Survey(segment, ways)
+    left = limits.CUT_PROBES
+
+    def look(level: Level) -> Seen:
+        try:
+            return _seen(directories, root, level, segment)
+        except (FileNotFoundError, NotADirectoryError, PermissionError, ItemError):
+            return Seen([])  # the listing comes to it and says so
+
+    with translated(root, segment), ThreadPoolExecutor(AT_ONCE, thread_name_prefix="cut") as threads:
+        while together := survey.next(min(left, AT_ONCE)):
+            left -= len(together)
+            for level, seen in zip(together, threads.map(look, together), strict=True):
+                survey.add(level, seen)
+    return survey.cuts()
 
 
 class _Sample:
@@ -56,19 +59,16 @@ class _Sample:
     def _left_out(self, name: str) -> bool:
         return crc32(os.fsencode(name)) % self.stands_for != 0
 
-    def mark(self, directory: str, marks: Marks) -> list[Level]:
-        """Mark the names; returns the directories among them."""
-        found = []
-        for name, is_directory in self._names:
-            if is_directory:
-                marks.add_directory(f"{directory}{name}/", DIRECTORY_ENTRIES * self.stands_for)
-                found.append(Level(f"{directory}{name}/"))
-            else:
-                marks.add([Mark(directory + name, float(self.stands_for))])
-        return sorted(found, key=lambda level: os.fsencode(level.directory))
+    def seen(self, directory: str) -> Seen:
+        """The names, those of files as marks."""
+        marks = [
+            Mark(directory + name, float(self.stands_for)) for name, is_directory in self._names if not is_directory
+        ]
+        below = [f"{directory}{name}/" for name, is_directory in self._names if is_directory]
+        return Seen(marks, below, float(self.stands_for))
 
 
-def _sample(directories: Directories, root: str, level: Level, segment: Segment) -> _Sample:
+def _seen(directories: Directories, root: str, level: Level, segment: Segment) -> Seen:
     sample = _Sample()
     bounds = bounds_below(level.directory, os.fsencode(level.after), os.fsencode(segment.until))
     with directories.hold(root + level.directory) as descriptor, os.scandir(descriptor) as found:
@@ -78,4 +78,4 @@ def _sample(directories: Directories, root: str, level: Level, segment: Segment)
             reserved = not level.directory and child.name.startswith(STAGING_PREFIX)
             if key != bounds.way and bounds.hold(key) and not reserved:
                 sample.add(child.name, is_directory)
-    return sample
+    return sample.seen(level.directory)

@@ -12,7 +12,7 @@ from itertools import islice
 from fanout.adapters.posix.columns import listed_of, stats_of
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.follow import NO_WAY, Follower, Way
-from fanout.adapters.posix.read_ahead import ReadAhead
+from fanout.adapters.posix.read_ahead import Found, ReadAhead
 from fanout.adapters.posix.sorted_names import BATCH, Bounds, Names, bounds_below
 from fanout.adapters.posix.stats import Stats, entry_of
 from fanout.domain.entries import Entry, Kind
@@ -100,7 +100,7 @@ class _Listing:
                     entry = self._checked(entry)
                 if entry.kind is Kind.DIRECTORY:
                     down = self._follower.down(way, entry.path) if self._follower else NO_WAY
-                    held = self._children(entry.path, down) if read is None else self._with_next(read)
+                    held = self._children(entry.path, down) if read is None else iter(read)
                     stack.append((held, down))
             if key > after:
                 yield entry
@@ -170,12 +170,16 @@ class _Listing:
     def _with_next(self, listed: list[Listed]) -> Iterator[Listed]:
         """What is listed; the directories are read ahead, but not behind symlinks, where each needs its way."""
         if self._follower is None:
-            entries = (one for one in listed if isinstance(one, Entry))
-            found = [entry.path for entry in entries if entry.kind is Kind.DIRECTORY]
-            self._ahead.found([path for path in found if not self._prunes(path)])
+            self._ahead.found(self._below(listed))
         return iter(listed)
 
-    def _read(self, path: str) -> list[Listed] | None:
+    def _below(self, listed: Iterable[Listed]) -> list[str]:
+        """The directories that the listing comes to."""
+        entries = (one for one in listed if isinstance(one, Entry))
+        found = [entry.path for entry in entries if entry.kind is Kind.DIRECTORY]
+        return [path for path in found if not self._prunes(path)]
+
+    def _read(self, path: str) -> Found | None:
         """See ``ReadAhead``: what a directory holds of the segment."""
         names = Names(bounds_below(path, self._after, self._until))
         try:
@@ -187,7 +191,8 @@ class _Listing:
                         return None
                 names.close()
                 batch = next(names.batches(), [])
-                return listed_of(path, batch, stats_of(descriptor, batch), self._device)
+                listed = listed_of(path, batch, stats_of(descriptor, batch), self._device)
+                return listed, self._below(listed)
         except (OSError, ItemError):
             return None
 

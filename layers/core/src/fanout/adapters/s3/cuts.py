@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections import deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.object_page import ObjectPage
 from fanout.domain import limits
-from fanout.domain.cuts import Level, Marks, levels
+from fanout.domain.cuts import Level, Mark, Seen, Survey
 from fanout.domain.key_ranges import AT_ONCE, Page, marks_of_keys
 from fanout.domain.segments import Segment
 
@@ -29,50 +29,61 @@ def start_bound(path: str) -> str:
 
 
 def cuts_of_keys(client: S3Client, bucket: str, root: str, segment: Segment, ways: int) -> list[str]:
-    """See ``Tree.cuts``: the levels of the tree breadth first, as far as ``limits.CUT_PROBES`` requests go."""
-    finder = _Finder(client, bucket, root, segment)
-    waiting = deque(levels(segment))
-    while waiting and finder.requests < limits.CUT_PROBES and len(finder.marks) < 2 * ways:
-        waiting.extend(finder.look_into(waiting.popleft(), ways))
-    return finder.marks.choose(ways)
+    """See ``Tree.cuts``: as far as ``limits.CUT_PROBES`` requests go, many at a time."""
+    survey = Survey(segment, ways)
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="probe") as threads:
+        finder = _Finder(client, bucket, root, segment, threads)
+        while together := survey.next(max(0, min(AT_ONCE, limits.CUT_PROBES - finder.requests))):
+            for level, seen in zip(together, finder.look_into(together, ways), strict=True):
+                survey.add(level, seen)
+    return survey.cuts()
 
 
 class _Finder:
-    """Collects marks; a level that more than a page does not hold is probed as a range of keys."""
+    """Looks into prefixes; one that more than a page does not hold is probed as a range of keys."""
 
-    def __init__(self, client: S3Client, bucket: str, root: str, segment: Segment) -> None:
+    def __init__(self, client: S3Client, bucket: str, root: str, segment: Segment, threads: ThreadPoolExecutor) -> None:
         self._client, self._bucket, self._root = client, bucket, root
         self._until = segment.until
-        self.marks = Marks()
+        self._threads = threads
         self.requests = 0
 
-    def look_into(self, level: Level, ways: int) -> list[Level]:
-        """Mark the directories of a level, which are returned, or cut its keys."""
-        page = self._page(level.directory, level.after, delimiter="/")
-        self.marks.looked_into(level)
-        if page.truncated:
-            own = self._root + level.directory  # an object of the directory itself tells nothing of its keys
-            is_flat = not page.common_prefixes and page.keys[:1] not in ([], [own])
-            with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="probe") as probing:
-                found = marks_of_keys(
-                    lambda paths, count: list(
-                        probing.map(lambda path: self._probe(level.directory, path, count=count), paths)
-                    ),
-                    start_bound(level.after or level.directory),
-                    start_bound(self._until if self._until.startswith(level.directory) else ""),
-                    ways=ways,
-                    probes=limits.CUT_PROBES - self.requests,
-                    first=self._inside(page) if is_flat else None,
-                )
-            self.marks.add(found)
-            return []
+    def look_into(self, levels: Sequence[Level], ways: int) -> Iterator[Seen]:
+        """What each level holds; those of more than a page share the requests that are left."""
+        self.requests += len(levels)
+        pages = list(self._threads.map(lambda one: self._page(one.directory, one.after, delimiter="/"), levels))
+        large = sum(page.truncated for page in pages)
+        for level, page in zip(levels, pages, strict=True):
+            if page.truncated:
+                yield Seen(self._marks(level, page, ways, (limits.CUT_PROBES - self.requests) // large))
+                large -= 1
+            else:
+                yield self._seen(level, page)
+
+    def _seen(self, level: Level, page: ObjectPage) -> Seen:
         end = os.fsencode(self._until)
         directories = [prefix[len(self._root) :] for prefix in page.common_prefixes]
         first = os.fsencode(level.after)
         inside = [one for one in directories if one.encode() > first and not (end and one.encode() > end)]
-        for one in inside:
-            self.marks.add_directory(one)
-        return [Level(one) for one in inside]
+        keys, _ = self._inside(page)
+        return Seen([Mark(key, 1.0) for key in keys if not key.endswith("/")], inside)
+
+    def _marks(self, level: Level, page: ObjectPage, ways: int, probes: int) -> list[Mark]:
+        own = self._root + level.directory  # an object of the directory itself tells nothing of its keys
+        is_flat = not page.common_prefixes and page.keys[:1] not in ([], [own])
+
+        def probe(paths: Sequence[str], count: int) -> list[Page]:
+            self.requests += len(paths)
+            return list(self._threads.map(lambda path: self._probe(level.directory, path, count=count), paths))
+
+        return marks_of_keys(
+            probe,
+            start_bound(level.after or level.directory),
+            start_bound(self._until if self._until.startswith(level.directory) else ""),
+            ways=ways,
+            probes=probes,
+            first=self._inside(page) if is_flat else None,
+        )
 
     def _probe(self, directory: str, after: str, *, count: int) -> Page:
         return self._inside(self._page(directory, after, keys=count))
@@ -85,7 +96,6 @@ class _Finder:
         return inside, page.truncated and len(inside) == len(found)
 
     def _page(self, directory: str, after: str, *, delimiter: str = "", keys: int = 1000) -> ObjectPage:
-        self.requests += 1
         return self._client.list_objects_v2(
             self._bucket,
             prefix=self._root + start_bound(directory),
