@@ -30,13 +30,13 @@ SHORT = [
         600,
         (1,),
         slow_share=30,
-        peers=("cp", "rsync", "fpsync", "cp+parallel", "fpart+cpio+parallel", "rclone-64"),
+        peers=("cp", "rsync", "fpsync", "fpart+cpio+parallel", "rclone-64"),
     ),
     Cell("32-directories", "modern", 2_500, (1,), slow_share=20, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
     Cell("one-directory", "modern", 800, (1,), slow_share=10, peers=("cp", "fpart+cpio+parallel", "rclone-64")),
     Cell("megabyte", "modern", 500, (1, 2), slow_share=15, peers=("cp", "fpsync", "fpart+cpio+parallel", "rclone-64")),
-    Cell("big", "modern", 1_024, (1, 2, 4), peers=("cp", "rclone-16")),
-    Cell("skewed", "modern", 600, (1,), slow_share=10, peers=("cp", "rclone-64")),
+    Cell("big", "modern", 1_024, (1, 2), peers=("cp", "rclone-16")),
+    Cell("skewed", "modern", 400, (1,), slow_share=10, peers=("cp", "rclone-64")),
 ]
 # In a time that passes eight or sixteen times as slowly: what the latencies allow where processors do not bind.
 SLOW = [

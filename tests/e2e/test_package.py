@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import time
 import zipfile
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 from cfnlint.decode import cfn_yaml
 
+from fanout.domain.names import STAGING_PREFIX
 from fanout_cli.local import LocalPaths, LocalStack, Toolchain, find_toolchain
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.deployment import STACK_NAME
@@ -74,7 +76,9 @@ def let_events_arrive(stack: LocalStack, mount: Path, shown: Shown) -> None:
         return [one for one in found if one["name"].startswith("batch-")]
 
     def arrived() -> dict[str, bytes]:
-        files = [path for path in (mount / "arrived").rglob("*") if path.is_file()]
+        # Not by rglob, which fails where a run clears up its staging directory meanwhile.
+        found = [Path(above, name) for above, _, names in os.walk(mount / "arrived") for name in names]
+        files = [path for path in found if STAGING_PREFIX not in str(path)]
         return {str(path.relative_to(mount / "arrived")): path.read_bytes() for path in files}
 
     wait_for(lambda: len(arrived()) == 2)

@@ -1,0 +1,15 @@
+"""The benchmark of listing, deciding and partitioning goes through what a run does."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import partition
+from fanout.domain import limits
+
+
+def test_a_small_one_counts_every_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SEGMENT_ENTRIES", limits.SEGMENT_ENTRIES)  # which the benchmark sets
+    found = partition.run(2_000)
+    assert found["entries"] == 2_000
+    assert found["shards"] >= 1
