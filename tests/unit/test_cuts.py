@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fanout.adapters.posix import sorted_names
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain import key_ranges, limits
-from fanout.domain.cuts import PIECE_ENTRIES, Mark, Seen, Survey, spread
+from fanout.domain.cuts import PIECE_ENTRIES, Contents, Mark, Survey, even_cuts
 from fanout.domain.key_ranges import Page, marks_of_keys
 from fanout.domain.segments import Segment, cut, rest_of
 
@@ -45,7 +45,7 @@ class Keys:
 
 
 def cuts_of(keys: Keys, ways: int = 64) -> list[str]:
-    return spread(marks_of_keys(keys.probe, "", "", ways=ways, probes=limits.CUT_PROBES), ways)
+    return even_cuts(marks_of_keys(keys.probe, "", "", ways=ways, probes=limits.CUT_PROBES), ways)
 
 
 random_numbers = random.Random(7)
@@ -97,7 +97,7 @@ def test_hostile_keys_are_marked_within_the_budget(keys: set[str], ways: int, pr
 
 def test_cuts_leave_about_the_same_between_them() -> None:
     marks = (Mark(f"{number:03d}", PIECE_ENTRIES * (10 if number < 10 else 1)) for number in range(110))
-    chosen = spread(marks, 20)
+    chosen = even_cuts(marks, 20)
     assert sum(one < "010" for one in chosen) in range(8, 12)
     assert len(chosen) in range(17, 20)
 
@@ -118,23 +118,23 @@ def test_a_file_system_is_cut_between_directories(tmp_path: Path) -> None:
     assert listed == [entry.path for entry in tree.list(rest)]
 
 
-def survey(holds: Mapping[str, Seen], ways: int, probes: int = limits.CUT_PROBES) -> tuple[list[str], list[str]]:
+def survey(holds: Mapping[str, Contents], ways: int, probes: int = limits.CUT_PROBES) -> tuple[list[str], list[str]]:
     """The directories that were looked into, and the cuts."""
     found = Survey(Segment("s"), ways)
     looked: list[str] = []
     while together := found.next(min(4, probes - len(looked))):
         for level in together:
             looked.append(level.directory)
-            found.add(level, holds.get(level.directory, Seen([])))
+            found.add(level, holds.get(level.directory, Contents([])))
     return looked, found.cuts()
 
 
-def files(directory: str, count: float) -> Seen:
-    return Seen([Mark(f"{directory}file", count)])
+def files(directory: str, count: float) -> Contents:
+    return Contents([Mark(f"{directory}file", count)])
 
 
-def below(directory: str, count: int) -> Seen:
-    return Seen([], [f"{directory}{number:02d}/" for number in range(count)])
+def below(directory: str, count: int) -> Contents:
+    return Contents([], [f"{directory}{number:02d}/" for number in range(count)])
 
 
 def test_directories_beside_those_that_were_looked_into_count_as_much(tmp_path: Path) -> None:
@@ -165,17 +165,19 @@ def test_what_is_small_stays_together_and_what_is_large_is_cut() -> None:
 
 @given(st.data())
 def test_a_survey_ends_within_its_probes_with_fewer_cuts_than_ways(data: st.DataObject) -> None:
-    looked_into: dict[str, Seen] = {}
+    looked_into: dict[str, Contents] = {}
     ways, probes = data.draw(st.integers(1, 9)), data.draw(st.integers(0, 12))
     found = Survey(Segment("s"), ways)
     while together := found.next(min(3, probes - len(looked_into))):
         for level in together:
             names = data.draw(st.sets(st.sampled_from("abcé"), max_size=4))
             marks = [Mark(f"{level.directory}f", data.draw(st.floats(0, 1e9)))]
-            seen = Seen(marks, [f"{level.directory}{name}/" for name in names], data.draw(st.sampled_from([1.0, 8.0])))
+            contents = Contents(
+                marks, [f"{level.directory}{name}/" for name in names], data.draw(st.sampled_from([1.0, 8.0]))
+            )
             assert level.directory not in looked_into
-            looked_into[level.directory] = seen
-            found.add(level, seen)
+            looked_into[level.directory] = contents
+            found.add(level, contents)
     assert len(looked_into) <= probes
     cuts = found.cuts()
     assert len(cuts) <= ways - 1 and cuts == sorted(set(cuts), key=os.fsencode)

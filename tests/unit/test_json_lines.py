@@ -14,7 +14,7 @@ from fanout.domain.json_lines import lines_of, rows_of
 
 # Any bytes but a slash, as names are read from a file system: what is no UTF-8 is lone surrogates.
 NAMES = st.binary(min_size=1, max_size=12).map(os.fsdecode)
-ROWS = st.lists(st.lists(NAMES | st.integers(-(2**63), 2**64 - 1) | st.booleans() | st.none(), max_size=4), max_size=6)
+ROWS = st.lists(st.lists(NAMES | st.integers() | st.booleans() | st.none(), max_size=4), max_size=6)
 
 
 def data_of(rows: list[Any]) -> bytes:
@@ -35,9 +35,9 @@ def test_what_the_standard_library_wrote_is_read(rows: list[Any]) -> None:
     assert list(rows_of(data)) == rows
 
 
-@pytest.mark.parametrize("odd", ["\udcff", "a\nb", "a\rb", "\u2028", "\x85", '"', "\\", "\x00"])
-def test_thousands_of_rows_with_an_odd_name_among_them(odd: str) -> None:
-    rows = [{"path": f"file-{number}", "size": number} for number in range(2_500)]
+@pytest.mark.parametrize("odd", [2**70, -(2**64), "\udcff", "a\nb", "a\rb", "\u2028", "\x85", '"', "\\", "\x00"])
+def test_thousands_of_rows_with_an_odd_name_among_them(odd: str | int) -> None:
+    rows: list[Any] = [{"path": f"file-{number}", "size": number} for number in range(2_500)]
     rows[1_700]["path"] = odd
     assert list(rows_of(data_of(rows))) == rows
 

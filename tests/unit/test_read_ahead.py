@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.adapters.posix import listing, stats
-from fanout.adapters.posix.read_ahead import Found, ReadAhead
+from fanout.adapters.posix.read_ahead import ListedBelow, ReadAhead
 from fanout.adapters.posix.stats import Waited
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain import limits
@@ -104,7 +104,7 @@ def test_no_more_are_read_than_are_allowed(monkeypatch: pytest.MonkeyPatch) -> N
     read: list[str] = []
     lock = threading.Lock()
 
-    def note(directory: str) -> Found:
+    def note(directory: str) -> ListedBelow:
         with lock:
             read.append(directory)
         return [], ()
@@ -136,7 +136,7 @@ def test_what_lies_below_what_was_read_is_read_too_and_the_nearest_first(
     read: list[str] = []
     held: list[int] = []
 
-    def note(directory: str) -> Found:
+    def note(directory: str) -> ListedBelow:
         read.append(directory)
         inside = below.get(directory, [])
         return [Entry(one, Kind.DIRECTORY, 0, 0, 0) for one in inside], inside

@@ -45,8 +45,8 @@ def levels(segment: Segment) -> list[Level]:
     return [*found, Level(segment.prefix, after)]
 
 
-class Seen(Struct, frozen=True):
-    """What was seen directly below a directory: marks between its files or keys, and the directories.
+class Contents(Struct, frozen=True):
+    """What a directory holds: marks between its files or keys, and the directories directly below.
 
     Of very many names a part is seen; each directory then ``stands_for`` several.
     """
@@ -56,7 +56,7 @@ class Seen(Struct, frozen=True):
     stands_for: float = 1.0
 
 
-def spread(marks: Iterable[Mark], ways: int) -> list[str]:
+def even_cuts(marks: Iterable[Mark], ways: int) -> list[str]:
     """At most ``ways - 1`` of the marks, in order, that leave about as many entries between them.
 
     Fewer where the pieces would be smaller than ``PIECE_ENTRIES``, or than half of the others.
@@ -83,13 +83,13 @@ def _share(entries: float, ways: int) -> float:
 class _Looked:
     """A directory that was looked into; ``guess`` is what each directory below counts that was not."""
 
-    def __init__(self, level: Level, seen: Seen) -> None:
-        self.level, self.seen = level, seen
+    def __init__(self, level: Level, contents: Contents) -> None:
+        self.level, self.contents = level, contents
         self.depth = level.directory.count("/")
         # The next one is the last; the order has nothing to do with what they hold.
-        self.others = sorted(seen.directories, key=lambda one: crc32(os.fsencode(one)))
+        self.others = sorted(contents.directories, key=lambda one: crc32(os.fsencode(one)))
         self.below: list[_Looked] = []
-        self.entries = sum(mark.entries for mark in seen.marks)
+        self.entries = sum(mark.entries for mark in contents.marks)
         self.total = self.guess = 0.0
 
     def count(self, of_depth: Mapping[int, float]) -> None:
@@ -98,12 +98,12 @@ class _Looked:
         mean = sum(found) / len(found) if found else of_depth.get(self.depth + 1, DIRECTORY_ENTRIES)
         if len(found) < _TELL_OF_OTHERS:
             mean = max(mean, DIRECTORY_ENTRIES)
-        self.guess = mean * self.seen.stands_for
+        self.guess = mean * self.contents.stands_for
         self.total = self.entries + sum(found) + self.guess * len(self.others)
 
     def marks(self) -> Iterator[Mark]:
         """Each directory's is before it, so that it is the first of its piece."""
-        yield from self.seen.marks
+        yield from self.contents.marks
         yield from (Mark(one.removesuffix("/"), self.guess) for one in self.others)
         yield from (Mark(one.level.directory.removesuffix("/"), 0.0) for one in self.below)
 
@@ -136,18 +136,18 @@ class Survey:
                 result.append(Level(directory))
         return result
 
-    def add(self, level: Level, seen: Seen) -> None:
+    def add(self, level: Level, contents: Contents) -> None:
         """Take what one of them holds; nothing, where it can not be read."""
-        looked = _Looked(level, seen)
+        looked = _Looked(level, contents)
         self._looked.append(looked)
         above = self._parents.get(level.directory)
         if above is not None and not level.after:
             above.below.append(looked)
 
     def cuts(self) -> list[str]:
-        """See ``spread``."""
+        """See ``even_cuts``."""
         self._count()
-        return spread((mark for one in self._looked for mark in one.marks()), self._ways)
+        return even_cuts((mark for one in self._looked for mark in one.marks()), self._ways)
 
     def _tops(self) -> list[_Looked]:
         return [one for one in self._looked if one.level.directory not in self._parents]

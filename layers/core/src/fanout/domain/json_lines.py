@@ -1,13 +1,14 @@
 """Rows as lines of JSON, there and back; by msgspec, and what that refuses by the standard library.
 
 JSON in UTF-8 has no way to write a name that is no UTF-8; the standard library writes such bytes as escapes of lone
-surrogates, and reads them.
+surrogates, and reads them. msgspec's numbers have 64 bits; times that a file system tells may have more.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from itertools import islice
 from typing import Any
 
@@ -27,15 +28,14 @@ def lines_of(rows: Iterable[Any]) -> Iterator[bytes]:
     while some := list(islice(each, _TOGETHER)):
         try:
             yield _encode_lines(some)
-        except UnicodeEncodeError:
+        except (UnicodeEncodeError, OverflowError):
             yield "".join(f"{_encode_one(row)}\n" for row in some).encode()
 
 
 def rows_of(data: bytes) -> Iterator[Any]:
     """The rows of lines. Raises ``ValueError`` for a line that is no JSON."""
-    lines = data.split(b"\n")
-    for start in range(0, len(lines), _TOGETHER):
-        some = b"\n".join(lines[start : start + _TOGETHER])
+    stream = BytesIO(data)
+    while some := b"".join(islice(stream, _TOGETHER)):
         try:
             yield from _decode_lines(some)
         except DecodeError:

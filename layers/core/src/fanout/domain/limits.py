@@ -121,6 +121,8 @@ FIRST_SEGMENT_SECONDS = 15.0
 FRONTIER_SEGMENTS = 64
 # Chosen: requests, or directories read, by which one function finds out where to cut what is left.
 CUT_PROBES = 160
+# Chosen: of these, asked at the same time.
+CUT_PROBES_AT_ONCE = 32
 # Chosen: names of one directory that a listing holds at once; a larger one is read again for each so many.
 NAMES_HELD = 200_000
 # Chosen: threads that ask a file system for the attributes of a directory's entries, where an answer takes
@@ -131,7 +133,7 @@ STAT_SLOW_SECONDS = 0.0001
 # where reading three in a row made it wait this long.
 DIRECTORIES_AHEAD = CLIENT_OPERATIONS_IN_FLIGHT
 DIRECTORY_SLOW_SECONDS = 0.0005
-# Chosen: of what was read before its turn so many directories are held, or entries: some 20 MB.
+# Chosen: of what was read before its turn so many directories are held, or entries: 13 to 17 MB.
 DIRECTORIES_HELD = 4 * DIRECTORIES_AHEAD
 ENTRIES_HELD = 65_536
 # Chosen: bytes of a segment that a state may carry; a larger one is read from the round's list.

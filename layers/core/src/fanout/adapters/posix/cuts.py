@@ -10,15 +10,13 @@ from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.listing import translated
 from fanout.adapters.posix.sorted_names import bounds_below
 from fanout.domain import limits
-from fanout.domain.cuts import Level, Mark, Seen, Survey
+from fanout.domain.cuts import Contents, Level, Mark, Survey
 from fanout.domain.errors import ItemError
 from fanout.domain.names import STAGING_PREFIX
 from fanout.domain.segments import Segment
 
 # Chosen: names of one directory that are kept as possible cuts; of more, every second, fourth and so on by a hash.
 SAMPLE = 4096
-# Chosen: directories that are read at once.
-AT_ONCE = 32
 
 
 def cuts_of_directories(directories: Directories, root: str, segment: Segment, ways: int) -> list[str]:
@@ -26,17 +24,17 @@ def cuts_of_directories(directories: Directories, root: str, segment: Segment, w
     survey = Survey(segment, ways)
     left = limits.CUT_PROBES
 
-    def look(level: Level) -> Seen:
+    def look(level: Level) -> Contents:
         try:
-            return _seen(directories, root, level, segment)
+            return _contents(directories, root, level, segment)
         except (FileNotFoundError, NotADirectoryError, PermissionError, ItemError):
-            return Seen([])  # the listing comes to it and says so
+            return Contents([])  # the listing comes to it and says so
 
-    with translated(root, segment), ThreadPoolExecutor(AT_ONCE, thread_name_prefix="cut") as threads:
-        while together := survey.next(min(left, AT_ONCE)):
+    with translated(root, segment), ThreadPoolExecutor(limits.CUT_PROBES_AT_ONCE, thread_name_prefix="cut") as threads:
+        while together := survey.next(min(left, limits.CUT_PROBES_AT_ONCE)):
             left -= len(together)
-            for level, seen in zip(together, threads.map(look, together), strict=True):
-                survey.add(level, seen)
+            for level, contents in zip(together, threads.map(look, together), strict=True):
+                survey.add(level, contents)
     return survey.cuts()
 
 
@@ -59,16 +57,16 @@ class _Sample:
     def _left_out(self, name: str) -> bool:
         return crc32(os.fsencode(name)) % self.stands_for != 0
 
-    def seen(self, directory: str) -> Seen:
+    def contents(self, directory: str) -> Contents:
         """The names, those of files as marks."""
         marks = [
             Mark(directory + name, float(self.stands_for)) for name, is_directory in self._names if not is_directory
         ]
         below = [f"{directory}{name}/" for name, is_directory in self._names if is_directory]
-        return Seen(marks, below, float(self.stands_for))
+        return Contents(marks, below, float(self.stands_for))
 
 
-def _seen(directories: Directories, root: str, level: Level, segment: Segment) -> Seen:
+def _contents(directories: Directories, root: str, level: Level, segment: Segment) -> Contents:
     sample = _Sample()
     bounds = bounds_below(level.directory, os.fsencode(level.after), os.fsencode(segment.until))
     with directories.hold(root + level.directory) as descriptor, os.scandir(descriptor) as found:
@@ -78,4 +76,4 @@ def _seen(directories: Directories, root: str, level: Level, segment: Segment) -
             reserved = not level.directory and child.name.startswith(STAGING_PREFIX)
             if key != bounds.way and bounds.hold(key) and not reserved:
                 sample.add(child.name, is_directory)
-    return sample.seen(level.directory)
+    return sample.contents(level.directory)

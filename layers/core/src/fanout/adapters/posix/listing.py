@@ -12,7 +12,7 @@ from itertools import islice
 from fanout.adapters.posix.columns import listed_of, stats_of
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.follow import NO_WAY, Follower, Way
-from fanout.adapters.posix.read_ahead import Found, ReadAhead
+from fanout.adapters.posix.read_ahead import ListedBelow, ReadAhead
 from fanout.adapters.posix.sorted_names import BATCH, Bounds, Names, bounds_below
 from fanout.adapters.posix.stats import Stats, entry_of
 from fanout.domain.entries import Entry, Kind
@@ -179,7 +179,7 @@ class _Listing:
         found = [entry.path for entry in entries if entry.kind is Kind.DIRECTORY]
         return [path for path in found if not self._prunes(path)]
 
-    def _read(self, path: str) -> Found | None:
+    def _read(self, path: str) -> ListedBelow | None:
         """See ``ReadAhead``: what a directory holds of the segment."""
         names = Names(bounds_below(path, self._after, self._until))
         try:

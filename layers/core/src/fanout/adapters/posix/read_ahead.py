@@ -21,8 +21,8 @@ from fanout.domain.entries import Entry
 from fanout.domain.file_columns import Listed
 
 # What a directory holds and, of it, the directories that are to be read.
-Found = tuple[list[Listed], Iterable[str]]
-Read = Callable[[str], Found | None]
+ListedBelow = tuple[list[Listed], Iterable[str]]
+Read = Callable[[str], ListedBelow | None]
 # Readings in a row that waited before others are begun ahead: one may have met what a disk had not in memory.
 _IN_A_ROW = 2
 
@@ -43,7 +43,7 @@ class ReadAhead:
         self._waited = 0
         # By the bytes of the path, which is the order of a listing.
         self._next: list[tuple[bytes, str]] = []
-        self._under_way: dict[str, Future[Found | None]] = {}
+        self._under_way: dict[str, Future[ListedBelow | None]] = {}
         self._ended: SimpleQueue[str] = SimpleQueue()
         self._held: dict[str, list[Listed] | None] = {}
         self._held_order: list[tuple[bytes, str]] = []
@@ -127,7 +127,7 @@ class ReadAhead:
             self._threads.shutdown(cancel_futures=True)
 
 
-def _tell(ended: SimpleQueue[str], directory: str, _: Future[Found | None]) -> None:
+def _tell(ended: SimpleQueue[str], directory: str, _: Future[ListedBelow | None]) -> None:
     ended.put(directory)
 
 

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.object_page import ObjectPage
 from fanout.domain import limits
-from fanout.domain.cuts import Level, Mark, Seen, Survey
-from fanout.domain.key_ranges import AT_ONCE, Page, marks_of_keys
+from fanout.domain.cuts import Contents, Level, Mark, Survey
+from fanout.domain.key_ranges import Page, marks_of_keys
 from fanout.domain.segments import Segment
 
 
@@ -31,11 +31,11 @@ def start_bound(path: str) -> str:
 def cuts_of_keys(client: S3Client, bucket: str, root: str, segment: Segment, ways: int) -> list[str]:
     """See ``Tree.cuts``: as far as ``limits.CUT_PROBES`` requests go, many at a time."""
     survey = Survey(segment, ways)
-    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="probe") as threads:
+    with ThreadPoolExecutor(limits.CUT_PROBES_AT_ONCE, thread_name_prefix="probe") as threads:
         finder = _Finder(client, bucket, root, segment, threads)
-        while together := survey.next(max(0, min(AT_ONCE, limits.CUT_PROBES - finder.requests))):
-            for level, seen in zip(together, finder.look_into(together, ways), strict=True):
-                survey.add(level, seen)
+        while together := survey.next(max(0, min(limits.CUT_PROBES_AT_ONCE, limits.CUT_PROBES - finder.requests))):
+            for level, contents in zip(together, finder.look_into(together, ways), strict=True):
+                survey.add(level, contents)
     return survey.cuts()
 
 
@@ -48,25 +48,25 @@ class _Finder:
         self._threads = threads
         self.requests = 0
 
-    def look_into(self, levels: Sequence[Level], ways: int) -> Iterator[Seen]:
+    def look_into(self, levels: Sequence[Level], ways: int) -> Iterator[Contents]:
         """What each level holds; those of more than a page share the requests that are left."""
         self.requests += len(levels)
         pages = list(self._threads.map(lambda one: self._page(one.directory, one.after, delimiter="/"), levels))
         large = sum(page.truncated for page in pages)
         for level, page in zip(levels, pages, strict=True):
             if page.truncated:
-                yield Seen(self._marks(level, page, ways, (limits.CUT_PROBES - self.requests) // large))
+                yield Contents(self._marks(level, page, ways, (limits.CUT_PROBES - self.requests) // large))
                 large -= 1
             else:
-                yield self._seen(level, page)
+                yield self._contents(level, page)
 
-    def _seen(self, level: Level, page: ObjectPage) -> Seen:
+    def _contents(self, level: Level, page: ObjectPage) -> Contents:
         end = os.fsencode(self._until)
         directories = [prefix[len(self._root) :] for prefix in page.common_prefixes]
         first = os.fsencode(level.after)
         inside = [one for one in directories if one.encode() > first and not (end and one.encode() > end)]
         keys, _ = self._inside(page)
-        return Seen([Mark(key, 1.0) for key in keys if not key.endswith("/")], inside)
+        return Contents([Mark(key, 1.0) for key in keys if not key.endswith("/")], inside)
 
     def _marks(self, level: Level, page: ObjectPage, ways: int, probes: int) -> list[Mark]:
         own = self._root + level.directory  # an object of the directory itself tells nothing of its keys
