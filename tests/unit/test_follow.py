@@ -161,6 +161,24 @@ def test_a_symlink_turned_to_an_older_file_counts_as_changed(root: Path, resolve
     assert cut["way/f"] == turned
 
 
+def test_a_file_behind_a_younger_symlink_is_pinned_to_what_was_listed(root: Path, resolver: None) -> None:
+    file = root / "d/e/f"
+    time.sleep(0.05)  # a file system's clock ticks every 4 to 10 ms
+    (root / "young").symlink_to("d/e/f")
+    listed = {entry.path: entry for entry in followed(root).list(Segment("s"))}
+    assert listed["young"].changed_ns > file.stat().st_ctime_ns
+    assert read(followed(root), listed["young"]) == b"content"
+    before = file.stat()
+    time.sleep(0.05)
+    with file.open("r+") as rewritten:
+        rewritten.write("CONTENT")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    for path in ("young", "file", "d/e/f"):
+        with pytest.raises(ItemError) as caught:
+            followed(root).open(listed[path])
+        assert caught.value.reason is Reason.SOURCE_CHANGED
+
+
 def test_a_listing_cut_anywhere_finds_the_same_loops(root: Path, resolver: None) -> None:
     whole = list(followed(root).list(Segment("s")))
     for cut, entry in enumerate(whole, start=1):

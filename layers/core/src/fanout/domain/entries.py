@@ -31,7 +31,7 @@ class Entry(Struct, frozen=True):
     the end of a directory; bytes that are not UTF-8 stand as surrogate escapes.
     ``changed_ns`` is when content or attributes last changed by the store's own
     clock (ctime, Last-Modified), ``mtime_ns`` what the owner says; both in
-    nanoseconds since 1970. ``etag`` pins an object, ``mtime_ns`` and ``size`` a file.
+    nanoseconds since 1970. ``etag`` pins an object; ``size``, ``mtime_ns`` and ``changed_ns`` pin a file.
     ``inode`` tells which names of the same tree are one file; empty for a file with
     one name. ``problem`` says why the listing could make no file or directory of a symlink
     that is to be followed.

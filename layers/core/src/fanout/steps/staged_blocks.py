@@ -63,7 +63,6 @@ class _Confirmed:
     def __init__(self, source: Source) -> None:
         self._source = source
         self.attributes = source.attributes
-        self.zeros_at = source.zeros_at
         self.confirm = source.confirm
         self.close = source.close
 
@@ -72,6 +71,13 @@ class _Confirmed:
         data = self._source.read(offset, length)
         self._source.confirm(None)
         return data
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``fanout.ports.Source``."""
+        zeros = self._source.zeros_at(offset)
+        if zeros:
+            self._source.confirm(None)
+        return zeros
 
 
 class StagedBlocksTree(UnseenTree):

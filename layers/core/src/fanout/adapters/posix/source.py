@@ -1,4 +1,4 @@
-"""A file or symlink opened for reading, pinned to size and mtime."""
+"""A file or symlink opened for reading, pinned to inode, size, mtime and ctime."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import stat
 import time
 from collections.abc import Callable
+
+from msgspec.structs import replace
 
 from fanout.adapters.posix.errors import source_error
 from fanout.adapters.posix.stats import attributes_of
@@ -25,16 +27,35 @@ FRESH_SECONDS = MARGIN_NS / 2 / 1_000_000_000
 
 
 def is_as_listed(found: os.stat_result, entry: Entry) -> bool:
-    """Whether it is the regular file that was listed, with the size and mtime that it had then."""
-    same = found.st_size == entry.size and found.st_mtime_ns == entry.mtime_ns and stat.S_ISREG(found.st_mode)
+    """Whether it is the regular file that was listed, with the size, mtime and ctime that it had then.
+
+    An owner can put size and mtime back after a rewrite in place, but not the ctime.
+    """
+    times = found.st_ctime_ns == entry.changed_ns and found.st_mtime_ns == entry.mtime_ns
+    same = times and found.st_size == entry.size and stat.S_ISREG(found.st_mode)
     return same and entry.inode in ("", str(found.st_ino))
+
+
+def is_as_followed(found: os.stat_result, entry: Entry) -> bool:
+    """As ``is_as_listed``, of a file that may lie behind a symlink: ``changed_ns`` is then that of the younger one.
+
+    A change after the listing makes the file younger than both.
+    """
+    return found.st_ctime_ns <= entry.changed_ns and is_as_listed(found, replace(entry, changed_ns=found.st_ctime_ns))
 
 
 class FileSource:
     """A regular file, given its descriptor. Raises ``ItemError`` if it is not the one that was listed."""
 
-    def __init__(self, descriptor: int, entry: Entry, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        entry: Entry,
+        monotonic: Callable[[], float] = time.monotonic,
+        is_same: Callable[[os.stat_result, Entry], bool] = is_as_listed,
+    ) -> None:
         self._entry = entry
+        self._is_same = is_same
         self._monotonic = monotonic
         self._opened_at = monotonic()
         self._descriptor = descriptor
@@ -50,8 +71,8 @@ class FileSource:
             found = os.fstat(self._descriptor)
         except OSError as error:
             raise source_error("stat", error) from error
-        if not is_as_listed(found, self._entry):
-            raise ItemError(Reason.SOURCE_CHANGED, "size, mtime, kind or inode is not what was listed")
+        if not self._is_same(found, self._entry):
+            raise ItemError(Reason.SOURCE_CHANGED, "size, mtime, ctime, kind or inode is not what was listed")
         return found
 
     def read(self, offset: int, length: int) -> bytes:
@@ -93,7 +114,7 @@ class FileSource:
             raise source_error("seek", error) from error
 
     def confirm(self, crc64nvme: int | None) -> None:
-        """See ``fanout.ports.Source``; a file system keeps no checksum, so size and mtime decide."""
+        """See ``fanout.ports.Source``; a file system keeps no checksum, so the inode's attributes decide."""
         if self._monotonic() - self._opened_at > FRESH_SECONDS:
             from fanout.adapters.posix.fresh import refresh_attributes  # brings ctypes, for files that take long
 
@@ -109,16 +130,26 @@ class FileSource:
 
 
 class LinkSource:
-    """A symlink; its bytes are its target."""
+    """A symlink; its bytes are its target.
+
+    The target of an inode never changes, so a descriptor of it pins both: what is renamed over the name meanwhile is
+    another inode.
+    """
 
     def __init__(self, directory: int, name: str, entry: Entry) -> None:
         try:
-            self._target = os.fsencode(os.readlink(name, dir_fd=directory))
-            found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+            try:
+                found = os.fstat(descriptor)
+                is_link = stat.S_ISLNK(found.st_mode)
+                self._target = os.fsencode(os.readlink("", dir_fd=descriptor)) if is_link else b""
+            finally:
+                os.close(descriptor)
         except OSError as error:
             raise source_error("readlink", error) from error
-        if not stat.S_ISLNK(found.st_mode) or found.st_mtime_ns != entry.mtime_ns:
-            raise ItemError(Reason.SOURCE_CHANGED, "mtime or kind is not what was listed")
+        pinned = (entry.mtime_ns, entry.changed_ns, entry.size)
+        if not is_link or (found.st_mtime_ns, found.st_ctime_ns, len(self._target)) != pinned:
+            raise ItemError(Reason.SOURCE_CHANGED, "target, mtime, ctime or kind is not what was listed")
         self.attributes = attributes_of(found)
 
     def read(self, offset: int, length: int) -> bytes:

@@ -16,7 +16,14 @@ from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.errors import destination_error, source_error
 from fanout.adapters.posix.listing import find_entry, list_segment
 from fanout.adapters.posix.small_files import PosixSmallFiles
-from fanout.adapters.posix.source import FILE_FLAGS, DirectorySource, FileSource, LinkSource, open_source
+from fanout.adapters.posix.source import (
+    FILE_FLAGS,
+    DirectorySource,
+    FileSource,
+    LinkSource,
+    is_as_followed,
+    open_source,
+)
 from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.stats import is_same_file
 from fanout.adapters.posix.target import FileTarget
@@ -76,7 +83,7 @@ class PosixTree:
         try:
             if self._follow and entry.kind is Kind.FILE:
                 with self._directories.hold(self._root) as root:
-                    return FileSource(open_beneath(root, entry.path, FILE_FLAGS), entry)
+                    return FileSource(open_beneath(root, entry.path, FILE_FLAGS), entry, is_same=is_as_followed)
             with self._directories.hold(parent + separator) as directory:
                 return open_source(directory, name, entry)
         except ItemError as error:
