@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Entry, Kind
+from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.segments import Segment
 from fanout.domain.touched import OpenDirectories
 from tests.support.flow import World
@@ -99,6 +99,100 @@ def test_a_file_without_its_owner_does_not_act_in_anothers_name_and_the_run_says
         assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (NOBODY, 0o755)
         assert stat.S_IMODE((mount / "out/d").stat().st_mode) == 0o1777
         assert not list((mount / "out").glob(".fanout*"))
+
+
+SOMEBODY = {"uid": 4711, "gid": 4712}
+SET_ID = 0o6755
+
+
+@is_root
+@pytest.mark.parametrize(
+    ("owner", "mode"),
+    [
+        (SOMEBODY, SET_ID),
+        ({}, 0o755),
+        ({"uid": 4711}, 0o755),
+        ({"gid": 4712}, 0o755),
+        ({"uid": os.geteuid(), "gid": os.getegid()}, SET_ID),
+    ],
+    ids=["both", "none", "user", "group", "its own"],
+)
+@pytest.mark.parametrize("size", [10, 100_000, 9 << 20])
+def test_set_id_bits_of_an_object_arrive_only_with_the_owner_and_group_that_it_names(
+    tmp_path: Path, size: int, owner: dict[str, int], mode: int
+) -> None:
+    source = MemoryTree()
+    source.put("f", Kind.FILE, bytes([1]) * size, Attributes(mode=stat.S_IFREG | SET_ID, **owner))
+    world = World(source=source, destination=PosixTree(tmp_path, "out", "run-1", "n"))
+    request = {"source": "s3://a-bucket/x/", "destination": "efs:///out", "limits": {"split_bytes": 8 << 20}}
+    assert world.run(request)["status"] == "SUCCEEDED"
+    found = (tmp_path / "out/f").stat()
+    assert stat.S_IMODE(found.st_mode) == mode
+    assert (found.st_uid, found.st_gid) == (owner.get("uid", os.geteuid()), owner.get("gid", os.getegid()))
+
+
+@is_root
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_set_id_bits_stay_away_where_a_change_of_owner_is_answered_and_not_carried_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/f").write_bytes(bytes([1]) * size)
+    os.chown(tmp_path / "in/f", 4711, 4712)
+    (tmp_path / "in/f").chmod(SET_ID)
+    monkeypatch.setattr(os, "fchown", lambda *_: None)
+    modes = []
+    plain = os.fchmod
+
+    def chmod(descriptor: int, mode: int) -> None:
+        modes.append(mode)
+        plain(descriptor, mode)
+
+    monkeypatch.setattr(os, "fchmod", chmod)
+    world_of(tmp_path).run(REQUEST)
+    assert stat.S_IMODE((tmp_path / "out/f").stat().st_mode) == 0o755
+    assert not [mode for mode in modes if mode & 0o6000]
+
+
+@is_root
+@pytest.mark.parametrize("size", [10, 100_000, 9 << 20])
+@pytest.mark.parametrize("owner", [0, 4711])
+def test_a_file_is_at_no_moment_wider_than_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, owner: int
+) -> None:
+    (tmp_path / "in/d").mkdir(parents=True)
+    names = {"d/none": 0o000, "private": 0o600, "group": 0o640, "d/odd": 0o604, "all": 0o666, "setuid": 0o6755}
+    for name, mode in names.items():
+        (tmp_path / "in" / name).write_bytes(bytes([1]) * size)
+        os.chown(tmp_path / "in" / name, owner, owner)
+        (tmp_path / "in" / name).chmod(mode)
+    seen = []
+
+    def watch(name: str) -> None:
+        plain = getattr(os, name)
+
+        def call(*arguments: Any, **more: Any) -> Any:
+            answer = plain(*arguments, **more)
+            here = [path for path in (tmp_path / "out").rglob("*") if stat.S_ISREG(path.lstat().st_mode)]
+            seen.extend((path.name, path.lstat()) for path in here)
+            return answer
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in ("open", "pwrite", "fchown", "fchmod", "utime", "rename", "link"):
+        watch(name)
+    world = world_of(tmp_path)
+    request = {**REQUEST, "limits": {"split_bytes": 8 << 20}}
+    assert world.run(request)["status"] == "SUCCEEDED"
+    assert seen
+    placed = {Path(name).name: mode for name, mode in names.items()}
+    for name, found in seen:
+        mode = stat.S_IMODE(found.st_mode)
+        assert name not in placed or (found.st_uid, mode) == (owner, placed[name])
+        assert found.st_uid == owner or not mode & 0o7077
+    for name, mode in names.items():
+        found = (tmp_path / "out" / name).stat()
+        assert (stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid) == (mode, owner, owner)
 
 
 def directories(summary: Any) -> tuple[int, int]:

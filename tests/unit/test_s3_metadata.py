@@ -11,7 +11,7 @@ from fanout.adapters.s3.metadata import carried_headers, from_headers, tagging_h
 from fanout.domain.entries import Attributes
 from fanout.domain.object_options import ObjectOptions
 
-ids = st.none() | st.integers(0, 2**32 - 1)
+ids = st.none() | st.integers(0, 2**32 - 2)
 times = st.none() | st.integers(-(2**63) + 1, 2**63 - 1)
 headers = st.dictionaries(st.sampled_from(["content-type", "cache-control", "x-amz-meta-mtime"]), st.text())
 
@@ -52,7 +52,16 @@ def test_value_that_can_not_be_read_counts_as_absent(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("file-permissions", "0888"), ("file-permissions", "0200000"), ("file-owner", "4294967296")]
+    ("name", "text"),
+    [
+        ("file-permissions", "0888"),
+        ("file-permissions", "0200000"),
+        ("file-owner", "4294967296"),
+        ("file-owner", "4294967295"),  # (uid_t)-1: chown takes it for "leave as it is"
+        ("file-group", "4294967295"),
+        ("file-owner", "-1"),
+        ("file-group", "-1"),
+    ],
 )
 def test_value_out_of_range_counts_as_absent(name: str, text: str) -> None:
     assert from_headers({f"x-amz-meta-{name}": text}) == Attributes()

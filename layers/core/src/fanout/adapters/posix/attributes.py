@@ -11,6 +11,16 @@ from fanout.domain.entries import Attributes
 
 # EINVAL: a user namespace that does not know the id.
 _NOT_PERMITTED = (errno.EPERM, errno.EINVAL)
+_SET_ID = stat.S_ISUID | stat.S_ISGID
+
+
+def creation_mode(mode: int, *, uid: int | None, gid: int | None) -> int:
+    """The mode to create a staged file with: all of it if its creator is its owner, else what the owner may.
+
+    So it is never wider than its source's, also before it has its owner.
+    """
+    created = uid in (None, os.geteuid()) and gid in (None, os.getegid())
+    return mode & (0o777 if created else stat.S_IRWXU)
 
 
 def apply_attributes(
@@ -18,21 +28,39 @@ def apply_attributes(
 ) -> None:
     """Owner, mode and times, with no operation for what is right already by ``found``.
 
-    Owner first, because changing it clears set-uid bits. A change of owner that is not
+    Owner first: the mode is the owner's, and a change of owner clears set-id bits. A change that is not
     permitted is left out: where an access point enforces an identity nobody can keep it.
-    A file that could not be given its owner does not get the bits that act in the owner's name.
     """
     found = found or os.fstat(descriptor)
     uid = found.st_uid if attributes.uid is None else attributes.uid
     gid = found.st_gid if attributes.gid is None else attributes.gid
-    owned = (uid, gid) == (found.st_uid, found.st_gid) or _change_owner(descriptor, uid, gid)
+    if (uid, gid) != (found.st_uid, found.st_gid):
+        _change_owner(descriptor, uid, gid)
     mode = default_mode if attributes.mode is None else stat.S_IMODE(attributes.mode)
-    if not owned and stat.S_ISREG(found.st_mode):
-        mode &= ~(stat.S_ISUID | stat.S_ISGID)
-    if mode != stat.S_IMODE(found.st_mode) or mode & (stat.S_ISUID | stat.S_ISGID):
+    if mode & _SET_ID and stat.S_ISREG(found.st_mode):
+        _change_set_id_mode(descriptor, mode, attributes)
+    elif mode != stat.S_IMODE(found.st_mode) or mode & _SET_ID:
         os.fchmod(descriptor, mode)
     if attributes.mtime_ns is not None:
         os.utime(descriptor, ns=times_of(attributes.mtime_ns, attributes.atime_ns))
+
+
+def _change_set_id_mode(descriptor: int, mode: int, attributes: Attributes) -> None:
+    """Set a mode with set-id bits. They act in the name of an owner, so they go where it is not the source's.
+
+    The file system is asked: not every change of an owner that is answered is carried out.
+    """
+    if _belongs_to(descriptor, attributes):
+        os.fchmod(descriptor, mode)
+        if _belongs_to(descriptor, attributes):
+            return
+    os.fchmod(descriptor, mode & ~_SET_ID)
+
+
+def _belongs_to(descriptor: int, attributes: Attributes) -> bool:
+    """Whether a file has the owner and the group that the source gives; not if the source gives only one, or none."""
+    found = os.fstat(descriptor)
+    return (found.st_uid, found.st_gid) == (attributes.uid, attributes.gid)
 
 
 def apply_link_attributes(directory: int, name: str, attributes: Attributes) -> None:

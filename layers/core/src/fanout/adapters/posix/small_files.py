@@ -8,11 +8,10 @@ says what is wrong.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from contextlib import suppress
 
-from fanout.adapters.posix.attributes import apply_attributes
+from fanout.adapters.posix.attributes import apply_attributes, creation_mode
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.source import FILE_FLAGS, FRESH_SECONDS, is_as_listed
@@ -83,7 +82,9 @@ def _write_staged(directory: int, name: str, data: bytes, source: os.stat_result
 
     The bytes are fewer than a hole has, so all of them are written and the size need not be set.
     """
-    descriptor, found = open_staged(directory, name, stat.S_IMODE(source.st_mode) & 0o777)
+    descriptor, found = open_staged(
+        directory, name, creation_mode(source.st_mode, uid=source.st_uid, gid=source.st_gid)
+    )
     try:
         if data:
             write_all(descriptor, data, 0)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import stat
 from contextlib import suppress
 
-from fanout.adapters.posix.attributes import apply_attributes
+from fanout.adapters.posix.attributes import apply_attributes, creation_mode
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.holes import CHUNK_BYTES, runs_of_data
@@ -44,13 +43,14 @@ class FileTarget:
         self._written_until = 0
         self._staging = staging
         staged_directory, self._staged_name = staging.place()
-        mode = DEFAULT_FILE_MODE if attributes.mode is None else stat.S_IMODE(attributes.mode)
+        own = DEFAULT_FILE_MODE if attributes.mode is None else attributes.mode
+        mode = creation_mode(own, uid=attributes.uid, gid=attributes.gid)
         try:
             self._staged = directories.hold(staged_directory, create=True)
         except OSError as error:
             raise destination_error("create", error) from error
         try:
-            self._descriptor, self._found = open_staged(self._staged.descriptor, self._staged_name, mode & 0o777)
+            self._descriptor, self._found = open_staged(self._staged.descriptor, self._staged_name, mode)
         except OSError as error:
             self._staged.let_go()
             raise destination_error("create", error) from error

@@ -26,7 +26,8 @@ _KEPT_HEADERS = frozenset(
 )
 _NANOSECONDS_A_MILLISECOND = 1_000_000
 _MODE_LIMIT = 0o200000
-_ID_LIMIT = 2**32
+# chown(2) takes the last number, (uid_t)-1, for "leave as it is".
+_ID_LIMIT = 2**32 - 1
 _NUMBER_DIGITS = 20
 
 
