@@ -122,7 +122,7 @@ def test_set_id_bits_of_an_object_arrive_only_with_the_owner_and_group_that_it_n
     tmp_path: Path, size: int, owner: dict[str, int], mode: int
 ) -> None:
     source = MemoryTree()
-    source.put("f", Kind.FILE, bytes([1]) * size, Attributes(mode=stat.S_IFREG | SET_ID, **owner))
+    source.put("f", Kind.FILE, bytes([1]) * size, Attributes(stat.S_IFREG | SET_ID, owner.get("uid"), owner.get("gid")))
     world = World(source=source, destination=PosixTree(tmp_path, "out", "run-1", "n"))
     request = {"source": "s3://a-bucket/x/", "destination": "efs:///out", "limits": {"split_bytes": 8 << 20}}
     assert world.run(request)["status"] == "SUCCEEDED"
@@ -166,7 +166,7 @@ def test_a_file_is_at_no_moment_wider_than_its_source(
         (tmp_path / "in" / name).write_bytes(bytes([1]) * size)
         os.chown(tmp_path / "in" / name, owner, owner)
         (tmp_path / "in" / name).chmod(mode)
-    seen = []
+    seen: list[tuple[str, os.stat_result]] = []
 
     def watch(name: str) -> None:
         plain = getattr(os, name)

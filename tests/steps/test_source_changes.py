@@ -157,7 +157,7 @@ def test_a_file_that_is_rewritten_and_put_back_while_it_is_read_is_not_put_in_pl
     (source / "f").write_bytes(b"1" * size)
     world = listed(tmp_path)
     plain = os.pread
-    calls = []
+    calls: list[int] = []
 
     def read(descriptor: int, length: int, offset: int) -> bytes:
         block = plain(descriptor, length, offset)

@@ -151,7 +151,7 @@ class Tree(Protocol):
         """A big file that was begun."""
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
-        """Make the directory, and those above it, if they are not there."""
+        """Make the directory, and those above it, if they are not there; closed until ``set_attributes``."""
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
         """Make a symlink that holds ``target``, replacing a file or symlink."""
@@ -164,6 +164,12 @@ class Tree(Protocol):
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
         """Set the attributes of a directory that has its content."""
+
+    def open_directory(self, entry: Entry, mode: int) -> None:
+        """Give a directory that a run made, and no entry stands for, its mode.
+
+        One that has another mode than it is made with stays as it is; one that is not there is left out.
+        """
 
     @property
     def delete_batch(self) -> int:

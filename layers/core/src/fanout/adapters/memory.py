@@ -216,6 +216,9 @@ class MemoryTree:
         """See ``fanout.ports.Tree``."""
         self.put(entry.path, Kind.DIRECTORY, b"", attributes)
 
+    def open_directory(self, entry: Entry, mode: int) -> None:
+        """See ``fanout.ports.Tree``; no directory is made that is no entry."""
+
     delete_batch = 10
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:

@@ -111,6 +111,11 @@ def directories_key(shard_id: str, nonce: str, number: int) -> str:
     return f"directories/{shard_id}-{nonce}-{number:04d}.jsonl.gz"
 
 
+def parents_key(segment_id: str, nonce: str, number: int) -> str:
+    """Directories above the entries of a segment that no entry stands for; sorts after those of entries."""
+    return f"directories/parents-{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
 def big_file_outcomes_key(nonce: str) -> str:
     """What became of the big files that one FinishTree settled."""
     return f"{BIG_FILE_OUTCOMES}{nonce}.jsonl.gz"

@@ -16,7 +16,8 @@ from fanout.ports import Tree
 from fanout.steps.context import Context
 from fanout.steps.parallel import ahead, work_on
 
-Made = tuple[str, Attributes]
+# With ``None`` for a directory that no entry stands for, and the mode that it gets if it has none yet.
+Made = tuple[str, Attributes | None, int]
 _PASSABLE = stat.S_IRWXU
 
 
@@ -38,7 +39,7 @@ def finish_directories(
     failures: list[Json] = []
     number = began_at
     for number, (_, made) in enumerate(ahead(lambda key: _read(ledger, key), files[began_at:], _AHEAD), began_at + 1):
-        failures += _set(destination, [one for one in made if _passable(one)])
+        failures += _set(destination, [one for one in made if one[1] is None or _passable(one[1])])
         if number < len(files) and out_of_time():
             break
     # The last pass reads all files again, so it has a task of its own where this one has used its time.
@@ -65,21 +66,24 @@ def _files_set(ledger: Ledger, position: str) -> int:
     return int(ledger.read_json(position)["files"]) if ledger.has(position) else 0
 
 
-def _passable(one: Made) -> bool:
-    mode = one[1].mode
+def _passable(attributes: Attributes) -> bool:
+    mode = attributes.mode
     return mode is None or mode & _PASSABLE == _PASSABLE
 
 
 def _set_last(ledger: Ledger, files: list[str], destination: Tree) -> list[Json]:
     last: dict[str, Attributes] = {}
     for _, made in ahead(lambda key: _read(ledger, key), files, _AHEAD):
-        for one in made:
-            if _passable(one):
-                last.pop(one[0], None)  # a later file has newer attributes
+        for path, attributes, _ in made:
+            if attributes is None:
+                continue
+            if _passable(attributes):
+                last.pop(path, None)  # a later file has newer attributes
             else:
-                last[one[0]] = one[1]
+                last[path] = attributes
     failures: list[Json] = []
-    deepest_first = sorted(last.items(), key=lambda one: -one[0].count("/"))
+    entries: list[Made] = [(path, attributes, 0) for path, attributes in last.items()]
+    deepest_first = sorted(entries, key=lambda one: -one[0].count("/"))
     for _, level in groupby(deepest_first, key=lambda one: one[0].count("/")):
         failures += _set(destination, level)
     return failures
@@ -87,9 +91,13 @@ def _set_last(ledger: Ledger, files: list[str], destination: Tree) -> list[Json]
 
 def _set(destination: Tree, made: Iterable[Made]) -> list[Json]:
     def set_one(one: Made) -> Json | None:
-        path, attributes = one
+        path, attributes, mode = one
+        entry = Entry(path, Kind.DIRECTORY)
         try:
-            destination.set_attributes(Entry(path, Kind.DIRECTORY), attributes)
+            if attributes is None:
+                destination.open_directory(entry, mode)
+            else:
+                destination.set_attributes(entry, attributes)
         except ItemError as error:
             return {"path": path, "reason": error.reason.value, "message": error.message}
         return None
@@ -99,7 +107,7 @@ def _set(destination: Tree, made: Iterable[Made]) -> list[Json]:
 
 
 def _read(ledger: Ledger, key: str) -> list[Made]:
-    return [(row["path"], _attributes(row)) for row in ledger.read_rows(key)]
+    return [(row["path"], None if "implied" in row else _attributes(row), row["mode"]) for row in ledger.read_rows(key)]
 
 
 def _attributes(row: Json) -> Attributes:

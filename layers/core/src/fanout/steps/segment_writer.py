@@ -37,6 +37,7 @@ from fanout.ports import Tree
 from fanout.steps.context import Context
 from fanout.steps.extra_writer import ExtraWriter, lists_extras
 from fanout.steps.index_writer import IndexWriter
+from fanout.steps.parent_directories import ParentDirectories, may_be_left_out
 from fanout.steps.same_entries import SameEntries
 
 OUTCOMES_PER_FILE = 50_000
@@ -67,6 +68,8 @@ class SegmentWriter:
         self._crowds = Crowds()
         deletes = lists_extras(plan.request)
         self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
+        parents = may_be_left_out(plan, segment)
+        self._parents = ParentDirectories(plan, segment, context, source, destination) if parents else None
         self.destination = Tally()
         self.listed = Tally()
         self.to_copy = Tally()
@@ -98,6 +101,8 @@ class SegmentWriter:
         if self._deletions:  # those between lie in the same directory, and tell nothing else
             self._deletions.source_entry(first)
             self._deletions.source_entry(last_path(files))
+        if self._parents:
+            self._parents.add(first)
         self._leave_before(first)
         self._same.add_files(files)
         self._write_many_outcomes()
@@ -105,6 +110,8 @@ class SegmentWriter:
     def seen_there(self, entry: Entry) -> None:
         """Count an entry of the destination; a sync needs to know that none is missing."""
         self.destination.add(entry.size)
+        if self._parents:
+            self._parents.seen_there(entry)
         if entry.kind is Kind.UNLISTABLE and self._deletions:
             self.complete = False
 
@@ -113,6 +120,7 @@ class SegmentWriter:
 
         One to ``compare`` stays whole, so that one function reads it, up to ``limits.COMPARE_BYTES``.
         """
+        self._place(entry)
         request = self._plan.request
         # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
         splits = request.mode is not Mode.PLAN and not request.inside_s3
@@ -126,10 +134,16 @@ class SegmentWriter:
 
     def unchanged(self, entry: Entry) -> None:
         """Take an entry that is right, unless it is a directory into which something may yet be written."""
+        self._place(entry)
         if entry.kind is Kind.DIRECTORY and self._to_files:
             self._around.enter(entry)
         else:
             self.settle(entry, Result.UNCHANGED, Reason.SAME)
+
+    def _place(self, entry: Entry) -> None:
+        """Note the directories above an entry that has a place at the destination."""
+        if self._parents:
+            self._parents.add(entry.path, entry.target, is_directory=entry.kind is Kind.DIRECTORY)
 
     def _touch(self, entry: Entry) -> None:
         directory = self._around.touched(entry.path)
@@ -164,6 +178,7 @@ class SegmentWriter:
 
     def name(self, name: Name) -> None:
         """Keep a name of a file with several until all of them are known."""
+        self._place(name.entry)
         self.to_copy.add(name.entry.size)
         if not (name.unchanged and name.inode_there):
             self._touch(name.entry)
@@ -228,6 +243,8 @@ class SegmentWriter:
             self._context.ledger.write_rows(key, map(outcome_row, self._extras))
         if self._names:
             self._write_names()
+        if self._parents:
+            self._parents.close()
         record: Json = {
             "schema_version": SCHEMA_VERSION,
             "segment": segment_row(self._segment),

@@ -90,6 +90,10 @@ class UnseenTree:
         """See ``fanout.ports.Tree``."""
         raise self._unseen()
 
+    def open_directory(self, entry: Entry, mode: int) -> None:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
+
     @property
     def delete_batch(self) -> int:
         """See ``fanout.ports.Tree``."""

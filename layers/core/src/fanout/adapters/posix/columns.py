@@ -35,7 +35,7 @@ def _stat_or_none(descriptor: int, name: str) -> os.stat_result | None:
 
 
 def listed_of(
-    directory: str, names: Sequence[str], found: Sequence[os.stat_result | None], device: int
+    directory: str, names: Sequence[str], found: Sequence[os.stat_result | None], device: int, *, made: bool = False
 ) -> list[Listed]:
     """The entries of names in the order of their keys, of which directories' end in ``/``; see ``entry_of``.
 
@@ -53,7 +53,7 @@ def listed_of(
         return [FileColumns(directory, kept, *numbers)]
     if any(stat.S_ISDIR(mode) != name.endswith("/") for name, mode in zip(kept, modes, strict=True)):
         together = zip(kept, there, strict=True)
-        entries = [entry_of(directory + name.removesuffix("/"), one, device) for name, one in together]
+        entries = [entry_of(directory + name.removesuffix("/"), one, device, made=made) for name, one in together]
         return [*sorted(entries, key=lambda entry: entry.sort_key)]
     columns = FileColumns(directory, kept, *numbers)
     result: list[Listed] = []
@@ -63,5 +63,5 @@ def listed_of(
         if are_plain:
             result.append(columns.part(some[0], some[-1] + 1))
         else:
-            result += [entry_of(directory + kept[one].removesuffix("/"), there[one], device) for one in some]
+            result += [entry_of(directory + kept[one].removesuffix("/"), there[one], device, made=made) for one in some]
     return result

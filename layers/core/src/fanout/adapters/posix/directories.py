@@ -12,6 +12,7 @@ from types import TracebackType
 
 from fanout.domain.errors import ItemError
 from fanout.domain.outcomes import Reason
+from fanout.domain.parents import UNFINISHED_MODE
 
 # Descriptors kept open; well under the 1,024 of a Lambda environment.
 KEPT_DIRECTORIES = 256
@@ -53,8 +54,15 @@ class Directories:
     No lock is held over a system call; a descriptor is closed only when nobody holds it.
     """
 
-    def __init__(self, base: str, follow: Callable[[str], int] | None = None) -> None:
+    def __init__(
+        self,
+        base: str,
+        follow: Callable[[str], int] | None = None,
+        mode_of: Callable[[str], int] = lambda _path: UNFINISHED_MODE,
+    ) -> None:
+        """``mode_of`` gives the mode that a directory is made with."""
         self._base = base
+        self._mode_of = mode_of
         self._follow = follow
         self._lock = threading.Lock()
         self._open: OrderedDict[str, Held] = OrderedDict()
@@ -102,7 +110,7 @@ class Directories:
                 if not create:
                     raise
             with suppress(FileExistsError):  # another worker may make it at the same moment
-                os.mkdir(name, 0o755, dir_fd=above)
+                os.mkdir(name, self._mode_of(path), dir_fd=above)
             return self._enter(path, name, above)
 
     def _enter(self, path: str, name: str, above: int) -> int:

@@ -24,16 +24,22 @@ from fanout.domain.segments import Segment
 
 
 def list_segment(
-    directories: Directories, root: str, segment: Segment, prunes: Prunes = no_pruning, *, follow: bool = False
+    directories: Directories,
+    root: str,
+    segment: Segment,
+    prunes: Prunes = no_pruning,
+    *,
+    follow: bool = False,
+    made: bool = False,
 ) -> Iterator[Listed]:
     """The segment's entries below ``root`` (a path of ``directories``), depth first, sorted by their bytes.
 
     A directory counts with its ``/``, so that the order is that of keys. Memory is bounded by ``limits.NAMES_HELD``
     for each directory on one path down the tree. What ``prunes`` tells of is not opened. Raises ``Transient`` for
-    an error of the file system that may pass, ``ListingIncomplete`` for any other.
+    an error of the file system that may pass, ``ListingIncomplete`` for any other. ``made``: see ``entry_of``.
     """
     with translated(root, segment):
-        yield from _Listing(directories, root, follow).entries(segment, prunes)
+        yield from _Listing(directories, root, follow, made=made).entries(segment, prunes)
 
 
 @contextmanager
@@ -54,8 +60,8 @@ def translated(root: str, segment: Segment) -> Iterator[None]:
 class _Listing:
     """One listing; ``device`` is the file system of the root, in which an inode's number is its identity."""
 
-    def __init__(self, directories: Directories, root: str, follow: bool) -> None:
-        self._directories, self._root = directories, root
+    def __init__(self, directories: Directories, root: str, follow: bool, *, made: bool) -> None:
+        self._directories, self._root, self._made = directories, root, made
         self._follower = Follower(directories, root) if follow else None
         self._device = -1
         self._after = self._until = b""
@@ -162,7 +168,7 @@ class _Listing:
         """What names of a directory stand for, in order."""
         if self._follower is None:
             found = self._stats.each(partial(stats_of, descriptor), batch)
-            return listed_of(path, batch, found, self._device)
+            return listed_of(path, batch, found, self._device, made=self._made)
         one = partial(self._known_or_entry, known, descriptor, path, way)
         entries = [entry for entry in self._stats.each(lambda some: list(map(one, some)), batch) if entry is not None]
         return [*sorted(entries, key=lambda entry: entry.sort_key)]
@@ -191,7 +197,7 @@ class _Listing:
                         return None
                 names.close()
                 batch = next(names.batches(), [])
-                listed = listed_of(path, batch, stats_of(descriptor, batch), self._device)
+                listed = listed_of(path, batch, stats_of(descriptor, batch), self._device, made=self._made)
                 return listed, self._below(listed)
         except (OSError, ItemError):
             return None
@@ -235,10 +241,10 @@ class _Listing:
             return None
         if self._follower:
             return self._follower.entry(path + name, found, way)
-        return entry_of(path + name, found, self._device)
+        return entry_of(path + name, found, self._device, made=self._made)
 
 
-def find_entry(directories: Directories, root: str, path: str) -> Entry | None:
+def find_entry(directories: Directories, root: str, path: str, *, made: bool = False) -> Entry | None:
     """The entry of one path below ``root``; none below what is no directory, or can not be searched.
 
     Raises ``Transient`` where the file system does not answer.
@@ -247,7 +253,7 @@ def find_entry(directories: Directories, root: str, path: str) -> Entry | None:
     parent, separator, name = (root + plain).rpartition("/")
     try:
         with directories.hold(parent + separator) as descriptor:
-            entry = entry_of(plain, os.stat(name, dir_fd=descriptor, follow_symlinks=False))
+            entry = entry_of(plain, os.stat(name, dir_fd=descriptor, follow_symlinks=False), made=made)
     except (FileNotFoundError, NotADirectoryError, PermissionError, ItemError):  # the last: a symlink on the way
         return None
     except OSError as error:

@@ -34,7 +34,7 @@ class PosixProbeDirectory:
     """See ``fanout.probe_ports.ProbeDirectory``. ``parent`` is relative to ``base``, empty for the base itself."""
 
     def __init__(self, base: Path, parent: str, probe_id: str, client: str) -> None:
-        self._directories = Directories(str(base))
+        self._directories = Directories(str(base), mode_of=lambda _path: stat.S_IRWXU)
         self._parent = f"{parent}/" if parent else ""
         self._name = f"{NAME_PREFIX}{probe_id}"
         self._root = f"{self._parent}{self._name}/"

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.parents import is_unfinished
 
 
 def attributes_of(found: os.stat_result) -> Attributes:
@@ -19,14 +20,18 @@ def attributes_of(found: os.stat_result) -> Attributes:
     return Attributes(found.st_mode, found.st_uid, found.st_gid, found.st_mtime_ns, found.st_atime_ns)
 
 
-def entry_of(path: str, found: os.stat_result, device: int = -1) -> Entry:
-    """What stands at a path, given without ``/`` at its end; with its inode if it is one of ``device``."""
+def entry_of(path: str, found: os.stat_result, device: int = -1, *, made: bool = False) -> Entry:
+    """What stands at a path, given without ``/`` at its end; with its inode if it is one of ``device``.
+
+    With ``made``, at a destination, a directory that no run has finished counts as older than any source.
+    """
     mode = found.st_mode
     if stat.S_ISREG(mode):
         inode = inode_of(found, device) if found.st_nlink > 1 else ""
         return Entry(path, Kind.FILE, found.st_size, found.st_mtime_ns, found.st_ctime_ns, "", inode)
     if stat.S_ISDIR(mode):
-        return Entry(f"{path}/", Kind.DIRECTORY, 0, found.st_mtime_ns, found.st_ctime_ns)
+        changed_ns = 0 if made and is_unfinished(mode) else found.st_ctime_ns
+        return Entry(f"{path}/", Kind.DIRECTORY, 0, found.st_mtime_ns, changed_ns)
     kind = Kind.SYMLINK if stat.S_ISLNK(mode) else Kind.SPECIAL
     size = 0 if kind is Kind.SPECIAL else found.st_size
     return Entry(path, kind, size, found.st_mtime_ns, found.st_ctime_ns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -31,12 +32,12 @@ from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, Transient
 from fanout.domain.file_columns import Listed, one_by_one
+from fanout.domain.names import STAGING_PREFIX
 from fanout.domain.outcomes import Reason
+from fanout.domain.parents import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
 from fanout.ports import Found, Tree
-
-DEFAULT_DIRECTORY_MODE = 0o755
 
 
 class PosixTree:
@@ -51,10 +52,17 @@ class PosixTree:
         self, mount: Path, path: str, run_id: str, nonce: str, field: str = "destination", *, follow: bool = False
     ) -> None:
         self._root = f"{path}/" if path else ""
-        self._directories = Directories(str(mount), self._open_followed if follow else None)
+        self._directories = Directories(str(mount), self._open_followed if follow else None, self._mode_of)
         self._follow = follow
         self._staging = Staging(self._directories, self._root, run_id, nonce)
         self._field = field
+        self._made = field == "destination"
+
+    def _mode_of(self, path: str) -> int:
+        """The mode to make a directory with; nothing is set later on the root and those above it."""
+        if self._root.startswith(path):
+            return DEFAULT_DIRECTORY_MODE
+        return stat.S_IRWXU if path.startswith(self._root + STAGING_PREFIX) else UNFINISHED_MODE
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """See ``fanout.ports.Tree``."""
@@ -62,7 +70,7 @@ class PosixTree:
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
         """See ``fanout.ports.Tree``."""
-        return list_segment(self._directories, self._root, segment, prunes, follow=self._follow)
+        return list_segment(self._directories, self._root, segment, prunes, follow=self._follow, made=self._made)
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
         """By directories and, where one holds very many names, by names."""
@@ -75,7 +83,7 @@ class PosixTree:
 
     def find(self, path: str) -> Entry | None:
         """See ``fanout.ports.Tree``."""
-        return find_entry(self._directories, self._root, path)
+        return find_entry(self._directories, self._root, path, made=self._made)
 
     def open(self, entry: Entry) -> FileSource | LinkSource | DirectorySource:
         """See ``fanout.ports.Tree``."""
@@ -161,6 +169,18 @@ class PosixTree:
         try:
             with self._directories.hold(self._root + entry.path) as descriptor:
                 apply_attributes(descriptor, attributes, DEFAULT_DIRECTORY_MODE)
+        except OSError as error:
+            raise destination_error("attributes", error) from error
+
+    def open_directory(self, entry: Entry, mode: int) -> None:
+        """See ``fanout.ports.Tree``. Without the sticky bit, which a file system may drop when a directory is made."""
+        try:
+            with self._directories.hold(self._root + entry.path) as descriptor:
+                found = os.fstat(descriptor).st_mode
+                if found & 0o777 == stat.S_IRWXU:
+                    os.fchmod(descriptor, mode | found & stat.S_ISGID)
+        except (FileNotFoundError, NotADirectoryError):
+            return
         except OSError as error:
             raise destination_error("attributes", error) from error
 

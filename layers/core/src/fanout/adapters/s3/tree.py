@@ -162,6 +162,9 @@ class S3Tree:
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
         """Do nothing: a directory's object got its attributes with ``make_directory``, and content changes none."""
 
+    def open_directory(self, entry: Entry, mode: int) -> None:
+        """Do nothing: a bucket has no directories but those that are objects."""
+
     @property
     def delete_batch(self) -> int:
         """As many as one request of DeleteObjects takes."""
