@@ -93,7 +93,12 @@ class DeleteGuardModel(BaseModel):
         int | None, Field(ge=0, description="entries that a sync deletes at most; default: no such limit")
     ] = None
     max_percent: Annotated[
-        float, Field(ge=0, le=100, description="percent of the destination's entries that a sync deletes at most")
+        float,
+        Field(
+            ge=0,
+            le=100,
+            description="percent of the destination's entries that the filters take, which a sync deletes at most",
+        ),
     ] = DEFAULT_PERCENT
 
 

@@ -21,7 +21,7 @@ def begin_deletion(context: Context) -> Json:
     """
     ledger = context.ledger
     plan = ledger.read_plan()
-    extras = listed_extras(ledger)
+    extras = listed_extras(ledger, plan.request)
     problem = _problem(plan, extras, context)
     deletions = [] if problem else extras.deletions
     if problem:

@@ -32,18 +32,19 @@ class ListedExtras(Struct, frozen=True):
         return refusal(self.found, request.delete_guard)
 
 
-def listed_extras(ledger: Ledger) -> ListedExtras:
-    """What all rounds of the listing found to be extra."""
+def listed_extras(ledger: Ledger, request: Request) -> ListedExtras:
+    """What all rounds of the listing found to be extra, and what of both ends is in scope of the request."""
     deletions: list[Deletion] = []
     source = destination = 0
     complete = True
     for done in rounds_done(ledger):
         deletions += [deletion_from_row(row) for row in done["deletions"]]
-        source += count_from_row(done["listed"]).entries
+        source += count_from_row(done.get("in_scope", done["listed"])).entries
         destination += count_from_row(done["destination"]).entries
         complete = complete and done["complete"]
     extra = sum((Count(one.shard.entries, one.shard.bytes) for one in deletions), Count())
-    return ListedExtras(deletions, extra, Found(source, destination, extra.entries, complete))
+    found = Found(source, destination, extra.entries, complete, filtered=not request.filters.take_all)
+    return ListedExtras(deletions, extra, found)
 
 
 def deletion_row(deletion: Deletion) -> Json:

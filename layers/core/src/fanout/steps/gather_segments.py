@@ -40,7 +40,7 @@ def gather_segments(number: int, context: Context) -> Json:
     names: list[Json] = []
     deletions: list[Json] = []
     index: list[Json] = []
-    destination = Count()
+    destination, in_scope = Count(), Count()
     seconds = 0.0
     left: list[Json] = []
     for segment in segments:
@@ -54,6 +54,7 @@ def gather_segments(number: int, context: Context) -> Json:
         names += record["names"]
         deletions += record["deletions"]
         destination += count_from_row(record["destination"])
+        in_scope += count_from_row(record.get("in_scope", record["listed"]))
         outcome_files += record["outcome_files"]
         big_files += record["big_files"]
         index += record.get("index", [])
@@ -76,6 +77,7 @@ def gather_segments(number: int, context: Context) -> Json:
             "index": index,
             "extras": extras,
             "names": names,
+            "in_scope": count_row(in_scope),
             "destination": count_row(destination),
             "deletions": deletions,
             "segments": len(segments),

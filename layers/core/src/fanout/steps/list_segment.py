@@ -71,7 +71,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         return {"segment": segment.id}
     place_of = naming_rule(request.source, request.destination, request.on_conflict, source_tree.find)
     above = FilesAbove(segment.files_above)
-    filters, may_be_above = request.filters, may_be_both(request)
+    filters, may_be_above, counts_scope = request.filters, may_be_both(request), writer.counts_scope
 
     def find_taken(path: str) -> Entry | None:
         entry = source_tree.find(path)
@@ -107,8 +107,8 @@ def _list_segment(segment: Segment, context: Context) -> Json:
                     break
                 continue
             assert not isinstance(destination, FileColumns)
-            if destination is not None:
-                writer.seen_there(destination)
+            if destination is not None or counts_scope:
+                writer.seen(source, destination)
             if source is not None:
                 place = intake.add(source, destination, partial(place_of, source, parents_of(source)))
                 if may_be_above and place.reason is None and source.kind is Kind.FILE:

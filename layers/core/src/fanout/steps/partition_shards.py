@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fanout.domain import ledger_keys as keys
 from fanout.domain.big_files import big_file_from_row, cut
 from fanout.domain.crowds import Crowds
+from fanout.domain.deletion import empty_source
 from fanout.domain.entries import Entry
 from fanout.domain.errors import DeleteRefused
 from fanout.domain.partitioning import Shard, pack, spread, target_seconds
@@ -54,7 +55,7 @@ def partition_shards(context: Context) -> Json:
     ledger.write_json(keys.SHARDS, [{"shard": shard_row(shard)} for shard in shards])
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
-        would_go = listed_extras(ledger).extra.entries if plan.request.mode is Mode.PLAN else extra
+        would_go = listed_extras(ledger, plan.request).extra.entries if plan.request.mode is Mode.PLAN else extra
         work = work_of(listed, len(big_files), shards, crowds.largest, would_go)
         functions = begin_pacing(plan, work, write_forecast(plan, work, context).pace.max_concurrency, context)
     if shards and plan.request.mode is not Mode.PLAN:
@@ -83,8 +84,8 @@ def _guarded(plan: Plan, ledger: Ledger) -> int:
     """The number of entries that a sync deletes. Raises ``DeleteRefused`` if they are too many."""
     if plan.request.mode is not Mode.SYNC:
         return 0
-    extras = listed_extras(ledger)
-    problem = extras.refusal(plan.request) or ("" if extras.found.source else "the source holds nothing")
+    extras = listed_extras(ledger, plan.request)
+    problem = extras.refusal(plan.request) or ("" if extras.found.source else empty_source(extras.found))
     if problem:
         raise DeleteRefused(f"{problem}; nothing was copied or deleted")
     return extras.extra.entries

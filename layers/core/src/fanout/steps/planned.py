@@ -32,7 +32,7 @@ def planned_run(plan: Plan, ledger: Ledger) -> Planned:
     """What would be done, written row by row to planned.jsonl."""
     request = plan.request
     shards, links = _shards(ledger, keys.SHARDS), _shards(ledger, keys.LINKS)
-    extras = listed_extras(ledger)
+    extras = listed_extras(ledger, request)
     _write(_rows(shards, links, [one.shard for one in extras.deletions], ledger), ledger)
     right = _right_names(links, ledger)
     total = sum(shard.seconds for shard in shards)

@@ -70,6 +70,9 @@ class SegmentWriter:
         self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
         parents = may_be_left_out(plan, segment)
         self._parents = ParentDirectories(plan, segment, context, source, destination) if parents else None
+        # Filters narrow what the delete guard is about; without them it is about everything.
+        self._scope = plan.request.filters if deletes and not plan.request.filters.take_all else None
+        self._in_scope = Tally()
         self.destination = Tally()
         self.listed = Tally()
         self.to_copy = Tally()
@@ -90,9 +93,9 @@ class SegmentWriter:
             self.settle(directory, Result.UNCHANGED, Reason.SAME)
 
     def unchanged_files(self, files: FileColumns) -> None:
-        """As ``seen_there``, ``begin`` and ``unchanged`` for each of these files, which the destination holds alike."""
+        """As ``seen``, ``begin`` and ``unchanged`` for each of these files, which the destination holds alike."""
         entries, size = len(files), sum(files.sizes)
-        for tally in (self.destination, self.listed, self._results[Result.UNCHANGED]):
+        for tally in (self.destination, self._in_scope, self.listed, self._results[Result.UNCHANGED]):
             tally.add_all(entries, size)
         self._sizes.add_files(files.sizes)
         first = first_path(files)
@@ -107,12 +110,25 @@ class SegmentWriter:
         self._same.add_files(files)
         self._write_many_outcomes()
 
-    def seen_there(self, entry: Entry) -> None:
-        """Count an entry of the destination; a sync needs to know that none is missing."""
-        self.destination.add(entry.size)
-        if self._parents:
-            self._parents.seen_there(entry)
-        if entry.kind is Kind.UNLISTABLE and self._deletions:
+    @property
+    def counts_scope(self) -> bool:
+        """Whether entries of the source alone are to be ``seen`` too."""
+        return self._scope is not None
+
+    def seen(self, source: Entry | None, destination: Entry | None) -> None:
+        """Count a pair for the delete guard if it is in scope: the source's entry decides, where there is one.
+
+        A sync needs to know that nothing is missing at the destination.
+        """
+        entry = source or destination
+        if self._scope is None or entry is None or self._scope.reason(entry) is None:
+            if source is not None:
+                self._in_scope.add(source.size)
+            if destination is not None:
+                self.destination.add(destination.size)
+        if destination is not None and self._parents:
+            self._parents.seen_there(destination)
+        if destination is not None and destination.kind is Kind.UNLISTABLE and self._deletions:
             self.complete = False
 
     def copy(self, entry: Entry, *, is_new: bool, compare: bool = False) -> None:
@@ -260,6 +276,7 @@ class SegmentWriter:
             "big_files": self._big_files,
             "index": self.index.close(),
             "extras": keys.extras_key(self._segment.id, self._context.nonce) if self._extras else None,
+            "in_scope": count_row((self._in_scope if self._scope else self.listed).count),
             "destination": count_row(self.destination.count),
             "deletions": self._deletions.close(cut=bool(left)) if self._deletions else [],
             "names": [shard_row(file) for file in self._names_files],
