@@ -25,7 +25,7 @@ from fanout.domain.outcomes import Result
 from fanout.domain.partitioning import Shard, pack, spread
 from fanout.domain.plan import Plan
 from fanout.domain.request import Limits, Request
-from fanout.domain.rows import outcome_from_row, shard_row
+from fanout.domain.rows import shard_row
 from fanout.domain.segments import Segment
 from fanout.domain.weights import DEFAULT_RATES
 from fanout.ledger import Ledger
@@ -58,7 +58,7 @@ def copy_tree(source: Path, mounts: list[Path], scratch: Path) -> EngineRun:
     books = Books()
     for shard in (one for one in shards if one.blocks is None):
         books = books.plus(Books().listed, shard_result(shard, ledger).results)
-    big = [outcome_from_row(row).result for row in big_file_outcomes(ledger)]
+    big = [outcome.result for _, outcome in big_file_outcomes(ledger)]
     copied = books.by_result[Result.COPIED].entries + big.count(Result.COPIED)
     listed = sum(shard.entries for shard in shards) + len({shard.key for shard in shards if shard.blocks is not None})
     if copied != listed:

@@ -180,7 +180,7 @@ def test_a_shard_list_that_lost_a_shard_is_noticed() -> None:
     world = filled()
     shard_of(world)
     world.ledger.write_json("shards.json", [])
-    with pytest.raises(LedgerBroken, match="do not hold the 40 entries"):
+    with pytest.raises(LedgerBroken, match="hold 0 of 40 entries to copy"):
         summarise_transfer(None, world.context())
 
 

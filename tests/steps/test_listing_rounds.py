@@ -34,7 +34,7 @@ def listed(world: World, request: Json | None = None) -> dict[str, Any]:
         outcomes = [outcome for row in rows for outcome in listed_outcomes(row)]
         shards = [shard_from_row(row) for row in done["shards"] + done["loose"]]
         pairs: list[tuple[str, Any]] = [(one.path, (one.result, one.reason)) for one in outcomes]
-        pairs += [(entry.path, "copy") for shard in shards for entry in world.ledger.read_shard(shard.key)]
+        pairs += [(entry.path, "copy") for shard in shards for entry in world.ledger.read_shard(shard)]
         for path, became in pairs:
             assert path not in found
             found[path] = became

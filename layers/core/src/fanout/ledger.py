@@ -3,17 +3,20 @@
 Every file is written whole under a name that another attempt of the same task
 does not use, or holds the same content whichever attempt writes it, so a task
 may run twice, also at the same time.
+
+Objects expire in no order, and what is read may be truncated, changed or another's: every reader here raises
+``LedgerBroken``, which names the object and the remedy, and no other error of decoding.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import probe_keys
@@ -24,6 +27,7 @@ from fanout.domain.entries import Entry
 from fanout.domain.errors import LedgerBroken, NotFound
 from fanout.domain.json_lines import lines_of, rows_of
 from fanout.domain.outcomes import Outcome, Result
+from fanout.domain.partitioning import Shard
 from fanout.domain.plan import Plan, plan_from_row, plan_row
 from fanout.domain.rows import (
     SCHEMA_VERSION,
@@ -35,10 +39,13 @@ from fanout.domain.rows import (
     outcome_from_row,
     outcome_row,
 )
+from fanout.domain.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
 from fanout.ports import WorkStore
 
-# Level 1 takes a tenth of the time of level 9 and leaves rows of paths about a fifth larger.
-_GZIP_LEVEL = 1
+T = TypeVar("T")
+# What a value is that was decoded and is not what its reader expects.
+_UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, MsgspecError)
+START_AGAIN = "start the request again without resume_from: what is done is found unchanged"
 # docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html
 _REMOVED_AT_ONCE = 1_000
 
@@ -50,6 +57,11 @@ class OutcomeFile(Struct, frozen=True):
     ranges: list[Range]
     results: dict[Result, Count]
     seconds: float = 0.0
+
+    @property
+    def entries(self) -> int:
+        """How many rows it holds."""
+        return sum(end - first for first, end in self.ranges)
 
 
 class Ledger:
@@ -103,36 +115,78 @@ class Ledger:
 
     def write_json(self, key: str, value: Any) -> None:
         """Write one JSON document."""
-        self._store.put(self.prefix + key, json.dumps(value, indent=1).encode())
+        self._store.put(self.prefix + key, sealed_json(self.prefix + key, value))
 
     def read_json(self, key: str) -> Any:
-        """Read one JSON document. Raises ``LedgerBroken`` if it is not there."""
-        try:
-            return json.loads(self._store.get(self.prefix + key))
-        except NotFound as error:
-            raise LedgerBroken(f"{self.prefix}{key} is missing") from error
+        """Read one JSON document. Raises ``LedgerBroken`` if it is not there or not whole."""
+        data = self._get(key)
+        with self.decoding(key):
+            return unsealed_json(self.prefix + key, data)
 
     def find_json(self, key: str) -> Any | None:
-        """Read one JSON document; ``None`` if it is not there."""
+        """Read one JSON document; ``None`` if it is not there. Raises ``LedgerBroken`` if it is not whole."""
         try:
-            return json.loads(self._store.get(self.prefix + key))
+            data = self._store.get(self.prefix + key)
         except NotFound:
             return None
+        with self.decoding(key):
+            return unsealed_json(self.prefix + key, data)
+
+    def read_as(self, key: str, convert: Callable[[Any], T]) -> T:
+        """Read one JSON document as what ``convert`` makes of it. Raises ``LedgerBroken``."""
+        value = self.read_json(key)
+        with self.decoding(key):
+            return convert(value)
+
+    def read_list(self, key: str, convert: Callable[[Any], T]) -> list[T]:
+        """Read one JSON document that is a list, each item as what ``convert`` makes of it. Raises ``LedgerBroken``."""
+        return self.read_as(key, lambda value: [convert(item) for item in _list(value)])
+
+    def _get(self, key: str) -> bytes:
+        try:
+            return self._store.get(self.prefix + key)
+        except NotFound as error:
+            raise self.broken(key, "is missing") from error
+
+    def broken(self, key: str, problem: str) -> LedgerBroken:
+        """The error for an object of this ledger."""
+        return LedgerBroken(f"{self.prefix}{key} {problem}; {START_AGAIN}")
+
+    @contextmanager
+    def decoding(self, key: str) -> Iterator[None]:
+        """Whatever is wrong with an object's value is ``LedgerBroken``."""
+        try:
+            yield
+        except _UNFIT as error:
+            raise self.broken(key, f"is not whole ({type(error).__name__}: {str(error)[:200]})") from error
 
     def write_rows(self, key: str, rows: Iterable[Any]) -> None:
         """Write JSON lines; compressed where the key says so."""
         data = b"".join(lines_of(rows))
         if key.endswith(".gz"):
-            data = gzip.compress(data, _GZIP_LEVEL, mtime=0)
+            data = sealed_gzip(self.prefix + key, data)
         self._store.put(self.prefix + key, data)
 
     def read_rows(self, key: str) -> Iterator[Any]:
-        """Read JSON lines. Raises ``LedgerBroken`` if the file is not there."""
-        try:
-            data = self._store.get(self.prefix + key)
-        except NotFound as error:
-            raise LedgerBroken(f"{self.prefix}{key} is missing") from error
-        return rows_of(gzip.decompress(data) if key.endswith(".gz") else data)
+        """Read JSON lines. Raises ``LedgerBroken`` if the file is not there or not whole."""
+        return self.read_rows_as(key, _as_it_is)
+
+    def read_rows_as(self, key: str, convert: Callable[[Any], T], count: int | None = None) -> Iterator[T]:
+        """Read JSON lines, converted. Raises ``LedgerBroken``, also unless ``count`` rows are there."""
+        data = self._get(key)
+        if key.endswith(".gz"):
+            with self.decoding(key):
+                data = unsealed_gzip(self.prefix + key, data)
+        return self._converted(key, data, convert, count)
+
+    def _converted(self, key: str, data: bytes, convert: Callable[[Any], T], count: int | None) -> Iterator[T]:
+        found = 0
+        with self.decoding(key):
+            for row in map(convert, rows_of(data)):
+                found += 1
+                yield row
+        if count is not None and found != count:
+            raise self.broken(key, f"holds {found} rows, not {count}")
 
     def write_text(self, key: str, text: str) -> None:
         """Write a text as it is."""
@@ -152,7 +206,7 @@ class Ledger:
 
     def read_plan(self) -> Plan:
         """Read plan.json."""
-        return plan_from_row(self.read_json(keys.PLAN))
+        return self.read_as(keys.PLAN, plan_from_row)
 
     def write_shard(self, shard_id: str, entries: list[Entry]) -> str:
         """Write a shard's entries; returns the file's key."""
@@ -160,9 +214,9 @@ class Ledger:
         self.write_rows(key, (entry_row(entry) for entry in entries))
         return key
 
-    def read_shard(self, key: str) -> list[Entry]:
+    def read_shard(self, shard: Shard) -> list[Entry]:
         """The entries of a shard, in the order in which they are to be copied."""
-        return [entry_from_row(row) for row in self.read_rows(key)]
+        return list(self.read_rows_as(shard.key, entry_from_row, shard.entries))
 
     def write_outcomes(
         self, shard_id: str, name: str, outcomes: dict[int, Outcome], counts: dict[Result, Count], seconds: float = 0.0
@@ -191,7 +245,7 @@ class Ledger:
         """What became of a shard's blocks; a block that any attempt wrote counts as written."""
         receipts: dict[int, Receipt] = {}
         for file in self.outcome_files(shard_id):
-            for receipt in map(receipt_from_row, self.read_rows(file.key)):
+            for receipt in self.read_rows_as(file.key, receipt_from_row, file.entries):
                 known = receipts.get(receipt.index)
                 if known is None or known.reason is not None:
                     receipts[receipt.index] = receipt
@@ -202,12 +256,28 @@ class Ledger:
         found = []
         for key in self.keys(keys.outcomes_prefix(shard_id)):
             if key.endswith(".json"):
-                row = self.read_json(key)
-                ranges = [(first, end) for first, end in row["ranges"]]
-                counts, seconds = counts_from_row(row["outcomes"]), row.get("seconds", 0.0)
-                found.append(OutcomeFile(f"{key[:-5]}.jsonl.gz", ranges, counts, seconds))
+                found.append(self.read_as(key, partial(_outcome_file, f"{key[:-5]}.jsonl.gz")))
         return found
 
     def read_outcomes(self, file: OutcomeFile) -> Iterator[tuple[int, Outcome]]:
         """The rows of a file of outcomes, each with its entry's index."""
-        return ((row["index"], outcome_from_row(row)) for row in self.read_rows(file.key))
+        return self.read_rows_as(file.key, _indexed_outcome, file.entries)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"no list, but a {type(value).__name__}")
+    return value
+
+
+def _indexed_outcome(row: Json) -> tuple[int, Outcome]:
+    return row["index"], outcome_from_row(row)
+
+
+def _outcome_file(key: str, row: Json) -> OutcomeFile:
+    ranges = [(int(first), int(end)) for first, end in row["ranges"]]
+    return OutcomeFile(key, ranges, counts_from_row(row["outcomes"]), float(row.get("seconds", 0.0)))

@@ -31,6 +31,11 @@ REPORT = "report.html"
 VERIFICATION = "verification/"
 BIG_FILES = "big-files.json"
 BIG_FILES_BEGUN = "big-files/"
+OUTCOMES = "outcomes/shards/"
+SHARD_FILES = "shards/"
+LISTED_NAMES = "links/listed/"
+DIRECTORIES = "directories/"
+_WITH_DIRECTORIES = "-with-directories"
 BIG_FILE_OUTCOMES = "outcomes/big-files/"
 DIRECTORIES_SET = "directories/set.json"
 DIRECTORIES_MENDED = "directories/mended.json"
@@ -73,7 +78,7 @@ def segment_key(segment_id: str) -> str:
 
 def shard_key(shard_id: str) -> str:
     """The entries of a shard."""
-    return f"shards/{shard_id}.jsonl.gz"
+    return f"{SHARD_FILES}{shard_id}.jsonl.gz"
 
 
 def segment_failed_key(segment_id: str) -> str:
@@ -93,7 +98,20 @@ def index_part_key(segment_id: str, nonce: str, number: int) -> str:
 
 def outcomes_prefix(shard_id: str) -> str:
     """All outcomes of a shard."""
-    return f"outcomes/shards/{shard_id}/"
+    return f"{OUTCOMES}{shard_id}/"
+
+
+def outcomes_name(nonce: str, number: int, *, directories: bool) -> str:
+    """The name of a file of outcomes. It tells whether directories lie beside it, so none is missed."""
+    return f"{nonce}-{number:04d}{_WITH_DIRECTORIES if directories else ''}"
+
+
+def directories_beside(key: str) -> str | None:
+    """The key of the directories' attributes that belong to a file of outcomes; ``None`` if there are none."""
+    shard_id, _, name = key.removeprefix(OUTCOMES).rpartition("/")
+    if not name.endswith(f"{_WITH_DIRECTORIES}.json"):
+        return None
+    return f"{DIRECTORIES}{shard_id}-{name.removesuffix(f'{_WITH_DIRECTORIES}.json')}.jsonl.gz"
 
 
 def big_file_key(big_file_id: str) -> str:
@@ -163,7 +181,7 @@ def digests_key(shard_id: str, nonce: str) -> str:
 
 def listed_names_key(segment_id: str, nonce: str, number: int) -> str:
     """Listed names of files that have several hard links."""
-    return f"links/listed/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+    return f"{LISTED_NAMES}{segment_id}-{nonce}-{number:04d}.jsonl.gz"
 
 
 def spilled_names_key(bucket: int, nonce: str, number: int) -> str:

@@ -9,16 +9,17 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt, big_file_from_row, whole_checksum
 from fanout.domain.checksums import to_base64
-from fanout.domain.errors import FanoutError, ItemError, LedgerBroken
+from fanout.domain.errors import FanoutError, ItemError
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.plan import Plan
 from fanout.domain.request import Mode
-from fanout.domain.rows import Json, outcome_row, shard_from_row
+from fanout.domain.rows import Json, outcome_row
 from fanout.ledger import Ledger
 from fanout.ports import Tree
 from fanout.steps.context import Context
 from fanout.steps.parallel import work_on
+from fanout.steps.partitioned import is_partitioned, shards_of
 from fanout.steps.shard_results import big_file_outcomes
 
 
@@ -32,14 +33,14 @@ def assemble_big_files(context: Context, plan: Plan, out_of_time: Callable[[], b
     if plan.request.mode is Mode.VERIFY:
         return 0, True
     source, destination = context.source(plan), context.destination(plan)
-    settled = {keys.big_file_key(row["id"]) for row in big_file_outcomes(ledger)}
+    settled = {keys.big_file_key(big_file_id) for big_file_id, _ in big_file_outcomes(ledger)}
     open_keys = [key for key in ledger.keys(keys.BIG_FILES_BEGUN) if key not in settled]
     if not open_keys:
         return 0, True
     parts = parts_of_big_files(ledger)
 
     def settle(key: str) -> Json:
-        big = big_file_from_row(ledger.read_json(key))
+        big = ledger.read_as(key, big_file_from_row)
         outcome = _assemble(big, parts.get(key, []), ledger, source, destination)
         if outcome.result is not Result.COPIED:
             destination.open_blocks(big.entry.placed, big.token).discard()
@@ -54,20 +55,10 @@ def assemble_big_files(context: Context, plan: Plan, out_of_time: Callable[[], b
 def parts_of_big_files(ledger: Ledger) -> dict[str, list[Shard]]:
     """The shards of each big file by the key of its description."""
     parts: defaultdict[str, list[Shard]] = defaultdict(list)
-    for row in read_or_none(ledger, keys.SHARDS):
-        shard = shard_from_row(row["shard"])
+    for shard in shards_of(ledger) if is_partitioned(ledger) else []:
         if shard.blocks is not None:
             parts[shard.key].append(shard)
     return parts
-
-
-def read_or_none(ledger: Ledger, key: str) -> list[Json]:
-    """The rows of a file that a run which broke off early may not have."""
-    try:
-        rows: list[Json] = ledger.read_json(key)
-    except LedgerBroken:
-        return []
-    return rows
 
 
 def _assemble(big: BigFile, parts: list[Shard], ledger: Ledger, source: Tree, destination: Tree) -> Outcome:

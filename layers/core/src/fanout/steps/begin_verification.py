@@ -21,7 +21,7 @@ def begin_verification(context: Context, bucket: str) -> Json:
     inner.ledger.write_plan(inner_plan)
     pieces = [Segment("")]
     if request.manifest is not None:
-        pieces = [segment_from_row(row) for row in context.ledger.read_json(keys.round_key(1))]
+        pieces = context.ledger.read_list(keys.round_key(1), segment_from_row)
     context.begin("verify")
     return {
         "run": run_reference(inner_plan, inner.ledger, bucket),

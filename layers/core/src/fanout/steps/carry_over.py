@@ -18,7 +18,7 @@ from fanout.domain.hard_links import Name
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.plan import Plan
 from fanout.domain.resuming import Part, better, carried, segment_of_one
-from fanout.domain.rows import Json, entry_from_row, listed_outcomes, name_from_row, outcome_from_row, shard_from_row
+from fanout.domain.rows import Json, entry_from_row, listed_outcomes, name_from_row, shard_from_row
 from fanout.domain.segments import Segment
 from fanout.ledger import Ledger
 from fanout.ports import Tree
@@ -30,9 +30,9 @@ from fanout.steps.shard_results import big_file_outcomes
 def carry_over(segment: Segment, context: Context) -> Json:
     """Take over the parts that the segment names; writes a segment's record as a listing does."""
     plan = context.ledger.read_plan()
-    document = context.ledger.read_json(segment.carried)
-    carrier = _Carrier(plan, segment, context, context.ledger.of_run(document["run_id"]))
-    for part in document["parts"]:
+    run_id, parts = context.ledger.read_as(segment.carried, lambda row: (str(row["run_id"]), list(row["parts"])))
+    carrier = _Carrier(plan, segment, context, context.ledger.of_run(run_id))
+    for part in parts:
         carrier.carry(part)
     carrier.close()
     return {"segment": segment.id}
@@ -66,8 +66,8 @@ class _Carrier:
         self._writer.close(self._left)
 
     def _outcomes(self, part: Part) -> None:
-        rows = self._earlier.read_rows(part["key"])
-        for outcome in chain.from_iterable(map(listed_outcomes, rows)):
+        rows = self._earlier.read_rows_as(part["key"], lambda row: list(listed_outcomes(row)))
+        for outcome in chain.from_iterable(rows):
             if outcome.reason is Reason.UNLISTABLE:
                 self._left.append(Segment("", outcome.path))
             elif carried(outcome) is None:
@@ -78,7 +78,7 @@ class _Carrier:
     def _shard(self, part: Part) -> None:
         shard = shard_from_row(part["shard"])
         outcomes = _outcomes_of(shard.id, self._earlier)
-        for index, entry in enumerate(self._earlier.read_shard(shard.key)):
+        for index, entry in enumerate(self._earlier.read_shard(shard)):
             outcome = outcomes.get(index)
             if outcome is not None and carried(outcome) is not None:
                 self._settle(entry, outcome)
@@ -108,20 +108,21 @@ class _Carrier:
         if part["copies"] is not None:
             copies = shard_from_row(part["copies"])
             outcomes = _outcomes_of(copies.id, self._earlier)
-            for index, entry in enumerate(self._earlier.read_shard(copies.key)):
+            for index, entry in enumerate(self._earlier.read_shard(copies)):
                 yield entry, entry.path, outcomes.get(index)
         links = shard_from_row(part["shard"])
         outcomes = _outcomes_of(links.id, self._earlier)
-        for index, row in enumerate(self._earlier.read_rows(links.key)):
-            yield entry_from_row(row), str(row[-1]), outcomes.get(index)
+        rows = self._earlier.read_rows_as(links.key, lambda row: (entry_from_row(row), str(row[-1])), links.entries)
+        for index, (entry, first) in enumerate(rows):
+            yield entry, first, outcomes.get(index)
 
     def _names(self, part: Part) -> None:
-        for row in self._earlier.read_rows(part["key"]):
-            self._name(name_from_row(row))
+        for name in self._earlier.read_rows_as(part["key"], name_from_row, part["entries"]):
+            self._name(name)
 
     def _big_file(self, part: Part) -> None:
         """Begun anew unless it is whole: what was written of it was discarded, or is now."""
-        big = big_file_from_row(self._earlier.read_json(part["key"]))
+        big = self._earlier.read_as(part["key"], big_file_from_row)
         outcome = self._big_file_outcomes.get(big.id)
         if part["counted"] and outcome is not None and carried(outcome) is not None:
             self._settle(big.entry, outcome)
@@ -134,13 +135,13 @@ class _Carrier:
 
     @cached_property
     def _big_file_outcomes(self) -> dict[str, Outcome]:
-        rows = big_file_outcomes(self._earlier)
-        return {row["id"]: outcome_from_row(row) for row in rows}
+        return dict(big_file_outcomes(self._earlier))
 
     def _directory_attributes(self, part: Part) -> None:
         """Set again at the end: this run may write into directories that the earlier one made."""
         key = keys.carried_directories_key(self._segment.id, self._context.nonce, self._directories)
         self._context.ledger.write_rows(key, self._earlier.read_rows(part["key"]))
+        self._writer.directories.append(key)
         self._directories += 1
 
     def _settle(self, entry: Entry, outcome: Outcome | None) -> None:

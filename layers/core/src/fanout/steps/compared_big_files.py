@@ -24,7 +24,7 @@ def compared_big_files(ledger: Ledger) -> Iterator[Verified]:
     for done in rounds_done(ledger):
         for row in done["big_files"]:
             key = keys.big_file_key(row["id"])
-            yield _compared(big_file_from_row(ledger.read_json(key)), parts.get(key, []), ledger)
+            yield _compared(ledger.read_as(key, big_file_from_row), parts.get(key, []), ledger)
 
 
 def compared_result(ledger: Ledger) -> ShardResult:

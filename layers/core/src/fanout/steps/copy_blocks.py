@@ -42,7 +42,7 @@ def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progres
     """
     assert shard.blocks is not None
     plan = context.ledger.read_plan()
-    big = big_file_from_row(context.ledger.read_json(shard.key))
+    big = context.ledger.read_as(shard.key, big_file_from_row)
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
     way = ON_MOUNTS if context.forks(plan) else IN_PIECES if target.takes_pieces else ANY_STORE
     return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, crc64nvme, way)

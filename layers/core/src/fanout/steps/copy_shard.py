@@ -58,7 +58,8 @@ class OutcomeWriter:
             ledger.write_rows(key, (directory_row(entry, attributes) for entry, attributes in taken))
         counts = tally(self._held.values())
         seconds, self._noted_at = self._written_at - self._noted_at, self._written_at
-        ledger.write_outcomes(self._shard.id, f"{nonce}-{self._files:04d}", self._held, counts, seconds)
+        name = keys.outcomes_name(nonce, self._files, directories=bool(taken))
+        ledger.write_outcomes(self._shard.id, name, self._held, counts, seconds)
         self.written += len(self._held)
         self.copied += counts[Result.COPIED]
         self._files += 1
@@ -77,7 +78,7 @@ def copy_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
 def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
     ledger = context.ledger
     plan = ledger.read_plan()
-    entries = ledger.read_shard(shard.key)
+    entries = ledger.read_shard(shard)
     settled = settled_indexes(shard, ledger)
     work = [(index, entry) for index, entry in enumerate(entries) if index not in settled]
     stop_at = context.stop_at

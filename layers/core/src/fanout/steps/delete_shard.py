@@ -31,7 +31,7 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     source, destination = context.source(plan), context.destination(plan)
     source.check(writing=False)
     settled = settled_indexes(shard, ledger)
-    left = [(index, entry) for index, entry in enumerate(ledger.read_shard(shard.key)) if index not in settled]
+    left = [(index, entry) for index, entry in enumerate(ledger.read_shard(shard)) if index not in settled]
     size = destination.delete_batch
     batches = [left[start : start + size] for start in range(0, len(left), size)]
     stop_at = context.stop_at

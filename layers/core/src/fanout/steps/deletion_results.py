@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.books import no_counts
-from fanout.domain.errors import LedgerBroken
 from fanout.domain.outcomes import Outcome, Result
 from fanout.domain.partitioning import Shard
 from fanout.ledger import Ledger
@@ -24,10 +23,7 @@ def deletion_results(ledger: Ledger) -> ShardResult:
 
 
 def _shards(ledger: Ledger) -> list[Shard]:
-    rows = []
-    for key in (keys.DELETIONS, keys.DELETED_DIRECTORIES):
-        try:
-            rows += ledger.read_json(key)
-        except LedgerBroken:
-            return []
-    return [deletion_from_row(row).shard for row in rows]
+    if not ledger.has(keys.phase_key("delete")) and not ledger.has(keys.DELETIONS):
+        return []
+    found = [ledger.read_list(key, deletion_from_row) for key in (keys.DELETIONS, keys.DELETED_DIRECTORIES)]
+    return [deletion.shard for deletions in found for deletion in deletions]

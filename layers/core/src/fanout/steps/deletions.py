@@ -10,7 +10,7 @@ from fanout.domain.partitioning import Shard
 from fanout.domain.request import Request
 from fanout.domain.rows import Json, count_from_row, shard_from_row, shard_row
 from fanout.ledger import Ledger
-from fanout.steps.rounds import rounds_done
+from fanout.steps.rounds import whole_listing
 
 
 class Deletion(Struct, frozen=True):
@@ -37,9 +37,9 @@ def listed_extras(ledger: Ledger, request: Request) -> ListedExtras:
     deletions: list[Deletion] = []
     source = destination = 0
     complete = True
-    for done in rounds_done(ledger):
+    for done in whole_listing(ledger):
         deletions += [deletion_from_row(row) for row in done["deletions"]]
-        source += count_from_row(done.get("in_scope", done["listed"])).entries
+        source += count_from_row(done["in_scope"] if "in_scope" in done else done["listed"]).entries
         destination += count_from_row(done["destination"]).entries
         complete = complete and done["complete"]
     extra = sum((Count(one.shard.entries, one.shard.bytes) for one in deletions), Count())

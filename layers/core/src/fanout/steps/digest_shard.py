@@ -25,11 +25,11 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     """
     ledger = context.ledger
     if shard.blocks is not None:
-        big = big_file_from_row(ledger.read_json(shard.key))
+        big = ledger.read_as(shard.key, big_file_from_row)
         noted = digest_blocks(shard, big, context, ledger.read_plan(), crc64nvme)
         return {"cursor": noted.cursor, "done": noted.done}
     known = read_checksums(shard.id, ledger)
-    entries = ledger.read_shard(shard.key)
+    entries = ledger.read_shard(shard)
     left = [(index, entry) for index, entry in enumerate(entries) if index not in known]
     source = context.source(ledger.read_plan())
     stop_at = context.stop_at

@@ -9,20 +9,20 @@ from typing import Any
 from msgspec import Struct
 
 from fanout.domain import ledger_keys as keys
-from fanout.domain.errors import InvalidRequest, LedgerBroken
+from fanout.domain.errors import InvalidRequest
 from fanout.domain.plan import Plan
 from fanout.domain.resuming import Part, chunks, resumed_document
-from fanout.domain.rows import SCHEMA_VERSION, Json, segment_from_row
+from fanout.domain.rows import SCHEMA_VERSION, Json, segment_from_row, shard_row
 from fanout.domain.segments import Segment
-from fanout.ledger import Ledger
-from fanout.steps.assemble_big_files import read_or_none
-from fanout.steps.rounds import rounds_done
+from fanout.ledger import START_AGAIN, Ledger
+from fanout.steps.made_directories import directories_held
+from fanout.steps.partitioned import entries_to_copy, is_partitioned, read_partition
+from fanout.steps.rounds import as_segment_record, check_held, read_round, rounds_done, segment_record, segments_left
 from fanout.steps.segment_writer import OUTCOMES_PER_FILE
 
 # What a part costs beside its entries, in entries: a few requests to the ledger, or the begin of an upload.
 _PART_WEIGHT = 250
 _READS_IN_FLIGHT = 32
-_START_AGAIN = "start the request again without resume_from: what is done is found unchanged"
 
 
 class EarlierRun(Struct, frozen=True):
@@ -41,7 +41,7 @@ class EarlierRun(Struct, frozen=True):
 def find_earlier_run(document: Any, ledger: Ledger) -> EarlierRun | None:
     """The run that a request names in ``resume_from``, if it names one.
 
-    Raises ``InvalidRequest`` if it has no ledger, or one that this version can not read.
+    Raises ``InvalidRequest`` if it has no ledger, or one of another version, and ``LedgerBroken`` if one is not whole.
     """
     if not isinstance(document, dict) or document.get("resume_from") is None:
         return None
@@ -52,21 +52,24 @@ def find_earlier_run(document: Any, ledger: Ledger) -> EarlierRun | None:
         earlier = ledger.of_run(run_id)
     except InvalidRequest as error:
         raise InvalidRequest("resume_from", f"{run_id[:80]!r} is no run", "name an earlier run") from error
-    try:
-        asked, planned = earlier.read_json(keys.REQUEST), earlier.read_json(keys.PLAN)
-    except LedgerBroken as error:
+    asked, planned = earlier.find_json(keys.REQUEST), earlier.find_json(keys.PLAN)
+    if asked is None or planned is None:
         problem = f"{run_id} has no ledger here: it never began, was another stack's, or has expired"
-        raise InvalidRequest("resume_from", problem, _START_AGAIN) from error
-    versions = {asked.get("schema_version"), planned.get("schema_version")}
-    if versions != {SCHEMA_VERSION}:
+        raise InvalidRequest("resume_from", problem, START_AGAIN)
+    if any(not isinstance(one, dict) or one.get("schema_version") != SCHEMA_VERSION for one in (asked, planned)):
         problem = f"{run_id} has a ledger of another version than {SCHEMA_VERSION}"
-        raise InvalidRequest("resume_from", problem, _START_AGAIN)
-    return EarlierRun(earlier, earlier.read_plan(), resumed_document(document, asked["request"]))
+        raise InvalidRequest("resume_from", problem, START_AGAIN)
+    with earlier.decoding(keys.REQUEST):
+        merged = resumed_document(document, dict(asked["request"]))
+    return EarlierRun(earlier, earlier.read_plan(), merged)
 
 
 def write_carried(earlier: EarlierRun, ledger: Ledger) -> list[Segment]:
-    """Write what is taken over from the earlier run; returns the first round: that, and what it did not list."""
-    records, frontier = _listed(earlier.ledger)
+    """Write what is taken over from the earlier run; returns the first round: that, and what it did not list.
+
+    Raises ``LedgerBroken`` if the earlier run's ledger names an object that is not there: it expires in no order.
+    """
+    records, frontier = _listed(earlier)
     carried: list[Segment] = []
     for number, parts in enumerate(chunks(_parts(records, earlier.ledger))):
         key = keys.carried_key(number)
@@ -74,71 +77,100 @@ def write_carried(earlier: EarlierRun, ledger: Ledger) -> list[Segment]:
         carried.append(Segment("", carried=key))
     note = f"this run resumes {earlier.ledger.run_id}: what that one had done counts as unchanged"
     ledger.write_json(keys.note_key("plan"), [note])
-    return carried + frontier
+    return carried + [_own(segment, len(carried) + at, earlier.ledger, ledger) for at, segment in enumerate(frontier)]
 
 
-def _listed(ledger: Ledger) -> tuple[list[Json], list[Segment]]:
+def _own(segment: Segment, number: int, earlier: Ledger, ledger: Ledger) -> Segment:
+    """A segment that the earlier run was itself to take over from a third one: its parts stand in this ledger then."""
+    if not segment.carried:
+        return segment
+    key = keys.carried_key(number)
+    ledger.write_json(key, earlier.read_json(segment.carried))
+    return Segment("", carried=key)
+
+
+def _listed(earlier: EarlierRun) -> tuple[list[Json], list[Segment]]:
     """The records of what was listed (of rounds, or of the last one's segments), and the segments left to list."""
+    ledger = earlier.ledger
     records = list(rounds_done(ledger))
-    rounds = sum(1 for key in ledger.keys("segments/round-") if not key.endswith("-done.json"))
-    if records and len(records) == rounds and _is_partitioned(ledger):
+    closed = len(records)
+    left = segments_left(records[-1], closed, ledger) if records else 1
+    if not left:
         return records, []
-    if not rounds:
-        return [], [Segment("")]
-    last = [segment_from_row(row) for row in ledger.read_json(keys.round_key(rounds))]
+    if ledger.has(keys.round_key(closed + 1)):
+        return _half_listed(records, read_round(closed + 1, left if records else 0, ledger), ledger)
+    if records:  # the round was closed, and the next one not opened
+        last = ledger.read_list(keys.round_key(closed), segment_from_row)
+        frontier = [one for segment in last for one in _left(segment_record(segment.id, ledger))]
+        if len(frontier) != left:
+            raise ledger.broken(keys.round_done_key(closed), f"left {left} segments, and its segments {len(frontier)}")
+        return records, frontier
+    if earlier.plan.request.manifest is not None:
+        problem = f"{ledger.run_id} did not begin to read its manifest"
+        raise InvalidRequest("resume_from", problem, START_AGAIN)
+    return [], [Segment("")]
+
+
+def _half_listed(records: list[Json], opened: list[Segment], ledger: Ledger) -> tuple[list[Json], list[Segment]]:
+    """A round that was opened and not closed: each of its segments has a record, or is listed now."""
     with ThreadPoolExecutor(_READS_IN_FLIGHT) as pool:
-        ids = [segment.id for segment in last]
-        found = dict(zip(ids, pool.map(lambda one: _record(one, ledger), ids), strict=True))
-    if len(records) < rounds:
-        records += [_as_round(record) for record in found.values() if record is not None]
-    frontier = [segment for segment in last if found[segment.id] is None]
-    frontier += [segment_from_row(row) for record in found.values() if record for row in record["left"]]
-    return records, frontier
+        found = list(pool.map(lambda one: _record(one.id, ledger), opened))
+    frontier = [segment for segment, record in zip(opened, found, strict=True) if record is None]
+    frontier += [one for record in found if record is not None for one in _left(record)]
+    return records + [_as_round(record) for record in found if record is not None], frontier
+
+
+def _left(record: Json) -> list[Segment]:
+    return [segment_from_row(row) for row in record["left"]]
 
 
 def _record(segment_id: str, ledger: Ledger) -> Json | None:
-    try:
-        record: Json = ledger.read_json(keys.segment_key(segment_id))
-    except LedgerBroken:
-        return None
-    return record
+    key = keys.segment_key(segment_id)
+    record = ledger.find_json(key)
+    with ledger.decoding(key):
+        return None if record is None else as_segment_record(record)
 
 
 def _as_round(record: Json) -> Json:
     return {**record, "loose": [record["loose"]] if record["loose"] else []}
 
 
-def _is_partitioned(ledger: Ledger) -> bool:
-    return next(iter(ledger.keys(keys.SHARDS)), None) is not None
-
-
 def _parts(records: list[Json], ledger: Ledger) -> Iterator[tuple[Part, int]]:
-    """All that is taken over, in parts with their weights."""
-    for record in records:
-        for key in record["outcome_files"]:
-            yield {"kind": "outcomes", "key": key}, OUTCOMES_PER_FILE
-    counted = {row["id"] for record in records for row in record["big_files"]}
+    """All that is taken over, in parts with their weights; each object that is to be there is."""
+    outcome_files = [key for record in records for key in record["outcome_files"]]
+    check_held(outcome_files, "outcomes/listed/", ledger)
+    for key in outcome_files:
+        yield {"kind": "outcomes", "key": key}, OUTCOMES_PER_FILE
+    counted = {keys.big_file_key(row["id"]) for record in records for row in record["big_files"]}
+    check_held(counted, keys.BIG_FILES_BEGUN, ledger)
     for key in ledger.keys(keys.BIG_FILES_BEGUN):
-        yield {"kind": "big_file", "key": key, "counted": keys.big_file_id(key) in counted}, _PART_WEIGHT
-    for key in ledger.keys("directories/"):
-        if key.endswith(".gz"):
-            yield {"kind": "directories", "key": key}, _PART_WEIGHT
-    if _is_partitioned(ledger):
-        yield from _partitioned(ledger)
-        return
-    for record in records:
-        for row in record["shards"] + record["loose"]:
-            yield {"kind": "shard", "shard": row}, _PART_WEIGHT + row["entries"]
-        for row in record["names"]:
-            yield {"kind": "names", "key": row["key"]}, _PART_WEIGHT + row["entries"]
+        yield {"kind": "big_file", "key": key, "counted": key in counted}, _PART_WEIGHT
+    for key in directories_held((key for record in records for key in record.get("directories", [])), ledger):
+        yield {"kind": "directories", "key": key}, _PART_WEIGHT
+    yield from _partitioned(records, ledger) if is_partitioned(ledger) else _not_partitioned(records, ledger)
 
 
-def _partitioned(ledger: Ledger) -> Iterator[tuple[Part, int]]:
+def _not_partitioned(records: list[Json], ledger: Ledger) -> Iterator[tuple[Part, int]]:
+    shards = [row for record in records for row in record["shards"] + record["loose"]]
+    names = [row for record in records for row in record["names"]]
+    check_held((row["key"] for row in shards), keys.SHARD_FILES, ledger)
+    check_held((row["key"] for row in names), keys.LISTED_NAMES, ledger)
+    for row in shards:
+        yield {"kind": "shard", "shard": row}, _PART_WEIGHT + row["entries"]
+    for row in names:
+        yield {"kind": "names", "key": row["key"], "entries": row["entries"]}, _PART_WEIGHT + row["entries"]
+
+
+def _partitioned(records: list[Json], ledger: Ledger) -> Iterator[tuple[Part, int]]:
     """The shards; one whose copies have further names goes together with these."""
-    shards = {row["shard"]["id"]: row["shard"] for row in ledger.read_json(keys.SHARDS) if "blocks" not in row["shard"]}
-    for row in read_or_none(ledger, keys.LINKS):
-        copies = shards.pop(row["copied_by"], None)
-        weight = row["shard"]["entries"] + (copies["entries"] if copies else 0)
-        yield {"kind": "links", "shard": row["shard"], "copies": copies}, _PART_WEIGHT + weight
+    found = read_partition(ledger, sum(map(entries_to_copy, records)))
+    shards = {shard.id: shard for shard in found.shards if shard.blocks is None}
+    links = [shard for shard, _ in found.links]
+    check_held((shard.key for shard in [*shards.values(), *links]), keys.SHARD_FILES, ledger)
+    for shard, copied_by in found.links:
+        copies = shards.pop(copied_by, None)
+        weight = shard.entries + (copies.entries if copies else 0)
+        part = {"kind": "links", "shard": shard_row(shard), "copies": shard_row(copies) if copies else None}
+        yield part, _PART_WEIGHT + weight
     for shard in shards.values():
-        yield {"kind": "shard", "shard": shard}, _PART_WEIGHT + shard["entries"]
+        yield {"kind": "shard", "shard": shard_row(shard)}, _PART_WEIGHT + shard.entries

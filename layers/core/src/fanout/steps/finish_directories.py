@@ -14,6 +14,7 @@ from fanout.domain.rows import Json
 from fanout.ledger import Ledger
 from fanout.ports import Tree
 from fanout.steps.context import Context
+from fanout.steps.made_directories import made_directories
 from fanout.steps.parallel import ahead, work_on
 
 # With ``None`` for a directory that no entry stands for, and the mode that it gets if it has none yet.
@@ -34,7 +35,7 @@ def finish_directories(
     under which stands how far it came.
     """
     ledger = context.ledger
-    files = [key for key in ledger.keys("directories/") if key.endswith(".jsonl.gz")]
+    files = made_directories(ledger)
     began_at = _files_set(ledger, position) if files else 0
     failures: list[Json] = []
     number = began_at
@@ -63,7 +64,7 @@ _AHEAD = limits.LEDGER_FILES_AHEAD
 
 
 def _files_set(ledger: Ledger, position: str) -> int:
-    return int(ledger.read_json(position)["files"]) if ledger.has(position) else 0
+    return ledger.read_as(position, lambda row: int(row["files"])) if ledger.has(position) else 0
 
 
 def _passable(attributes: Attributes) -> bool:
@@ -107,8 +108,11 @@ def _set(destination: Tree, made: Iterable[Made]) -> list[Json]:
 
 
 def _read(ledger: Ledger, key: str) -> list[Made]:
-    return [(row["path"], None if "implied" in row else _attributes(row), row["mode"]) for row in ledger.read_rows(key)]
+    return list(ledger.read_rows_as(key, _made))
 
 
-def _attributes(row: Json) -> Attributes:
-    return Attributes(row["mode"], row["uid"], row["gid"], row["mtime_ns"], row["atime_ns"])
+def _made(row: Json) -> Made:
+    if "implied" in row:
+        return row["path"], None, row["mode"]
+    attributes = Attributes(row["mode"], row["uid"], row["gid"], row["mtime_ns"], row["atime_ns"])
+    return row["path"], attributes, row["mode"]

@@ -15,7 +15,6 @@ from fanout.domain.books import Books, Count
 from fanout.domain.costs import Dollars, dollars_of, metering_dollars
 from fanout.domain.deleting_model import deleting_of, deletion_loads
 from fanout.domain.efs_model import assumed_state
-from fanout.domain.errors import LedgerBroken
 from fanout.domain.forecast import NOT_MEASURED, Forecast, forecast
 from fanout.domain.forecast_row import forecast_row, with_actual
 from fanout.domain.listing_model import ListingWalk
@@ -56,10 +55,11 @@ def write_forecast(plan: Plan, work: Work, context: Context) -> Forecast:
 
 def threads_of(ledger: Ledger) -> int:
     """Threads of a function that copies, as the forecast's pace says; all of them in a run that has no forecast."""
-    try:
-        return int(ledger.read_json(keys.FORECAST)["pace"]["threads"])
-    except LedgerBroken:
+    row = ledger.find_json(keys.FORECAST)
+    if row is None:
         return limits.CLIENT_OPERATIONS_IN_FLIGHT
+    with ledger.decoding(keys.FORECAST):
+        return int(row["pace"]["threads"])
 
 
 def forecast_and_actual(

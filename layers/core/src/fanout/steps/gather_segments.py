@@ -18,6 +18,7 @@ from fanout.domain.rows import (
 from fanout.domain.sizes import Sizes
 from fanout.steps.context import Context
 from fanout.steps.plan_transfer import begin_round
+from fanout.steps.rounds import read_round, segment_record
 
 # A round is about 16 of the 25,000 events of an execution (step-functions/latest/dg/service-quotas.html).
 ROUNDS = 1_000
@@ -29,7 +30,8 @@ def gather_segments(number: int, context: Context) -> Json:
     Raises ``LedgerBroken`` if a segment of the round has no record.
     """
     ledger = context.ledger
-    segments = [segment_from_row(row) for row in ledger.read_json(keys.round_key(number))]
+    before = ledger.read_json(keys.round_done_key(number - 1)) if number > 1 else {}
+    segments = read_round(number, before.get("left") or 0, ledger)
     books, complete = Books(), True
     sizes, crowds = Sizes(), Crowds()
     shards: list[Json] = []
@@ -37,6 +39,7 @@ def gather_segments(number: int, context: Context) -> Json:
     outcome_files: list[str] = []
     big_files: list[Json] = []
     extras: list[str] = []
+    directories: list[str] = []
     names: list[Json] = []
     deletions: list[Json] = []
     index: list[Json] = []
@@ -44,7 +47,7 @@ def gather_segments(number: int, context: Context) -> Json:
     seconds = 0.0
     left: list[Json] = []
     for segment in segments:
-        record = ledger.read_json(keys.segment_key(segment.id))
+        record = segment_record(segment.id, ledger)
         books = books.plus(count_from_row(record["listed"]), counts_from_row(record["outcomes"]))
         complete = complete and record["complete"]
         sizes.merge(record["sizes"])
@@ -54,11 +57,12 @@ def gather_segments(number: int, context: Context) -> Json:
         names += record["names"]
         deletions += record["deletions"]
         destination += count_from_row(record["destination"])
-        in_scope += count_from_row(record.get("in_scope", record["listed"]))
+        in_scope += count_from_row(record["in_scope"] if "in_scope" in record else record["listed"])
         outcome_files += record["outcome_files"]
         big_files += record["big_files"]
         index += record.get("index", [])
         extras += [record["extras"]] if record["extras"] else []
+        directories += record.get("directories", [])
         left += record["left"]
         seconds += record.get("seconds", 0.0)
     ledger.write_json(
@@ -80,7 +84,9 @@ def gather_segments(number: int, context: Context) -> Json:
             "in_scope": count_row(in_scope),
             "destination": count_row(destination),
             "deletions": deletions,
+            "directories": directories,
             "segments": len(segments),
+            "left": len(left),
             "seconds": round(seconds, 3),
         },
     )

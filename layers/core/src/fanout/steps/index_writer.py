@@ -11,7 +11,7 @@ from fanout.domain.rows import Json
 from fanout.domain.segments import Segment
 from fanout.ledger import Ledger
 from fanout.steps.context import Context
-from fanout.steps.rounds import rounds_done
+from fanout.steps.rounds import whole_listing
 
 # Entries of one file: bounds the memory of who writes it and of who reads it, some tens of megabytes.
 ENTRIES_PER_FILE = 50_000
@@ -60,7 +60,7 @@ def name_index(plan: Plan, ledger: Ledger) -> None:
     """Make a run's index the one that the next run of the same transfer uses: the run has succeeded."""
     if not (keeps_index(plan) and plan.request.mode.writes):
         return
-    files = [file for done in rounds_done(ledger) for file in done.get("index", [])]
+    files = [file for done in whole_listing(ledger) for file in done.get("index", [])]
     ledger.write_json(keys.INDEX, {"index_version": INDEX_VERSION, "files": files})
     pointer = {"index_version": INDEX_VERSION, "run": ledger.run_id}
     ledger.of_run(keys.INDEXES).write_json(f"{transfer_digest(plan)}.json", pointer)

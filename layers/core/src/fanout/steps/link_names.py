@@ -8,7 +8,6 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.books import tally
 from fanout.domain.entries import Entry
@@ -16,12 +15,12 @@ from fanout.domain.errors import ItemError
 from fanout.domain.outcomes import Outcome, Reason, Result, result_of
 from fanout.domain.partitioning import Shard
 from fanout.domain.plan import Plan
-from fanout.domain.rows import entry_from_row, shard_from_row
+from fanout.domain.rows import entry_from_row
 from fanout.ledger import Ledger
 from fanout.ports import Tree
-from fanout.steps.assemble_big_files import read_or_none
 from fanout.steps.context import Context
 from fanout.steps.copy_shard import settled_indexes
+from fanout.steps.partitioned import is_partitioned, links_of
 
 # Outcomes written at once: what a repeated task repeats at most.
 NAMES_PER_FILE = 2_000
@@ -37,8 +36,8 @@ def link_names(plan: Plan, context: Context, out_of_time: Callable[[], bool]) ->
     done = 0
     source, destination = context.source(plan), context.destination(plan)
     with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
-        for row in read_or_none(context.ledger, keys.LINKS):
-            shard, copied = shard_from_row(row["shard"]), copied_paths(row["copied_by"], context.ledger)
+        for shard, copied_by in links_of(context.ledger) if is_partitioned(context.ledger) else []:
+            copied = copied_paths(copied_by, context.ledger)
             outcome_of = partial(_outcome, source, destination, copied)
             for number, rows in enumerate(_batches(_open_rows(shard, context.ledger))):
                 if done and out_of_time():
@@ -58,8 +57,8 @@ def copied_paths(shard_id: str, ledger: Ledger) -> frozenset[str]:
 
 
 def _open_rows(shard: Shard, ledger: Ledger) -> Iterator[tuple[int, list[Any]]]:
-    settled = settled_indexes(shard, ledger)
-    return ((index, row) for index, row in enumerate(ledger.read_rows(shard.key)) if index not in settled)
+    settled, rows = settled_indexes(shard, ledger), ledger.read_rows_as(shard.key, list, shard.entries)
+    return ((index, row) for index, row in enumerate(rows) if index not in settled)
 
 
 def _batches(rows: Iterable[tuple[int, list[Any]]]) -> Iterator[list[tuple[int, list[Any]]]]:

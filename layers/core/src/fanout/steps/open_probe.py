@@ -54,7 +54,7 @@ def close_probe(context: Context, directories: Directories) -> Json:
 
 def read_probe_plan(ledger: Ledger) -> ProbePlan:
     """What PlanProbe wrote."""
-    return probe_plan_from_row(ledger.read_json(keys.PLAN))
+    return ledger.read_as(keys.PLAN, probe_plan_from_row)
 
 
 def task_error(error: ItemError, target: str) -> FanoutError:

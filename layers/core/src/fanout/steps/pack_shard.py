@@ -34,7 +34,7 @@ def pack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     ledger = context.ledger
     plan = ledger.read_plan()
     settled, staged = settled_indexes(shard, ledger), staged_entries(ledger.staged(), shard.id)
-    entries = enumerate(ledger.read_shard(shard.key))
+    entries = enumerate(ledger.read_shard(shard))
     work = [(index, entry) for index, entry in entries if index not in settled and entry.path not in staged]
     stop_at = context.stop_at
     packs = PackWriter(ledger.staged(), shard.id, context.nonce, context.clock.now, crc64nvme)
@@ -85,7 +85,7 @@ def _pack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progre
     assert shard.blocks is not None
     ledger = context.ledger
     plan = ledger.read_plan()
-    big = big_file_from_row(ledger.read_json(shard.key))
+    big = ledger.read_as(shard.key, big_file_from_row)
     settled = settled_indexes(shard, ledger)
     wanted = [index for index in range(*shard.blocks) if index not in settled]
     source = ConfirmedTree(context.source(plan), ledger)

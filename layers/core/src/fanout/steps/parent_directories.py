@@ -45,7 +45,7 @@ class ParentDirectories:
         self._seen = SeenParents(segment) if ordered else None
         self._look_up = lru_cache(_KEPT)(self._looked_up)
         self._rows: list[Json] = []
-        self._files = 0
+        self._files: list[str] = []
 
     def seen_there(self, entry: Entry) -> None:
         """Take an entry of the destination's listing."""
@@ -93,14 +93,19 @@ class ParentDirectories:
     def _note(self, path: str, mode: int) -> None:
         self._rows.append({"path": path, "mode": mode, "implied": True})
         if len(self._rows) >= _ROWS_PER_FILE:
-            self.close()
+            self._write()
 
-    def close(self) -> None:
-        """Write what is held."""
+    def _write(self) -> None:
+        key = keys.parents_key(self._segment.id, self._context.nonce, len(self._files))
+        self._context.ledger.write_rows(key, self._rows)
+        self._files.append(key)
+        self._rows = []
+
+    def close(self) -> list[str]:
+        """Write what is held; returns the files."""
         if self._rows:
-            key = keys.parents_key(self._segment.id, self._context.nonce, self._files)
-            self._context.ledger.write_rows(key, self._rows)
-            self._rows, self._files = [], self._files + 1
+            self._write()
+        return self._files
 
 
 def _pairs(there: str, here: str) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from fanout.steps.context import Context
 from fanout.steps.deletions import listed_extras
 from fanout.steps.forecasting import work_of, write_forecast
 from fanout.steps.place_names import place_names
-from fanout.steps.rounds import rounds_done
+from fanout.steps.rounds import whole_listing
 
 # Chosen: up to so many loose ends are joined whatever their size, which makes the fewest shards.
 LOOSE_ENDS_READ = 100
@@ -40,7 +40,7 @@ def partition_shards(context: Context) -> Json:
     big_files: list[Json] = []
     names: list[Shard] = []
     listed, crowds = 0, Crowds()
-    for done in rounds_done(ledger):
+    for done in whole_listing(ledger):
         listed += done["listed"]["entries"]
         crowds.merge(done.get("crowds", {}))
         full += [shard_from_row(row) for row in done["shards"]]
@@ -101,7 +101,7 @@ def _cut(big_files: list[Json], target: float, plan: Plan, ledger: Ledger) -> li
     shards: list[Shard] = []
     for row in big_files:
         key = keys.big_file_key(row["id"])
-        shards += cut(big_file_from_row(ledger.read_json(key)), key, plan.rates, target)
+        shards += cut(ledger.read_as(key, big_file_from_row), key, plan.rates, target)
     return shards
 
 
@@ -122,7 +122,7 @@ def _join(loose: list[Shard], target: float, plan: Plan, ledger: Ledger) -> list
 
 def _entries(loose: list[Shard], ledger: Ledger) -> Iterator[Entry]:
     for shard in loose:
-        yield from ledger.read_shard(shard.key)
+        yield from ledger.read_shard(shard)
 
 
 def _write_shard(shard_id: str, entries: list[Entry], plan: Plan, ledger: Ledger) -> Shard:

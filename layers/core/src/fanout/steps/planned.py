@@ -46,7 +46,7 @@ def planned_run(plan: Plan, ledger: Ledger) -> Planned:
 
 
 def _shards(ledger: Ledger, key: str) -> list[Shard]:
-    return [shard_from_row(row["shard"]) for row in ledger.read_json(key)]
+    return ledger.read_list(key, lambda row: shard_from_row(row["shard"]))
 
 
 def _right_names(links: list[Shard], ledger: Ledger) -> Count:

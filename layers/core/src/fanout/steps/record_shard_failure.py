@@ -21,7 +21,7 @@ def record_shard_failure(shard: Shard, error: Json, context: Context) -> Json:
         return _fail_blocks(shard, settled, message, context)
     outcomes = {
         index: Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.SHARD_FAILED, message)
-        for index, entry in enumerate(context.ledger.read_shard(shard.key))
+        for index, entry in enumerate(context.ledger.read_shard(shard))
         if index not in settled
     }
     if outcomes:

@@ -35,7 +35,7 @@ def remove_directories(context: Context) -> Json:
     plan = ledger.read_plan()
     source, destination = context.source(plan), context.destination(plan)
     source.check(writing=False)
-    shards = [deletion_from_row(row).shard for row in ledger.read_json(keys.DELETED_DIRECTORIES)]
+    shards = [deletion.shard for deletion in ledger.read_list(keys.DELETED_DIRECTORIES, deletion_from_row)]
     stop_at = context.stop_at
     removed = number = 0
     last = not shards
@@ -72,7 +72,7 @@ def _remove(shard: Shard, source: Tree, destination: Tree, context: Context) -> 
     """Outcomes of the shard's directories that have none yet, those of one depth together, deepest first."""
     settled = settled_indexes(shard, context.ledger)
     by_depth: dict[int, list[tuple[int, Entry]]] = {}
-    for index, entry in enumerate(context.ledger.read_shard(shard.key)):
+    for index, entry in enumerate(context.ledger.read_shard(shard)):
         if index not in settled:
             by_depth.setdefault(entry.path.count("/"), []).append((index, entry))
 

@@ -9,7 +9,6 @@ from msgspec import Struct, field
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.books import Books, Count
-from fanout.domain.errors import LedgerBroken
 from fanout.domain.outcomes import Outcome, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.request import Mode
@@ -17,7 +16,8 @@ from fanout.domain.rows import Json, count_from_row, counts_from_row, outcome_fr
 from fanout.domain.run_error import RunError
 from fanout.ledger import Ledger
 from fanout.steps.compared_big_files import compared_result
-from fanout.steps.rounds import rounds_done
+from fanout.steps.partitioned import entries_to_copy, read_partition
+from fanout.steps.rounds import rounds_done, whole_listing
 from fanout.steps.shard_results import ShardResult, big_file_results, shard_result
 
 _TROUBLE = (Result.FAILED, Result.REJECTED)
@@ -45,7 +45,7 @@ def run_books(
 ) -> RunBooks:
     """Add up the listing and all shards; each failure goes to ``add_failure`` with its phase.
 
-    Raises ``LedgerBroken`` if shards of a run that did not break off are missing.
+    Raises ``LedgerBroken`` if the ledger lacks what a run that did not break off must have written.
     """
     kept: list[Outcome] = []
 
@@ -54,7 +54,7 @@ def run_books(
             kept.append(outcome)
         add_failure(outcome, where)
 
-    books, complete, to_copy = listing_books(ledger, add)
+    books, complete, to_copy = listing_books(ledger, add, broke_off=error is not None)
     shard_seconds: list[float] = []
     shards, links = _shards(ledger, error, to_copy)
     with ThreadPoolExecutor(SHARDS_AT_ONCE, thread_name_prefix="books") as threads:
@@ -76,15 +76,19 @@ def _results(shards: list[Shard], ledger: Ledger, threads: ThreadPoolExecutor) -
         yield from threads.map(lambda shard: shard_result(shard, ledger), shards[start : start + SHARDS_AT_ONCE])
 
 
-def listing_books(ledger: Ledger, add: Callable[[Outcome, str], None]) -> tuple[Books, bool, int]:
-    """The books of the listing, whether it was complete, and the entries that were to be copied."""
+def listing_books(
+    ledger: Ledger, add: Callable[[Outcome, str], None], *, broke_off: bool = False
+) -> tuple[Books, bool, int]:
+    """The books of the listing, whether it was complete, and the entries that were to be copied.
+
+    Raises ``LedgerBroken`` if a round is missing, but for the last ones of a run that broke off.
+    """
     books, complete = Books(), True
     to_copy = 0
-    for done in rounds_done(ledger):
+    for done in rounds_done(ledger) if broke_off else whole_listing(ledger):
         results = counts_from_row(done["outcomes"])
         books = books.plus(count_from_row(done["listed"]), results)
-        to_copy += sum(row["entries"] for row in done["shards"] + done["loose"] + done["names"])
-        to_copy += len(done["big_files"])
+        to_copy += entries_to_copy(done)
         complete = complete and done["complete"]
         if any(results[result].entries for result in _TROUBLE):
             for outcome in _listed_failures(done["outcome_files"], ledger):
@@ -94,9 +98,12 @@ def listing_books(ledger: Ledger, add: Callable[[Outcome, str], None]) -> tuple[
 
 def _listed_failures(files: list[str], ledger: Ledger) -> Iterator[Outcome]:
     for key in files:
-        for row in ledger.read_rows(key):
-            if Result(row["outcome"]) in _TROUBLE:
-                yield outcome_from_row(row)
+        for outcomes in ledger.read_rows_as(key, _in_trouble):
+            yield from outcomes
+
+
+def _in_trouble(row: Json) -> list[Outcome]:
+    return [outcome_from_row(row)] if Result(row["outcome"]) in _TROUBLE else []
 
 
 def _shards(ledger: Ledger, error: RunError | None, to_copy: int) -> tuple[list[Shard], list[Shard]]:
@@ -104,17 +111,10 @@ def _shards(ledger: Ledger, error: RunError | None, to_copy: int) -> tuple[list[
 
     They must hold every entry that was to be copied, unless the run broke off before.
     """
-    try:
-        rows = ledger.read_json(keys.SHARDS)
-        links = [shard_from_row(row["shard"]) for row in ledger.read_json(keys.LINKS)]
-    except LedgerBroken:
-        if error is None:
-            raise
+    if error is not None and not ledger.has(keys.SHARDS):
         return [shard for done in rounds_done(ledger) for shard in _listed_shards(done)], []
-    shards = [shard_from_row(row["shard"]) for row in rows]
-    if sum(shard.entries for shard in shards + links) + len(ledger.read_json(keys.BIG_FILES)) != to_copy:
-        raise LedgerBroken(f"the shards do not hold the {to_copy} entries that were to be copied")
-    return shards, links
+    partition = read_partition(ledger, to_copy)
+    return partition.shards, [shard for shard, _ in partition.links]
 
 
 def _listed_shards(done: Json) -> list[Shard]:

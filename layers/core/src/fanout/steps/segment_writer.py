@@ -77,6 +77,7 @@ class SegmentWriter:
         self.listed = Tally()
         self.to_copy = Tally()
         self.complete = True
+        self.directories: list[str] = []
 
     def begin(self, entry: Entry) -> None:
         """Count an entry of the source, and settle the directories that end before it."""
@@ -260,7 +261,7 @@ class SegmentWriter:
         if self._names:
             self._write_names()
         if self._parents:
-            self._parents.close()
+            self.directories += self._parents.close()
         record: Json = {
             "schema_version": SCHEMA_VERSION,
             "segment": segment_row(self._segment),
@@ -278,6 +279,7 @@ class SegmentWriter:
             "extras": keys.extras_key(self._segment.id, self._context.nonce) if self._extras else None,
             "in_scope": count_row((self._in_scope if self._scope else self.listed).count),
             "destination": count_row(self.destination.count),
+            "directories": self.directories,
             "deletions": self._deletions.close(cut=bool(left)) if self._deletions else [],
             "names": [shard_row(file) for file in self._names_files],
             "left": [segment_row(segment) for segment in left],

@@ -12,7 +12,7 @@ from fanout.domain.books import Count, no_counts, tally
 from fanout.domain.coverage import disjoint, indexes_of
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
-from fanout.domain.rows import Json, outcome_from_row
+from fanout.domain.rows import outcome_from_row
 from fanout.ledger import Ledger, OutcomeFile
 from fanout.steps.rounds import rounds_done
 
@@ -57,7 +57,7 @@ def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger) -> ShardRes
             if known is None or known.result in _TROUBLE:
                 outcomes[index] = outcome
     if len(outcomes) < shard.entries:
-        for index, entry in enumerate(ledger.read_shard(shard.key)):
+        for index, entry in enumerate(ledger.read_shard(shard)):
             if index not in outcomes:
                 reason, message = Reason.SHARD_FAILED, "no outcome was written"
                 outcomes[index] = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)
@@ -67,7 +67,7 @@ def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger) -> ShardRes
 
 def big_file_results(ledger: Ledger) -> ShardResult:
     """The result of all big files together; one without an outcome is failed."""
-    found = {row["id"]: outcome_from_row(row) for row in big_file_outcomes(ledger)}
+    found = dict(big_file_outcomes(ledger))
     outcomes = []
     for done in rounds_done(ledger):
         for row in done["big_files"]:
@@ -75,13 +75,13 @@ def big_file_results(ledger: Ledger) -> ShardResult:
     return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in _TROUBLE])
 
 
-def big_file_outcomes(ledger: Ledger) -> Iterator[Json]:
-    """The outcomes of big files that FinishTree wrote, whichever of its tasks did."""
+def big_file_outcomes(ledger: Ledger) -> Iterator[tuple[str, Outcome]]:
+    """The outcomes of big files that FinishTree wrote, whichever of its tasks did, each with the file's id."""
     for key in ledger.keys(keys.BIG_FILE_OUTCOMES):
-        yield from ledger.read_rows(key)
+        yield from ledger.read_rows_as(key, lambda row: (str(row["id"]), outcome_from_row(row)))
 
 
 def _without_outcome(big_file_id: str, ledger: Ledger) -> Outcome:
-    entry = big_file_from_row(ledger.read_json(keys.big_file_key(big_file_id))).entry
+    entry = ledger.read_as(keys.big_file_key(big_file_id), big_file_from_row).entry
     reason, message = Reason.SHARD_FAILED, "no outcome was written"
     return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)

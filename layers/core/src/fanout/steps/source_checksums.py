@@ -56,7 +56,7 @@ def work_of_checksums(shard: Shard, ledger: Ledger) -> dict[int, tuple[Entry, Ca
     Raises ``LedgerBroken`` if DigestShard did not read them all.
     """
     found = read_checksums(shard.id, ledger)
-    entries = ledger.read_shard(shard.key)
+    entries = ledger.read_shard(shard)
     if len(found) != len(entries):
         raise LedgerBroken(f"{len(found)} of {len(entries)} entries of {shard.id} have a checksum at the source")
     return {index: (entry, found[index].get, Result.UNCHANGED) for index, entry in enumerate(entries)}

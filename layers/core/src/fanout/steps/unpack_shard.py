@@ -43,7 +43,7 @@ def _unpack_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tup
     ledger = context.ledger
     plan = ledger.read_plan()
     settled, staged = settled_indexes(shard, ledger), staged_entries(ledger.staged(), shard.id)
-    entries = enumerate(ledger.read_shard(shard.key))
+    entries = enumerate(ledger.read_shard(shard))
     work = [(index, entry) for index, entry in entries if index not in settled and entry.path in staged]
     work.sort(key=lambda item: staged[item[1].path].place)
     stop_at = context.stop_at
@@ -64,7 +64,7 @@ def _unpack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tupl
     """Receipts so far, and whether staged blocks are left. Blocks that could not be read keep their reason."""
     ledger = context.ledger
     plan = ledger.read_plan()
-    big = big_file_from_row(ledger.read_json(shard.key))
+    big = ledger.read_as(shard.key, big_file_from_row)
     packed, known = ledger.read_receipts(keys.packed_id(shard.id)), ledger.read_receipts(shard.id)
     failed = {index: one for index, one in packed.items() if one.reason is not None and index not in known}
     if failed:

@@ -142,7 +142,7 @@ class UnseenSource:
     @property
     def attributes(self) -> Attributes:
         """See ``fanout.ports.Source``; of a big file, as it was when it was listed."""
-        return attributes_from_row(self._ledger.read_json(keys.attributes_key(self._entry.placed.path)))
+        return self._ledger.read_as(keys.attributes_key(self._entry.placed.path), attributes_from_row)
 
     def read(self, offset: int, length: int) -> bytes:
         """See ``fanout.ports.Source``."""

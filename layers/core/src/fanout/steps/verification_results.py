@@ -17,7 +17,7 @@ from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json, count_row, outcome_from_row
 from fanout.ledger import Ledger
 from fanout.steps.compared_big_files import compared_big_files
-from fanout.steps.rounds import rounds_done
+from fanout.steps.rounds import whole_listing
 
 # Directories that differ, as the summary names them.
 DIRECTORIES_SHOWN = 20
@@ -63,7 +63,7 @@ def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:
 def _not_verified(shard: Shard, seen: set[int], ledger: Ledger) -> Iterator[Outcome]:
     if shard.blocks is not None:
         if len(seen) < shard.items:
-            entry = big_file_from_row(ledger.read_json(shard.key)).entry
+            entry = ledger.read_as(shard.key, big_file_from_row).entry
             message = f"{shard.items - len(seen)} blocks were not verified"
             yield Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.NOT_VERIFIED, message)
         return
@@ -78,7 +78,10 @@ def _not_verified(shard: Shard, seen: set[int], ledger: Ledger) -> Iterator[Outc
 def verified_trees(compared: Count, failures: list[Outcome], ledger: Ledger) -> Verification:
     """The comparison of both trees; what only the destination holds is a difference too."""
     extras = [
-        outcome_from_row(row) for done in rounds_done(ledger) for key in done["extras"] for row in ledger.read_rows(key)
+        outcome
+        for done in whole_listing(ledger)
+        for key in done["extras"]
+        for outcome in ledger.read_rows_as(key, outcome_from_row)
     ]
     big_files = [
         (verified.outcome.path, verified.source_digest, verified.destination_digest)

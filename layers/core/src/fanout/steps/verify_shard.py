@@ -99,7 +99,7 @@ def _copied(shard: Shard, ledger: Ledger) -> dict[int, Work]:
     outcomes = {
         index: outcome for file in ledger.outcome_files(shard.id) for index, outcome in ledger.read_outcomes(file)
     }
-    entries = ledger.read_shard(shard.key)
+    entries = ledger.read_shard(shard)
     work: dict[int, Work] = {}
     for index, outcome in outcomes.items():
         if outcome.result is Result.COPIED:
@@ -112,7 +112,7 @@ def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -
     def checksum_of(entry: Entry) -> Callable[[], str]:
         return lambda: source_checksum(entry, source, verifier)
 
-    entries: Iterable[Entry] = ledger.read_shard(shard.key)
+    entries: Iterable[Entry] = ledger.read_shard(shard)
     return {index: (entry, checksum_of(entry), Result.UNCHANGED) for index, entry in enumerate(entries)}
 
 

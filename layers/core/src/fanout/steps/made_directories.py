@@ -1,0 +1,29 @@
+"""Which files of the ledger hold the attributes of the directories that a run made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fanout.domain import ledger_keys as keys
+from fanout.ledger import Ledger
+from fanout.steps.rounds import rounds_done
+
+
+def made_directories(ledger: Ledger) -> list[str]:
+    """The files in their order: those taken over from an earlier run, then those that shards wrote.
+
+    Raises ``LedgerBroken`` if one is missing: the names of the files of outcomes and the rounds say which there are.
+    """
+    carried = [key for done in rounds_done(ledger) for key in done.get("directories", [])]
+    return directories_held(carried, ledger)
+
+
+def directories_held(carried: Iterable[str], ledger: Ledger) -> list[str]:
+    """The same, where the files that were taken over are known."""
+    held = [key for key in ledger.keys(keys.DIRECTORIES) if key.endswith(".jsonl.gz")]
+    missing = {key for outcomes in ledger.keys(keys.OUTCOMES) if (key := keys.directories_beside(outcomes))}
+    missing.update(carried)
+    missing.difference_update(held)
+    if missing:
+        raise ledger.broken(min(missing), "is missing")
+    return held

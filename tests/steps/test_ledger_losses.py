@@ -1,0 +1,58 @@
+"""A ledger that lost or broke an object: the run that reads it says so, or ends with equal trees."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+
+from fanout.domain import limits
+from fanout.domain.rows import Json
+from tests.support.flow import World
+from tests.support.ledger_losses import DAMAGES, STOPS, Snapshot, filled, keys_of, verdict_on
+
+
+@pytest.fixture(autouse=True)
+def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SEGMENT_ENTRIES", 12)
+    monkeypatch.setattr(limits, "FIRST_SEGMENT_ENTRIES", 12)
+    monkeypatch.setattr("fanout.report.page.render_report", lambda _: "")  # takes most of the time of so small a run
+
+
+def stopped(stop: str) -> Snapshot:
+    world = filled()
+    STOPS[stop](world)
+    return Snapshot.of(world)
+
+
+def resumes(snapshot: Snapshot, changed: dict[str, bytes | None]) -> str:
+    earlier = snapshot.world.run_id
+
+    def run(world: World) -> Json:
+        return world.run({"resume_from": earlier})
+
+    world = snapshot.restored("run-9", changed)
+    try:
+        return verdict_on(world, run)
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zlib.error) as error:
+        return f"{type(error).__name__} out of a function: {error}"
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_a_resume_of_a_ledger_that_lost_one_object_is_never_green_and_wrong(stop: str) -> None:
+    snapshot = stopped(stop)
+    assert not resumes(snapshot, {})
+    found = {key: resumes(snapshot, {key: None}) for key in keys_of(snapshot)}
+    assert not {key: problem for key, problem in found.items() if problem}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("stop", ["planned", "half listed", "half copied", "failed"])
+def test_a_resume_of_a_ledger_with_one_broken_object_is_never_green_and_wrong(stop: str, damage: str) -> None:
+    snapshot = stopped(stop)
+    found = {}
+    for key in keys_of(snapshot):
+        broken = DAMAGES[damage](snapshot.objects[key])
+        if broken is not None:
+            found[key] = resumes(snapshot, {key: broken})
+    assert not {key: problem for key, problem in found.items() if problem}

@@ -1,0 +1,81 @@
+"""Seals of the ledger's objects: what is read is what was written, under its own key, or an error."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanout.domain.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda one: st.lists(one) | st.dictionaries(st.text(), one)
+).filter(lambda value: isinstance(value, (list, dict)))
+KEYS = st.text(min_size=1)
+
+
+def read(key: str, data: bytes) -> bytes | None:
+    try:
+        return unsealed_gzip(key, data)
+    except ValueError:
+        return None
+
+
+@given(KEYS, VALUES)
+def test_a_document_comes_back_and_is_json_to_everybody(key: str, value: object) -> None:
+    data = sealed_json(key, value)
+    assert unsealed_json(key, data) == value
+    assert json.loads(data) == value
+
+
+@given(KEYS, VALUES, st.data())
+def test_a_changed_document_is_refused(key: str, value: object, data: st.DataObject) -> None:
+    written = sealed_json(key, value)
+    at = data.draw(st.integers(0, len(written) - 1))
+    changed = written[:at] + bytes([written[at] ^ data.draw(st.integers(1, 255))]) + written[at + 1 :]
+    with pytest.raises(ValueError):  # noqa: PT011 -- the ledger says which object, this says why
+        unsealed_json(key, changed)
+
+
+@given(KEYS, VALUES, st.data())
+def test_a_truncated_document_is_refused_or_lacks_its_seal_alone(key: str, value: object, data: st.DataObject) -> None:
+    written = sealed_json(key, value)
+    cut = written[: data.draw(st.integers(0, len(written) - 1))]
+    try:
+        assert unsealed_json(key, cut) == value
+    except ValueError:
+        return
+    assert len(written) - len(cut) == 33
+
+
+@given(KEYS, KEYS, VALUES, st.binary())
+def test_an_object_of_another_key_is_refused(key: str, other: str, value: object, rows: bytes) -> None:
+    if key == other:
+        return
+    with pytest.raises(ValueError, match="not those that were written"):
+        unsealed_json(other, sealed_json(key, value))
+    with pytest.raises(ValueError, match="not those that were written"):
+        unsealed_gzip(other, sealed_gzip(key, rows))
+
+
+@given(KEYS, st.binary(min_size=1), st.data())
+def test_rows_come_back_or_are_refused(key: str, rows: bytes, data: st.DataObject) -> None:
+    packed = sealed_gzip(key, rows)
+    assert unsealed_gzip(key, packed) == gzip.decompress(packed) == rows
+    cut = packed[: data.draw(st.integers(0, len(packed) - 1))]
+    with pytest.raises(ValueError):  # noqa: PT011
+        unsealed_gzip(key, cut)
+    at = data.draw(st.integers(0, len(packed) - 1))
+    changed = packed[:at] + bytes([packed[at] ^ data.draw(st.integers(1, 255))]) + packed[at + 1 :]
+    assert read(key, changed) in (rows, None)  # a bit of the header may say nothing about the bytes
+
+
+def test_objects_without_a_seal_are_read_and_nonsense_is_refused() -> None:
+    assert unsealed_json("a", b'{\n "b": 1\n}') == {"b": 1}
+    assert unsealed_gzip("a", gzip.compress(b"rows", mtime=0)) == b"rows"
+    for data in (b"", b"\xff", b"[" * 100_000, b"{", b"[1]\n"):
+        with pytest.raises(ValueError):  # noqa: PT011
+            unsealed_json("a", data)
