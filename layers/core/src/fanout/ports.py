@@ -97,10 +97,14 @@ class BlockTarget(Protocol):
 
 
 class Found(Struct, frozen=True):
-    """What stands at a path now; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one."""
+    """What stands at a path now; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one.
+
+    ``attributes`` are what the same answer told of the entry; ``None`` where ``open`` has to be asked.
+    """
 
     entry: Entry
     crc64nvme: int | None
+    attributes: Attributes | None = None
 
 
 class Tree(Protocol):
@@ -193,8 +197,11 @@ class Tree(Protocol):
     def check(self, *, writing: bool) -> None:
         """Raise ``InvalidRequest`` or ``AccessDenied`` if the root can not be read or written."""
 
-    def limitations(self) -> tuple[str, ...]:
-        """What this tree can not keep of what it is given, a sentence each, found out by trying."""
+    def limitations(self) -> tuple[str, ...] | None:
+        """What this tree can not keep of what it is given, a sentence each, found out by trying.
+
+        ``None`` if this function does not see the tree.
+        """
 
     def close(self) -> None:
         """Release what is held open; the tree is not used after."""

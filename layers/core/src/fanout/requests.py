@@ -113,12 +113,15 @@ class RequestModel(BaseModel):
         Literal["copy", "sync", "verify", "plan"],
         Field(
             description="copy: write what is new or changed, delete nothing; sync: and delete what the source lacks;"
-            " verify: compare both ends by checksum; plan: only say what a copy and a sync would do"
+            " verify: only compare both ends; plan: only say what a copy and a sync would do"
         ),
     ] = "copy"
     verify: Annotated[
-        Literal["none", "copied", "all"],
-        Field(description="after a copy: none; copied: read back what was copied; all: compare both whole trees"),
+        Literal["none", "copied", "content", "all"],
+        Field(
+            description="after a copy: none; copied: read back what was copied; all: compare both whole trees;"
+            " content: the same without modes, owners, times, hard links and metadata, also in mode verify"
+        ),
     ] = "none"
     compare: Annotated[
         Literal["size-mtime", "checksum", "always"],

@@ -166,8 +166,8 @@ class MemoryTree:
 
     def find_stored(self, path: str) -> Found | None:
         """See ``fanout.ports.Tree``."""
-        entry = self.find(path)
-        return None if entry is None else Found(entry, None)
+        stored = self._entries.get(path)
+        return None if stored is None else Found(stored.entry, None, stored.attributes)
 
     def open(self, entry: Entry) -> MemorySource:
         """See ``fanout.ports.Tree``."""

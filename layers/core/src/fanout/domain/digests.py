@@ -23,6 +23,11 @@ def entry_digest(entry: Entry, checksum: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest(), "big")
 
 
+def directory_of(path: str) -> str:
+    """The directory that an entry stands in; empty for the root."""
+    return path.removesuffix("/").rpartition("/")[0]
+
+
 class DirectoryDigest(Struct, frozen=True):
     """Sums of one directory's entries at both ends."""
 
@@ -45,7 +50,7 @@ class TreeDigest:
 
     def add(self, path: str, source: int, destination: int) -> None:
         """Add an entry; 0 for an end that lacks it."""
-        self.merge(DirectoryDigest(path.removesuffix("/").rpartition("/")[0], source, destination, 1))
+        self.merge(DirectoryDigest(directory_of(path), source, destination, 1))
 
     def merge(self, other: DirectoryDigest) -> None:
         """Add what another function saw of a directory."""

@@ -107,7 +107,7 @@ def forecast(
         lowered = max(Limit.FILE_SYSTEM, Limit.IOPS, Limit.REQUEST, key=lambda limit: limit_of[limit])
         limit_of[lowered] = max(limit_of[lowered], alone / functions)
     shared = max(limit_of[limit] for limit in (Limit.FILE_SYSTEM, Limit.IOPS, Limit.S3_REQUESTS, Limit.REQUEST))
-    passes = 2 if request.verify is not Verify.NONE else 1
+    passes = 2 if _verifies(request) else 1
     busy = passes * max(alone, functions * shared)
     removal = _deleting(request, work, states)
     copying = max(limit_of.values())
@@ -161,6 +161,11 @@ def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState
     return deleting_of(request, work.extras, writes)
 
 
+def _verifies(request: Request) -> bool:
+    """Whether something is verified after the copying; in mode verify that is the work itself."""
+    return request.verify is not Verify.NONE and request.mode is not Mode.VERIFY
+
+
 def _phases(request: Request, work: Work, copying: float, removal: Deleting, listing: ListingWalk) -> dict[str, float]:
     """Seconds by phase, in their order; a verification is taken to be as long as the copying."""
     work_phase = "verify" if request.mode is Mode.VERIFY else "copy"
@@ -174,8 +179,8 @@ def _phases(request: Request, work: Work, copying: float, removal: Deleting, lis
         seconds["finish"] = STATE_SECONDS
     if removal.shards:  # its Map, and the states before and after it
         seconds["delete"] = 2 * STATE_SECONDS + MAP_SECONDS + removal.seconds
-    if request.verify is not Verify.NONE:
-        again = listing.seconds if request.verify is Verify.ALL else 0.0
+    if _verifies(request):
+        again = listing.seconds if request.verify.whole_trees else 0.0
         seconds["verify"] = MAP_SECONDS + copying + again
     seconds["summarise"] = STATE_SECONDS + work.shards * SUMMARY_SECONDS_PER_SHARD
     return seconds

@@ -41,6 +41,8 @@ DIRECTORIES_SET = "directories/set.json"
 DIRECTORIES_MENDED = "directories/mended.json"
 DIRECTORY_FAILURES = "directories/failures/"
 DIGESTS = "digests/"
+NOT_TOLD = "not-told/"
+OWNERS = "owners.json"
 DELETIONS = "deletions.json"
 DELETED_DIRECTORIES = "deleted-directories.json"
 SEGMENTS_FAILED = "segments/failed/"
@@ -184,9 +186,9 @@ def listed_names_key(segment_id: str, nonce: str, number: int) -> str:
     return f"{LISTED_NAMES}{segment_id}-{nonce}-{number:04d}.jsonl.gz"
 
 
-def spilled_names_key(bucket: int, nonce: str, number: int) -> str:
+def spilled_names_key(bucket: int, nonce: str, number: int, where: str = "by-file") -> str:
     """The same names, brought together by file."""
-    return f"links/by-file/{bucket:05d}-{nonce}-{number:04d}.jsonl.gz"
+    return f"links/{where}/{bucket:05d}-{nonce}-{number:04d}.jsonl.gz"
 
 
 def destination_listing_key(segment_id: str) -> str:
@@ -217,6 +219,21 @@ def source_checksums_prefix(shard_id: str) -> str:
 def staged_prefix(run_id: str) -> str:
     """Where bytes are staged between two mounts: not below ``runs/``, so that a lifecycle rule can name it."""
     return f"staged/{run_prefix(run_id).removeprefix('runs/')}"
+
+
+def seen_key(big_file_id: str, end: str) -> str:
+    """The attributes at one end of a big file that is only compared."""
+    return f"seen/{big_file_id}-{end}.json"
+
+
+def not_told_prefix(shard_id: str = "") -> str:
+    """Which entries of a shard, or of all, had attributes that could not be compared."""
+    return f"{NOT_TOLD}{shard_id}/" if shard_id else NOT_TOLD
+
+
+def owners_key(mount: str) -> str:
+    """Beside the runs: whether the last run that wrote to a mount found that owners can be kept there."""
+    return f"owners-{sha256(mount.encode()).hexdigest()[:32]}.json"
 
 
 NOTES = "notes/"

@@ -53,6 +53,11 @@ class Reason(StrEnum):
     MISSING = "missing at the destination"
     EXTRA = "not at the source"
     DIFFERS = "size or kind differs"
+    MODE_DIFFERS = "mode differs"
+    OWNER_DIFFERS = "owner differs"
+    MTIME_DIFFERS = "mtime differs"
+    LINKS_DIFFER = "hard links differ"
+    METADATA_DIFFERS = "metadata differs"
     NOT_VERIFIED = "not verified"
     DESTINATION_VANISHED = "what was written is gone"
     DESTINATION_CHANGED = "destination changed"
@@ -103,6 +108,11 @@ REMEDIES: dict[Reason, str] = {
     Reason.MISSING: "copy it: start a transfer with mode copy",
     Reason.EXTRA: "delete it at the destination if it should not be there",
     Reason.DIFFERS: "copy it: start a transfer with mode copy and compare always",
+    Reason.MODE_DIFFERS: "copy it: start a transfer with mode copy and compare always",
+    Reason.OWNER_DIFFERS: "copy it: start a transfer with mode copy and compare always",
+    Reason.MTIME_DIFFERS: "copy it: start a transfer with mode copy and compare always",
+    Reason.LINKS_DIFFER: "copy it: start a transfer with mode copy and compare always",
+    Reason.METADATA_DIFFERS: "copy it: start a transfer with mode copy and compare always",
     Reason.NOT_VERIFIED: "verify again: start a transfer with mode verify",
     Reason.CHECKSUM: "retry; if it stays, the source object is damaged",
     Reason.TRANSIENT: "retry",

@@ -49,11 +49,21 @@ BETWEEN_MOUNTS = frozenset({Mode.COPY, Mode.VERIFY, Mode.PLAN})
 
 
 class Verify(StrEnum):
-    """What a copy verifies afterwards: nothing more, what it copied, or both whole trees."""
+    """What a copy verifies afterwards: nothing more, what it copied, or both whole trees.
+
+    ``CONTENT`` compares both trees by names, kinds, sizes and bytes, ``ALL`` by attributes too. In ``mode: verify``
+    ``CONTENT`` means the same, and every other value means ``ALL``.
+    """
 
     NONE = "none"
     COPIED = "copied"
+    CONTENT = "content"
     ALL = "all"
+
+    @property
+    def whole_trees(self) -> bool:
+        """Whether both whole trees are compared after a copy."""
+        return self in (Verify.CONTENT, Verify.ALL)
 
 
 # Of ``Request.calibration``, beside the id of a probe: whose rates a plan uses.
@@ -103,6 +113,11 @@ class Request(Struct, frozen=True):
     def inside_s3(self) -> bool:
         """Whether both ends lie in S3, which then copies by itself."""
         return isinstance(self.source, S3Location) and isinstance(self.destination, S3Location)
+
+    @property
+    def verifies_after(self) -> Verify:
+        """What is verified after the copying; nothing where nothing is copied."""
+        return self.verify if self.mode.writes else Verify.NONE
 
     @property
     def between_mounts(self) -> bool:

@@ -21,7 +21,7 @@ from msgspec.structs import fields
 
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.outcomes import Outcome, Reason, Result
-from fanout.domain.request import Mode, Request, Verify
+from fanout.domain.request import Mode, Request
 from fanout.domain.segments import Segment, after_subtree
 
 # What may be asked anew: it changes neither what is listed nor what is decided about an entry.
@@ -45,8 +45,9 @@ def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
     if earlier.mode is not Mode.COPY:
         problem = f"{run_id} is a run of mode {earlier.mode.value}, which can not be resumed"
         raise InvalidRequest("resume_from", problem, "start its request again without resume_from")
-    if request.manifest is not None and request.verify is Verify.ALL:
-        raise InvalidRequest("verify", "all is not told for what is left of a manifest", "ask for copied")
+    if request.manifest is not None and request.verify.whole_trees:
+        problem = f"{request.verify.value} is not told for what is left of a manifest"
+        raise InvalidRequest("verify", problem, "ask for copied")
     for field in fields(Request):
         before, now = getattr(earlier, field.name), getattr(request, field.name)
         if field.name not in MAY_DIFFER and before != now:

@@ -25,6 +25,12 @@ def entry_row(entry: Entry) -> list[Any]:
     return [*row, entry.inode, entry.target] if entry.inode or entry.target else row
 
 
+def _long_row(entry: Entry) -> list[Any]:
+    """With inode and target in any case, so that what follows them keeps its place."""
+    row = [entry.path, entry.kind.value, entry.size, entry.mtime_ns, entry.changed_ns, entry.etag]
+    return [*row, entry.inode, entry.target]
+
+
 _KINDS = {kind.value: kind for kind in Kind}
 
 
@@ -36,8 +42,8 @@ def entry_from_row(row: list[Any]) -> Entry:
 
 
 def name_row(name: Name) -> list[Any]:
-    """A listed name of a file with several."""
-    return [*entry_row(name.entry), name.unchanged, name.inode_there]
+    """A listed name of a file with several at one end or both."""
+    return [*_long_row(name.entry), name.unchanged, name.inode_there]
 
 
 def name_from_row(row: list[Any]) -> Name:
@@ -46,8 +52,11 @@ def name_from_row(row: list[Any]) -> Name:
 
 
 def link_row(entry: Entry, first: str) -> list[Any]:
-    """A further name and the path of the first one; the latter is empty for a name that is unchanged."""
-    return [*entry_row(entry), first]
+    """A further name and the path of the first one; the latter is empty for a name that is unchanged.
+
+    In a run that compares: a name, and in which way its grouping differs.
+    """
+    return [*_long_row(entry), first]
 
 
 def outcome_row(outcome: Outcome, index: int | None = None) -> Json:

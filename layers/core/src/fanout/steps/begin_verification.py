@@ -15,7 +15,8 @@ from fanout.steps.plan_transfer import begin_round, run_reference
 def begin_verification(context: Context, bucket: str) -> Json:
     """Write plan and round 1 (with a manifest, that of the copy) below the run's ledger; returns the references."""
     plan = context.ledger.read_plan()
-    request = replace(plan.request, mode=Mode.VERIFY, verify=Verify.NONE)
+    verify = Verify.CONTENT if plan.request.verify is Verify.CONTENT else Verify.NONE
+    request = replace(plan.request, mode=Mode.VERIFY, verify=verify)
     inner = replace(context, ledger=context.ledger.verification())
     inner_plan = replace(plan, request=request)
     inner.ledger.write_plan(inner_plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
@@ -12,6 +13,7 @@ from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros
 from fanout.domain.entries import Entry
 from fanout.domain.errors import ItemError, Throttled, Transient
 from fanout.domain.outcomes import Reason
+from fanout.domain.packs import attributes_row
 from fanout.domain.partitioning import Shard
 from fanout.domain.plan import Plan
 from fanout.ports import Source, Tree
@@ -24,7 +26,7 @@ from fanout.steps.parallel import work_on
 
 
 def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc64nvme: Crc64Nvme) -> Progress:
-    """Note the checksums of the blocks of a part at both ends, or at the one that this function sees.
+    """Note the checksums of the blocks of a part, and the file's attributes, at both ends or at the one seen here.
 
     Whether they are equal is told when those of the whole file are there: ``compared_big_files``.
     Raises ``Transient`` if nothing could be read for reasons that may pass.
@@ -33,20 +35,29 @@ def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc
     if not plan.request.between_mounts:
         here = digest_blocks(shard, big, context, plan, crc64nvme)
     destination = context.destination(plan)
-    there = _noted(
-        keys.verified_id(shard.id), lambda: _opened(destination, big.entry.placed), shard, big, context, crc64nvme
-    )
+    there = _noted(_End.DESTINATION, lambda: _opened(destination, big.entry.placed), shard, big, context, crc64nvme)
     return Progress(min(here.cursor, there.cursor), here.done and there.done, there.worked)
 
 
 def digest_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc64nvme: Crc64Nvme) -> Progress:
     """Note the checksums of the blocks of a part at the source. Raises ``Transient`` as ``compare_blocks``."""
     source = context.source(plan)
-    return _noted(keys.source_id(shard.id), lambda: source.open(big.entry), shard, big, context, crc64nvme)
+    return _noted(_End.SOURCE, lambda: source.open(big.entry), shard, big, context, crc64nvme)
+
+
+class _End(StrEnum):
+    """Which end is read."""
+
+    SOURCE = "source"
+    DESTINATION = "destination"
+
+    def receipts_id(self, shard_id: str) -> str:
+        """Under what name the receipts of this end lie."""
+        return keys.source_id(shard_id) if self is _End.SOURCE else keys.verified_id(shard_id)
 
 
 def _noted(
-    receipts_id: str,
+    end: _End,
     open_end: Callable[[], Source],
     shard: Shard,
     big: BigFile,
@@ -55,9 +66,17 @@ def _noted(
 ) -> Progress:
     assert shard.blocks is not None
     stop_at = context.stop_at
+    receipts_id = end.receipts_id(shard.id)
     known = context.ledger.read_receipts(receipts_id)
     wanted = [index for index in range(*shard.blocks) if index not in known]
-    receipts = _checksums(big, open_end, wanted, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter)
+
+    def open_and_note() -> Source:
+        opened = open_end()
+        if 0 in wanted:  # before its receipt, so that one who finds this block finds the attributes
+            context.ledger.write_json(keys.seen_key(big.id, end.value), attributes_row(opened.attributes))
+        return opened
+
+    receipts = _checksums(big, open_and_note, wanted, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter)
     if receipts:
         context.ledger.write_receipts(receipts_id, context.nonce, receipts, 0)
     total = len(known) + len(receipts)

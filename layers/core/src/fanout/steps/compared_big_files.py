@@ -8,23 +8,27 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain.big_files import BigFile, Receipt, big_file_from_row, whole_checksum
 from fanout.domain.books import tally
 from fanout.domain.checksums import to_base64
+from fanout.domain.differences import Rules
 from fanout.domain.digests import entry_digest
 from fanout.domain.outcomes import Outcome, Reason, Result
+from fanout.domain.packs import attributes_from_row
 from fanout.domain.partitioning import Shard
 from fanout.ledger import Ledger
 from fanout.steps.assemble_big_files import parts_of_big_files
 from fanout.steps.rounds import rounds_done
 from fanout.steps.shard_results import ShardResult
-from fanout.steps.verifying import Verified
+from fanout.steps.verify_rules import rules_of
+from fanout.steps.verifying import Seen, Verified, differences_of, told_whole, worst
 
 
 def compared_big_files(ledger: Ledger) -> Iterator[Verified]:
     """The outcome of every big file that was only compared, with its digests at both ends."""
     parts = parts_of_big_files(ledger)
+    rules = rules_of(ledger.read_plan(), ledger)
     for done in rounds_done(ledger):
         for row in done["big_files"]:
             key = keys.big_file_key(row["id"])
-            yield _compared(ledger.read_as(key, big_file_from_row), parts.get(key, []), ledger)
+            yield _compared(ledger.read_as(key, big_file_from_row), parts.get(key, []), ledger, rules)
 
 
 def compared_result(ledger: Ledger) -> ShardResult:
@@ -33,25 +37,33 @@ def compared_result(ledger: Ledger) -> ShardResult:
     return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result is Result.FAILED])
 
 
-def _compared(big: BigFile, parts: list[Shard], ledger: Ledger) -> Verified:
+def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | None) -> Verified:
     here, there = (_receipts(ledger, [name(part.id) for part in parts]) for name in (keys.source_id, keys.verified_id))
     entry = big.entry
     bad = next((receipt for receipt in here + there if receipt.reason is not None), None)
-    problem, checksums = None, ("", "")
+    problem, told = None, True
+    seen = Seen(), Seen()
     if bad is not None:
         problem = (bad.reason or Reason.NOT_VERIFIED, f"block {bad.index}: {bad.message}")
     elif min(len(here), len(there)) < big.blocks:
         problem = (Reason.NOT_VERIFIED, f"{min(len(here), len(there))} of {big.blocks} blocks were compared")
     else:
-        checksums = to_base64(whole_checksum(big, here)), to_base64(whole_checksum(big, there))
-        if checksums[0] != checksums[1]:
+        seen = _seen(big, "source", here, ledger), _seen(big, "destination", there, ledger)
+        problem = worst(differences_of(entry, *seen, rules))
+        told = told_whole(entry, *seen, rules)
+        if problem is not None and problem[0] is Reason.CHECKSUM:
             block = next(one.index for one, other in zip(here, there, strict=True) if one.crc64nvme != other.crc64nvme)
-            problem = (Reason.CHECKSUM, f"block {block} of {big.block_bytes} bytes is the first that differs")
+            problem = (problem[0], f"block {block} of {big.block_bytes} bytes is the first that differs; {problem[1]}")
     if problem is None:
-        outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.UNCHANGED, crc64nvme=checksums[0])
+        outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.UNCHANGED, crc64nvme=seen[0].checksum)
     else:
         outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, *problem)
-    return Verified(outcome, entry_digest(entry, checksums[0]), entry_digest(entry, checksums[1]))
+    return Verified(outcome, entry_digest(entry, seen[0].checksum), entry_digest(entry, seen[1].checksum), told)
+
+
+def _seen(big: BigFile, end: str, receipts: list[Receipt], ledger: Ledger) -> Seen:
+    attributes = attributes_from_row(ledger.read_json(keys.seen_key(big.id, end)))
+    return Seen(to_base64(whole_checksum(big, receipts)), attributes)
 
 
 def _receipts(ledger: Ledger, ids: list[str]) -> list[Receipt]:

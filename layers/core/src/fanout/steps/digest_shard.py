@@ -1,4 +1,4 @@
-"""DigestShard: the checksums of a shard's entries at a source that VerifyShard does not see."""
+"""DigestShard: checksums and attributes of a shard's entries at a source that VerifyShard does not see."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from fanout.steps.compare_blocks import digest_blocks
 from fanout.steps.context import Context
 from fanout.steps.parallel import work_on
 from fanout.steps.source_checksums import SourceChecksum, read_checksums, write_checksums
+from fanout.steps.verify_rules import rules_of
 from fanout.steps.verify_shard import source_checksum
 from fanout.steps.verifying import Verifier
 
@@ -31,13 +32,16 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     known = read_checksums(shard.id, ledger)
     entries = ledger.read_shard(shard)
     left = [(index, entry) for index, entry in enumerate(entries) if index not in known]
-    source = context.source(ledger.read_plan())
+    plan = ledger.read_plan()
+    source = context.source(plan)
     stop_at = context.stop_at
-    verifier = Verifier(source, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter)
+    rules = rules_of(plan, ledger)
+    verifier = Verifier(source, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter, rules)
 
     def read(entry: Entry) -> SourceChecksum:
         try:
-            return SourceChecksum(source_checksum(entry, source, verifier))
+            seen = source_checksum(entry, source, verifier)
+            return SourceChecksum(seen.checksum, attributes=seen.attributes)
         except ItemError as error:
             return SourceChecksum("", error.reason, error.message)
         except (Throttled, Transient, NotFound) as error:

@@ -19,7 +19,7 @@ from fanout.domain.naming import Place, naming_rule
 from fanout.domain.outcomes import Reason, Result, result_of
 from fanout.domain.plan import Plan
 from fanout.domain.pruning import no_pruning
-from fanout.domain.request import Mode, Request, Symlinks, knows_extras
+from fanout.domain.request import Mode, Request, Symlinks, keeps_hard_links, knows_extras
 from fanout.domain.rows import (
     Json,
 )
@@ -38,6 +38,7 @@ from fanout.steps.lookups import LookupQueue
 from fanout.steps.rare_collections import rare_collections
 from fanout.steps.segment_writer import SegmentWriter
 from fanout.steps.unchanged_columns import apart
+from fanout.steps.verify_rules import compares_attributes
 
 
 def list_segment(segment: Segment, context: Context) -> Json:
@@ -167,17 +168,30 @@ def _reports_extras(request: Request) -> bool:
     return (request.mode is Mode.VERIFY and knows_extras(request)) or lists_extras(request)
 
 
-def _settle_verification(writer: SegmentWriter, source: Entry, destination: Entry | None) -> None:
-    """What the listing alone can tell; the rest goes into shards, to be compared by checksum."""
+def _settle_verification(writer: SegmentWriter, plan: Plan, source: Entry, destination: Entry | None) -> None:
+    """What the listing alone can tell; the rest goes into shards, to be compared by what it holds."""
     decision = decide(source, destination, Compare.ALWAYS)
     if destination is None:
         writer.settle(source, Result.FAILED, Reason.MISSING)
     elif decision is Decision.UNCHANGED:
         writer.settle(source, Result.UNCHANGED, Reason.SAME)
     elif decision is Decision.CONFLICT or source.size != destination.size:
-        writer.settle(source, Result.FAILED, Reason.DIFFERS)
+        writer.settle(source, Result.FAILED, Reason.DIFFERS, _difference(source, destination))
+    elif (source.inode or destination.inode) and source.kind is Kind.FILE and _groups_names(plan, source):
+        writer.compared_name(source, destination.inode)
     else:
         writer.copy(source, is_new=False)
+
+
+def _groups_names(plan: Plan, source: Entry) -> bool:
+    """Whether it is compared which names are one file; those of larger files are compared by several functions."""
+    return compares_attributes(plan) and keeps_hard_links(plan.request) and source.size <= limits.COMPARE_BYTES
+
+
+def _difference(source: Entry, destination: Entry) -> str:
+    if source.kind is destination.kind:
+        return f"{source.size} bytes at the source, {destination.size} at the destination"
+    return f"a {source.kind.value} at the source, a {destination.kind.value} at the destination"
 
 
 def _settle(
@@ -203,7 +217,7 @@ def _settle(
     elif source.kind is Kind.SYMLINK and plan.request.symlinks is Symlinks.SKIP:
         writer.settle(source, Result.SKIPPED, Reason.SYMLINK)
     elif plan.request.mode is Mode.VERIFY:
-        _settle_verification(writer, source, destination)
+        _settle_verification(writer, plan, source, destination)
     else:
         decision = _decide(plan, earlier, source, destination)
         if decision is not Decision.CONFLICT:

@@ -12,10 +12,11 @@ from fanout.domain.entries import Entry
 from fanout.domain.errors import DeleteRefused
 from fanout.domain.partitioning import Shard, pack, spread, target_seconds
 from fanout.domain.plan import Plan
-from fanout.domain.request import Mode
+from fanout.domain.request import Mode, Request, Verify
 from fanout.domain.rows import Json, shard_from_row, shard_row
 from fanout.ledger import Ledger
 from fanout.steps.begin_pacing import begin_pacing
+from fanout.steps.compare_names import compare_names
 from fanout.steps.context import Context
 from fanout.steps.deletions import listed_extras
 from fanout.steps.forecasting import work_of, write_forecast
@@ -47,7 +48,11 @@ def partition_shards(context: Context) -> Json:
         loose += [shard_from_row(row) for row in done["loose"]]
         big_files += done["big_files"]
         names += [shard_from_row(row) for row in done["names"]]
-    full += place_names(names, plan, context)
+    if plan.request.mode is Mode.VERIFY:
+        ledger.write_json(keys.LINKS, [])
+        full += compare_names(names, plan, context)
+    else:
+        full += place_names(names, plan, context)
     target = _target_seconds(full + loose, big_files, plan)
     shards = full + _join(loose, target, plan, ledger) + _cut(big_files, target, plan, ledger)
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
@@ -64,11 +69,17 @@ def partition_shards(context: Context) -> Json:
         "count": len(shards),
         "key": ledger.prefix + keys.SHARDS,
         "next": _next(plan, len(shards)),
-        "verify": plan.request.verify.value,
+        "verify": _verifies_after(plan.request),
         "extras": extra,
         "max_concurrency": min(functions, max(1, len(shards))),
         "paced": len(shards) > 1,
     }
+
+
+def _verifies_after(request: Request) -> str:
+    """Which way the verification after the copy takes: ``none``, ``copied``, or ``all`` for both whole trees."""
+    verify = request.verifies_after
+    return Verify.ALL.value if verify.whole_trees else verify.value
 
 
 def _next(plan: Plan, count: int) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from zlib import crc32
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
@@ -22,6 +21,7 @@ from fanout.domain.plan import Plan
 from fanout.domain.request import keeps_hard_links
 from fanout.domain.rows import Json, link_row, name_from_row, name_row, shard_row
 from fanout.steps.context import Context
+from fanout.steps.name_buckets import listed_names, spread_rows
 
 
 def place_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard]:
@@ -46,33 +46,13 @@ def _note(further: Count, linked: bool) -> str:
 
 
 def _buckets(listed: list[Shard], context: Context) -> Iterator[list[Name]]:
-    count = -(-sum(shard.entries for shard in listed) // limits.LINKED_NAMES)
-    if count <= 1:
-        yield list(_names(listed, context))
-        return
-    spilled: list[list[str]] = [[] for _ in range(count)]
-    held: list[list[list[Any]]] = [[] for _ in range(count)]
-    for number, name in enumerate(_names(listed, context), start=1):
-        held[crc32(name.entry.inode.encode()) % count].append(name_row(name))
-        if number % limits.LINKED_NAMES == 0:
-            _spill(held, spilled, context)
-    _spill(held, spilled, context)
-    for files in spilled:
-        yield [name_from_row(row) for key in files for row in context.ledger.read_rows(key)]
+    names = listed_names(listed, context)
+    rows = spread_rows(map(name_row, names), sum(shard.entries for shard in listed), _inode_of_row, "by-file", context)
+    return (list(map(name_from_row, bucket)) for bucket in rows)
 
 
-def _names(listed: list[Shard], context: Context) -> Iterator[Name]:
-    for shard in listed:
-        yield from map(name_from_row, context.ledger.read_rows(shard.key))
-
-
-def _spill(held: list[list[list[Any]]], spilled: list[list[str]], context: Context) -> None:
-    for bucket, rows in enumerate(held):
-        if rows:
-            key = keys.spilled_names_key(bucket, context.nonce, len(spilled[bucket]))
-            context.ledger.write_rows(key, rows)
-            spilled[bucket].append(key)
-            rows.clear()
+def _inode_of_row(row: list[Any]) -> str:
+    return str(row[6])
 
 
 class _Writer:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct, field
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.books import Books, Count
-from fanout.domain.outcomes import Outcome, Result
+from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.request import Mode
 from fanout.domain.rows import Json, count_from_row, counts_from_row, outcome_from_row, shard_from_row
@@ -28,7 +29,7 @@ SHARDS_AT_ONCE = 16
 
 
 class RunBooks(Struct, frozen=True):
-    """What was listed and what became of it; ``failures`` are the first ``FAILURES_KEPT``.
+    """What was listed and what became of it; ``failures`` are the first ``FAILURES_KEPT``, ``reasons`` those of all.
 
     ``shard_seconds`` are what the shards of whole entries took, each with all its attempts.
     """
@@ -38,6 +39,7 @@ class RunBooks(Struct, frozen=True):
     shards: list[Shard]
     failures: list[Outcome]
     shard_seconds: list[float] = field(default_factory=list)
+    reasons: Mapping[Reason, int] = field(default_factory=dict)
 
 
 def run_books(
@@ -48,8 +50,11 @@ def run_books(
     Raises ``LedgerBroken`` if the ledger lacks what a run that did not break off must have written.
     """
     kept: list[Outcome] = []
+    reasons: Counter[Reason] = Counter()
 
     def add(outcome: Outcome, where: str) -> None:
+        if outcome.reason is not None:
+            reasons[outcome.reason] += 1
         if len(kept) < FAILURES_KEPT:
             kept.append(outcome)
         add_failure(outcome, where)
@@ -67,7 +72,7 @@ def run_books(
     big_files = compared_result(ledger) if compares else big_file_results(ledger)
     for outcome in big_files.failures:
         add(outcome, phase)
-    return RunBooks(books.plus(Count(), big_files.results), complete, shards, kept, shard_seconds)
+    return RunBooks(books.plus(Count(), big_files.results), complete, shards, kept, shard_seconds, reasons)
 
 
 def _results(shards: list[Shard], ledger: Ledger, threads: ThreadPoolExecutor) -> Iterator[ShardResult]:

@@ -203,6 +203,13 @@ class SegmentWriter:
         if len(self._names) >= OUTCOMES_PER_FILE:
             self._write_names()
 
+    def compared_name(self, entry: Entry, inode_there: str) -> None:
+        """Keep a name of a file that has several at one end or both, in a run that compares how they are grouped."""
+        self.to_copy.add(entry.size)
+        self._names.append(Name(entry, unchanged=True, inode_there=inode_there))
+        if len(self._names) >= OUTCOMES_PER_FILE:
+            self._write_names()
+
     def settle(self, entry: Entry, result: Result, reason: Reason, message: str = "") -> None:
         """Write an outcome for an entry that is not copied."""
         self._results[result].add(entry.size)

@@ -1,4 +1,4 @@
-"""Checksums of a shard's entries at the source, as one function writes them and another reads them."""
+"""What a shard's entries hold at the source, as one function writes it and another reads it."""
 
 from __future__ import annotations
 
@@ -8,31 +8,39 @@ from typing import Any
 from msgspec import Struct
 
 from fanout.domain import ledger_keys as keys
-from fanout.domain.entries import Entry
+from fanout.domain.entries import Attributes, Entry
 from fanout.domain.errors import ItemError, LedgerBroken
 from fanout.domain.outcomes import Reason, Result
+from fanout.domain.packs import attributes_from_row, attributes_row
 from fanout.domain.partitioning import Shard
 from fanout.ledger import Ledger
+from fanout.steps.verifying import Seen
 
 
 class SourceChecksum(Struct, frozen=True):
-    """The checksum of an entry as S3 writes it, or why it could not be read."""
+    """The checksum of an entry as S3 writes it, and its attributes; or why it could not be read."""
 
     checksum: str = ""
     reason: Reason | None = None
     message: str = ""
+    attributes: Attributes | None = None
 
-    def get(self) -> str:
-        """The checksum. Raises ``ItemError`` if it could not be read."""
+    def get(self) -> Seen:
+        """What was seen. Raises ``ItemError`` if it could not be read."""
         if self.reason is not None:
             raise ItemError(self.reason, self.message)
-        return self.checksum
+        return Seen(self.checksum, self.attributes)
 
 
 def write_checksums(shard_id: str, name: str, found: dict[int, SourceChecksum], ledger: Ledger) -> None:
     """Write checksums by the index of their entry."""
-    rows = [[index, one.checksum, one.reason and one.reason.value, one.message] for index, one in found.items()]
+    rows = [_row(index, one) for index, one in found.items()]
     ledger.write_rows(f"{keys.source_checksums_prefix(shard_id)}{name}.jsonl.gz", rows)
+
+
+def _row(index: int, one: SourceChecksum) -> list[Any]:
+    attributes = one.attributes and attributes_row(one.attributes)
+    return [index, one.checksum, one.reason and one.reason.value, one.message, attributes]
 
 
 def read_checksums(shard_id: str, ledger: Ledger) -> dict[int, SourceChecksum]:
@@ -47,11 +55,12 @@ def read_checksums(shard_id: str, ledger: Ledger) -> dict[int, SourceChecksum]:
 
 
 def _from_row(row: list[Any]) -> SourceChecksum:
-    return SourceChecksum(row[1], Reason(row[2]) if row[2] else None, row[3])
+    attributes = attributes_from_row(row[4]) if row[4] else None
+    return SourceChecksum(row[1], Reason(row[2]) if row[2] else None, row[3], attributes)
 
 
-def work_of_checksums(shard: Shard, ledger: Ledger) -> dict[int, tuple[Entry, Callable[[], str], Result]]:
-    """The entries of a shard with their checksums at the source, for VerifyShard.
+def work_of_checksums(shard: Shard, ledger: Ledger) -> dict[int, tuple[Entry, Callable[[], Seen], Result]]:
+    """The entries of a shard with what they hold at the source, for VerifyShard.
 
     Raises ``LedgerBroken`` if DigestShard did not read them all.
     """

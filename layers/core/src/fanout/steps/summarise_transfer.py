@@ -133,15 +133,12 @@ def _verification(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError |
     if error is not None:
         return None
     if request.mode is Mode.VERIFY:
-        listed = found.books.by_result
-        return verified_trees(listed[Result.UNCHANGED] + listed[Result.FAILED], found.failures, ledger)
+        return verified_trees(found, ledger)
     if request.verify is Verify.COPIED:
         return verified_shards(found.shards, ledger)
-    if request.verify is Verify.ALL:
+    if request.verify.whole_trees:
         inner = ledger.verification()
-        compared = run_books(inner, None, lambda outcome, phase: None, "verify")
-        results = compared.books.by_result
-        return verified_trees(results[Result.UNCHANGED] + results[Result.FAILED], compared.failures, inner)
+        return verified_trees(run_books(inner, None, lambda outcome, phase: None, "verify"), inner)
     return None
 
 

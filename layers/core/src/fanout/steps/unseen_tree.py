@@ -122,9 +122,8 @@ class UnseenTree:
     def check(self, *, writing: bool) -> None:
         """See ``fanout.ports.Tree``; CheckMount and CheckOtherMount each check the end that they see."""
 
-    def limitations(self) -> tuple[str, ...]:
+    def limitations(self) -> None:
         """See ``fanout.ports.Tree``; tried by the function that sees it."""
-        return ()
 
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.big_files import big_file_from_row
 from fanout.domain.books import Count, no_counts
 from fanout.domain.coverage import indexes_of
-from fanout.domain.digests import DirectoryDigest, TreeDigest, digest_from_row, entry_digest, whole
+from fanout.domain.differences import ATTRIBUTE_REASONS
+from fanout.domain.digests import DirectoryDigest, TreeDigest, digest_from_row, directory_of, entry_digest, whole
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
@@ -18,24 +21,36 @@ from fanout.domain.rows import Json, count_row, outcome_from_row
 from fanout.ledger import Ledger
 from fanout.steps.compared_big_files import compared_big_files
 from fanout.steps.rounds import whole_listing
+from fanout.steps.run_books import RunBooks
+from fanout.steps.verify_rules import not_compared
 
 # Directories that differ, as the summary names them.
 DIRECTORIES_SHOWN = 20
 
 
 class Verification(Struct, frozen=True):
-    """How many entries were compared, which were not equal, and the digests of both ends."""
+    """How many entries were compared, which were not equal, and the digests of both ends.
+
+    ``reasons`` count what was not equal, also beyond the failures that are kept.
+    """
 
     compared: Count
     failures: list[Outcome]
     digest: DirectoryDigest
     differing: list[str]
+    reasons: Mapping[Reason, int]
+    not_compared: Sequence[Json] = ()
 
     def row(self) -> Json:
         """The part of summary.json."""
         return {
             "compared": count_row(self.compared),
-            "differences": len(self.failures),
+            "differences": sum(self.reasons.values()),
+            "by_class": [
+                {"reason": reason.value, "entries": entries}
+                for reason, entries in sorted(self.reasons.items(), key=lambda one: (-one[1], one[0].value))
+            ],
+            "not_compared": list(self.not_compared),
             "source_digest": f"{self.digest.source:064x}",
             "destination_digest": f"{self.digest.destination:064x}",
             "differing_directories": self.differing[:DIRECTORIES_SHOWN],
@@ -57,7 +72,7 @@ def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:
                     if outcome.result is Result.FAILED:
                         failures.append(outcome)
         failures += list(_not_verified(shard, seen, ledger))
-    return _with_digests(counts[Result.COPIED] + counts[Result.FAILED], failures, ledger)
+    return _with_digests(counts[Result.COPIED] + counts[Result.FAILED], failures, _reasons(failures), ledger)
 
 
 def _not_verified(shard: Shard, seen: set[int], ledger: Ledger) -> Iterator[Outcome]:
@@ -75,7 +90,7 @@ def _not_verified(shard: Shard, seen: set[int], ledger: Ledger) -> Iterator[Outc
                     yield Outcome(outcome.path, outcome.kind, outcome.size, Result.FAILED, reason, message)
 
 
-def verified_trees(compared: Count, failures: list[Outcome], ledger: Ledger) -> Verification:
+def verified_trees(found: RunBooks, ledger: Ledger) -> Verification:
     """The comparison of both trees; what only the destination holds is a difference too."""
     extras = [
         outcome
@@ -83,15 +98,26 @@ def verified_trees(compared: Count, failures: list[Outcome], ledger: Ledger) -> 
         for key in done["extras"]
         for outcome in ledger.read_rows_as(key, outcome_from_row)
     ]
-    big_files = [
-        (verified.outcome.path, verified.source_digest, verified.destination_digest)
-        for verified in compared_big_files(ledger)
-    ]
-    return _with_digests(compared, failures + extras, ledger, big_files)
+    plan, results = ledger.read_plan(), found.books.by_result
+    big_files = list(compared_big_files(ledger))
+    digests = [(one.outcome.path, one.source_digest, one.destination_digest) for one in big_files]
+    reasons = Counter(found.reasons) + _reasons(extras)
+    compared = results[Result.UNCHANGED] + results[Result.FAILED]
+    verification = _with_digests(compared, found.failures + extras, reasons, ledger, digests)
+    untold = sum(not one.is_told_whole for one in big_files)
+    return replace(verification, not_compared=not_compared(plan, ledger, untold))
+
+
+def _reasons(failures: list[Outcome]) -> Counter[Reason]:
+    return Counter(outcome.reason for outcome in failures if outcome.reason is not None)
 
 
 def _with_digests(
-    compared: Count, failures: list[Outcome], ledger: Ledger, big_files: Iterable[tuple[str, int, int]] = ()
+    compared: Count,
+    failures: list[Outcome],
+    reasons: Mapping[Reason, int],
+    ledger: Ledger,
+    big_files: Iterable[tuple[str, int, int]] = (),
 ) -> Verification:
     sums = TreeDigest()
     for big_file in big_files:
@@ -105,5 +131,7 @@ def _with_digests(
             missing = outcome.reason is Reason.MISSING
             sums.add(outcome.path, digest if missing else 0, 0 if missing else digest)
     directories = list(sums.directories())
-    differing = [one.directory for one in directories if one.differs]
-    return Verification(compared, failures, whole(directories), differing)
+    differing = {one.directory for one in directories if one.differs}
+    # A digest is of names, kinds, sizes and bytes, so it does not show what differs beside them.
+    differing |= {directory_of(one.path) for one in failures if one.reason in ATTRIBUTE_REASONS}
+    return Verification(compared, failures, whole(directories), sorted(differing), reasons)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.books import Count, tally
-from fanout.domain.checksums import Crc64Nvme, to_base64
+from fanout.domain.checksums import Crc64Nvme
 from fanout.domain.coverage import indexes_of
 from fanout.domain.digests import TreeDigest, digest_row
 from fanout.domain.entries import Entry, Kind
@@ -19,20 +19,23 @@ from fanout.domain.rows import Json
 from fanout.ledger import Ledger
 from fanout.ports import Tree
 from fanout.steps.attempts import Progress, noted
+from fanout.steps.compare_names import link_differences
 from fanout.steps.context import Context
 from fanout.steps.parallel import work_on
 from fanout.steps.source_checksums import work_of_checksums
 from fanout.steps.verify_blocks import verify_blocks
-from fanout.steps.verifying import Verified, Verifier
+from fanout.steps.verify_rules import rules_of, write_not_told
+from fanout.steps.verifying import Seen, Verified, Verifier
 
-Work = tuple[Entry, Callable[[], str], Result]
+Work = tuple[Entry, Callable[[], Seen], Result]
 
 
 def verify_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     """Verify what the ledger does not show as verified; returns ``cursor`` and ``done`` as CopyShard does.
 
     After a copy the entries that were copied are compared with the checksum of what was read;
-    in ``mode: verify`` both ends are read, and the outcomes are those of the run.
+    in ``mode: verify`` both ends are read, with their attributes unless the request is about content
+    alone, and the outcomes are those of the run.
     Raises ``Transient`` if nothing at all could be verified for reasons that may pass.
     """
     work = verify_blocks if shard.blocks is not None else _verify_entries
@@ -43,8 +46,12 @@ def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Pro
     ledger = context.ledger
     plan = ledger.read_plan()
     stop_at = context.stop_at
-    verifier = Verifier(context.destination(plan), crc64nvme, lambda: context.clock.now() > stop_at, context.limiter)
+    rules = rules_of(plan, ledger)
+    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
+    verifier = Verifier(context.destination(plan), crc64nvme, out_of_time, context.limiter, rules)
+    links: dict[str, str] = {}
     if plan.request.mode is Mode.VERIFY:
+        links = link_differences(shard, ledger)
         outcomes_id = shard.id
         if plan.request.between_mounts:
             work = work_of_checksums(shard, ledger)
@@ -55,26 +62,34 @@ def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Pro
         work = _copied(shard, ledger)
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = [(index, item) for index, item in work.items() if index not in known]
-    outcomes = _verify(left, verifier, shard, outcomes_id, context)
+    outcomes = _verify(left, links, verifier, shard, outcomes_id, context)
     total = len(known) + len(outcomes)
     compared = Count(len(outcomes), sum(outcome.size for outcome in outcomes.values()))
     return Progress(total, total >= len(work), compared)
 
 
 def _verify(
-    left: list[tuple[int, Work]], verifier: Verifier, shard: Shard, outcomes_id: str, context: Context
+    left: list[tuple[int, Work]],
+    links: dict[str, str],
+    verifier: Verifier,
+    shard: Shard,
+    outcomes_id: str,
+    context: Context,
 ) -> dict[int, Outcome]:
     outcomes: dict[int, Outcome] = {}
+    not_told: list[int] = []
     digest = TreeDigest()
     unfinished: list[tuple[int, Work]] = []
     threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
 
     def check(item: Work) -> Verified:
-        return verifier.compare(*item)
+        return verifier.compare(*item, links.get(item[0].path, ""))
 
     admit = lambda: context.limiter.admit(verifier.out_of_time)  # noqa: E731
     for index, verified in work_on(left, check, threads, verifier.out_of_time, unfinished, admit):
         outcomes[index] = verified.outcome
+        if not verified.is_told_whole:
+            not_told.append(index)
         digest.add(verified.outcome.path, verified.source_digest, verified.destination_digest)
     passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(outcomes):
@@ -90,6 +105,7 @@ def _verify(
     if outcomes:
         ledger = context.ledger
         ledger.write_rows(keys.digests_key(shard.id, context.nonce), map(digest_row, digest.directories()))
+        write_not_told(shard.id, context.nonce, not_told, ledger)
         ledger.write_outcomes(outcomes_id, context.nonce, outcomes, tally(outcomes.values()))
     return outcomes
 
@@ -109,24 +125,22 @@ def _copied(shard: Shard, ledger: Ledger) -> dict[int, Work]:
 
 
 def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -> dict[int, Work]:
-    def checksum_of(entry: Entry) -> Callable[[], str]:
+    def seen_of(entry: Entry) -> Callable[[], Seen]:
         return lambda: source_checksum(entry, source, verifier)
 
     entries: Iterable[Entry] = ledger.read_shard(shard)
-    return {index: (entry, checksum_of(entry), Result.UNCHANGED) for index, entry in enumerate(entries)}
+    return {index: (entry, seen_of(entry), Result.UNCHANGED) for index, entry in enumerate(entries)}
 
 
-def source_checksum(entry: Entry, source: Tree, verifier: Verifier) -> str:
-    """The checksum of a source entry that is still the one that was listed."""
+def source_checksum(entry: Entry, source: Tree, verifier: Verifier) -> Seen:
+    """What a source entry holds that is still the one that was listed."""
     if entry.kind is Kind.DIRECTORY:
-        return ""
+        return verifier.seen(source, entry, None)
     found = source.find_stored(entry.path)
     if found is None:
         raise ItemError(Reason.SOURCE_VANISHED, "the entry is no longer there")
-    if found.crc64nvme is not None and found.entry.etag == entry.etag:
-        return to_base64(found.crc64nvme)
-    return to_base64(verifier.read_checksum(source, entry))
+    return verifier.seen(source, entry, found if found.entry.etag == entry.etag else None)
 
 
-def _given(checksum: str) -> Callable[[], str]:
-    return lambda: checksum
+def _given(checksum: str) -> Callable[[], Seen]:
+    return lambda: Seen(checksum)

@@ -1,4 +1,4 @@
-"""Comparing one entry at both ends, by checksum."""
+"""Comparing one entry at both ends: by checksum and, where the request asks for it, by what it carries beside."""
 
 from __future__ import annotations
 
@@ -9,24 +9,42 @@ from msgspec.structs import replace
 
 from fanout.domain import limits
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme, to_base64
+from fanout.domain.differences import ATTRIBUTE_REASONS, Difference, Rules, differences, is_told_whole
 from fanout.domain.digests import entry_digest
-from fanout.domain.entries import Entry, Kind
+from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError, NotFound, OutOfTime, Throttled, Transient
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.ports import Found, Tree
 from fanout.steps.limiter import NO_LIMITS, Limiter
 
 
+class Seen(Struct, frozen=True):
+    """What one look at an entry found: its checksum as S3 writes it (empty for a directory), and its attributes.
+
+    ``attributes`` are ``None`` where they were not asked for.
+    """
+
+    checksum: str = ""
+    attributes: Attributes | None = None
+
+
 class Verified(Struct, frozen=True):
-    """The outcome of comparing an entry, and its digests at the source and at the destination."""
+    """The outcome of comparing an entry, and its digests at the source and at the destination.
+
+    ``is_told_whole`` is false where an object's metadata lacks some of what was to be compared.
+    """
 
     outcome: Outcome
     source_digest: int
     destination_digest: int
+    is_told_whole: bool = True
 
 
 class Verifier:
-    """Compares entries. A store's own checksum of the whole is taken at its word; else the bytes are read."""
+    """Compares entries. A store's own checksum of the whole is taken at its word; else the bytes are read.
+
+    ``rules`` say what else is compared; ``None``: names, kinds, sizes and bytes alone.
+    """
 
     def __init__(
         self,
@@ -34,46 +52,58 @@ class Verifier:
         crc64nvme: Crc64Nvme,
         out_of_time: Callable[[], bool],
         limiter: Limiter = NO_LIMITS,
+        rules: Rules | None = None,
     ) -> None:
         self._destination, self._limiter = destination, limiter
         self._crc64nvme = crc64nvme
         self.out_of_time = out_of_time
+        self.rules = rules
 
-    def compare(self, entry: Entry, expected: Callable[[], str], result: Result) -> Verified:
-        """Compare the destination's entry with the source's, whose checksum ``expected`` gives; ``result`` if equal."""
-        checksum, found_checksum, found = "", "", None
+    def compare(self, entry: Entry, expected: Callable[[], Seen], result: Result, links: str = "") -> Verified:
+        """Compare the destination's entry with what ``expected`` saw at the source; ``result`` if they are equal.
+
+        ``links`` says how the names of its file are grouped differently, empty if they are not.
+        """
+        here, there, found = Seen(), Seen(), None
         try:
-            checksum = expected()
+            here = expected()
             found = self._destination.find_stored(entry.placed.path)
-            found_checksum = self._checksum_found(entry, found)
-            problem = _difference(checksum, found_checksum)
+            there = self.seen(self._destination, *_comparable(entry, found))
+            problem = worst(differences_of(entry, here, there, self.rules, links))
         except ItemError as error:
             problem = (error.reason, error.message)
         except (Throttled, Transient, NotFound) as error:
             problem = (Reason.TRANSIENT, f"{type(error).__name__}: {error}")
-        source_digest = entry_digest(entry, checksum)
-        there = entry_digest(replace(entry, size=found.entry.size), found_checksum) if found is not None else 0
+        there_digest = 0
+        if found is not None:
+            there_digest = entry_digest(replace(entry, size=found.entry.size), there.checksum)
         if problem is None:
-            outcome = Outcome(entry.path, entry.kind.value, entry.size, result, crc64nvme=checksum or None)
+            outcome = Outcome(entry.path, entry.kind.value, entry.size, result, crc64nvme=here.checksum or None)
         else:
             outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, *problem)
-        return Verified(outcome, source_digest, there)
+        told = told_whole(entry, here, there, self.rules)
+        return Verified(outcome, entry_digest(entry, here.checksum), there_digest, told)
 
-    def _checksum_found(self, entry: Entry, found: Found | None) -> str:
-        if found is None:
-            raise ItemError(Reason.MISSING, "the destination does not hold it")
-        if (entry.kind is Kind.DIRECTORY) is not (found.entry.kind is Kind.DIRECTORY):
-            raise ItemError(Reason.DIFFERS, f"a {entry.kind.value} at the source, a {found.entry.kind.value} here")
+    def seen(self, tree: Tree, entry: Entry, found: Found | None) -> Seen:
+        """What an entry of either tree holds; ``found`` is an answer about it that need not be asked for again.
+
+        Raises ``ItemError`` and ``OutOfTime``.
+        """
         if entry.kind is Kind.DIRECTORY:
-            return ""
-        if found.entry.size != entry.size:
-            raise ItemError(Reason.DIFFERS, f"{entry.size} bytes at the source, {found.entry.size} here")
-        if found.crc64nvme is not None:
-            return to_base64(found.crc64nvme)
-        return to_base64(self.read_checksum(self._destination, found.entry))
+            if self.rules is None:
+                return Seen()
+            known = None if found is None else found.attributes
+            return Seen("", _attributes(tree, entry) if known is None else known)
+        if found is not None and found.crc64nvme is not None and found.attributes is not None:
+            return Seen(to_base64(found.crc64nvme), found.attributes)
+        checksum, attributes = self._read(tree, entry)
+        return Seen(to_base64(checksum), attributes)
 
     def read_checksum(self, tree: Tree, entry: Entry) -> int:
         """The checksum of all bytes of an entry, read block by block. Raises ``ItemError`` and ``OutOfTime``."""
+        return self._read(tree, entry)[0]
+
+    def _read(self, tree: Tree, entry: Entry) -> tuple[int, Attributes]:
         source = tree.open(entry)
         try:
             checksum = NO_BYTES
@@ -83,12 +113,59 @@ class Verifier:
                 self._limiter.read(min(limits.BLOCK_BYTES, entry.size - offset), self.out_of_time)
                 checksum = self._crc64nvme(source.read(offset, limits.BLOCK_BYTES), checksum)
             source.confirm(checksum)
-            return checksum
+            return checksum, source.attributes
         finally:
             source.close()
 
 
-def _difference(expected: str, found: str) -> tuple[Reason, str] | None:
-    if expected == found:
-        return None
-    return Reason.CHECKSUM, f"CRC64NVME {expected or 'none'} at the source, {found or 'none'} at the destination"
+def _attributes(tree: Tree, entry: Entry) -> Attributes:
+    source = tree.open(entry)
+    try:
+        return source.attributes
+    finally:
+        source.close()
+
+
+def _comparable(entry: Entry, found: Found | None) -> tuple[Entry, Found]:
+    """What stands at the destination. Raises ``ItemError`` if that alone shows that it is not what the source holds."""
+    if found is None:
+        raise ItemError(Reason.MISSING, "the destination does not hold it")
+    if (entry.kind is Kind.DIRECTORY) is not (found.entry.kind is Kind.DIRECTORY):
+        raise ItemError(Reason.DIFFERS, f"a {entry.kind.value} at the source, a {found.entry.kind.value} here")
+    if entry.kind is not Kind.DIRECTORY and found.entry.size != entry.size:
+        raise ItemError(Reason.DIFFERS, f"{entry.size} bytes at the source, {found.entry.size} here")
+    return found.entry, found
+
+
+def differences_of(entry: Entry, here: Seen, there: Seen, rules: Rules | None, links: str = "") -> list[Difference]:
+    """What differs between two looks at an entry, the worst first."""
+    found: list[Difference] = []
+    source, destination = here.attributes, there.attributes
+    if source is not None and destination is not None and entry.kind is not Kind.DIRECTORY:
+        kinds = [Kind.SYMLINK if one.is_symlink else Kind.FILE for one in (source, destination)]
+        if kinds[0] is not kinds[1]:
+            text = f"a {kinds[0].value} at the source, a {kinds[1].value} at the destination"
+            found.append(Difference(Reason.DIFFERS, text))
+    if here.checksum != there.checksum:
+        text = f"CRC64NVME {here.checksum or 'none'} at the source, {there.checksum or 'none'} at the destination"
+        found.append(Difference(Reason.CHECKSUM, text))
+    if rules is not None and source is not None and destination is not None:
+        found += differences(entry.kind, source, destination, rules)
+    if links:
+        found.append(Difference(Reason.LINKS_DIFFER, links))
+    return sorted(found, key=lambda one: _ORDER.index(one.reason))
+
+
+_ORDER = (Reason.DIFFERS, Reason.CHECKSUM, *ATTRIBUTE_REASONS)
+
+
+def worst(found: list[Difference]) -> tuple[Reason, str] | None:
+    """The reason of the worst difference, with the words of all; ``None`` for none."""
+    return (found[0].reason, "; ".join(one.text for one in found)) if found else None
+
+
+def told_whole(entry: Entry, here: Seen, there: Seen, rules: Rules | None) -> bool:
+    """Whether all that was to be compared beside the bytes could be; true where nothing was, or nothing was seen."""
+    if rules is None or here.attributes is None or there.attributes is None:
+        return True
+    return is_told_whole(entry.kind, here.attributes, there.attributes, rules)

@@ -22,7 +22,7 @@ ATIME = USER_PREFIX + "file-atime"
 
 _POSIX_HEADERS = frozenset({OWNER, GROUP, PERMISSIONS, MTIME, ATIME})
 _KEPT_HEADERS = frozenset(
-    {"content-type", "cache-control", "content-encoding", "content-disposition", "content-language"}
+    {"content-type", "cache-control", "content-encoding", "content-disposition", "content-language", "expires"}
 )
 _NANOSECONDS_A_MILLISECOND = 1_000_000
 _MODE_LIMIT = 0o200000
@@ -69,8 +69,7 @@ def _own(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def carried_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """What CopyObject would carry of an object's headers, for a copy that is made in parts."""
-    kept = _KEPT_HEADERS | {"expires"}
-    return {name: value for name, value in headers.items() if name in kept or name.startswith(USER_PREFIX)}
+    return {name: value for name, value in headers.items() if name in _KEPT_HEADERS or name.startswith(USER_PREFIX)}
 
 
 def tagging_header(tags: Mapping[str, str]) -> dict[str, str]:

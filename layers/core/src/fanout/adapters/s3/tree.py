@@ -15,7 +15,7 @@ from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.content_types import content_type_header
 from fanout.adapters.s3.cuts import cuts_of_keys, start_bound
 from fanout.adapters.s3.deletion import delete_listed
-from fanout.adapters.s3.metadata import to_headers
+from fanout.adapters.s3.metadata import from_headers, to_headers
 from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
 from fanout.adapters.s3.responses import to_seconds
@@ -113,7 +113,7 @@ class S3Tree:
         return None if found is None else found.entry
 
     def find_stored(self, path: str) -> Found | None:
-        """One HEAD: the object of one key, and its checksum if S3 keeps one of the whole."""
+        """One HEAD: the object of one key, its attributes, and its checksum if S3 keeps one of the whole."""
         if not path:
             return None
         key = self._prefix + path
@@ -123,7 +123,7 @@ class S3Tree:
             return None
         modified_ns = to_seconds(found.headers.get("last-modified", "")) * 1_000_000_000
         entry = key_entry(path, found.total_bytes, modified_ns, found.headers.get("etag", ""))
-        return Found(entry, stored_checksum(found.headers))
+        return Found(entry, stored_checksum(found.headers), from_headers(found.headers))
 
     def open(self, entry: Entry) -> ObjectSource:
         """The object, read at the first use; each request fails unless the ETag is the listed one."""
