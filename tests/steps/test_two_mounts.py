@@ -96,6 +96,7 @@ def test_verify_alone_writes_nothing_and_names_every_difference(mounts: TwoMount
     second = mounts.next_run("run-2")
     assert second.run({"mode": "verify"})["status"] == "FAILED_WITH_ITEMS"
     assert second.failures() == {
+        "d/": "mtime differs",
         "d/new": "not at the source",
         "none": "missing at the destination",
         "two MiB": "checksum differs",

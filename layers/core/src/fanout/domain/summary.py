@@ -129,7 +129,17 @@ class Summary(Struct, frozen=True):
         rejected = self.books.by_result[Result.REJECTED].entries
         others = self.failures - failed - rejected
         other = f", {others} could not be deleted or differ" if others > 0 else ""
-        return f"{failed} entries failed and {rejected} were rejected{other}; failures.jsonl says which and why"
+        return (
+            f"{failed} entries failed and {rejected} were rejected{other}{self._differences}; "
+            "failures.jsonl says which and why"
+        )
+
+    @property
+    def _differences(self) -> str:
+        """What a verification found, by class."""
+        by_class = self.verification["by_class"] if self.verification else []
+        found = ", ".join(f"{one['reason']} {one['entries']:,}" for one in by_class)
+        return f"; the verification found: {found}" if found else ""
 
 
 def utc(seconds: float) -> str:

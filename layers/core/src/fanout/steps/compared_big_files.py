@@ -58,7 +58,8 @@ def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | N
         outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.UNCHANGED, crc64nvme=seen[0].checksum)
     else:
         outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, *problem)
-    return Verified(outcome, entry_digest(entry, seen[0].checksum), entry_digest(entry, seen[1].checksum), told)
+    digests = [entry_digest(entry, one.checksum) for one in seen]
+    return Verified(outcome, digests[0], digests[1], told, bool(entry.inode))
 
 
 def _seen(big: BigFile, end: str, receipts: list[Receipt], ledger: Ledger) -> Seen:

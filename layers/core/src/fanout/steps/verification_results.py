@@ -105,7 +105,8 @@ def verified_trees(found: RunBooks, ledger: Ledger) -> Verification:
     compared = results[Result.UNCHANGED] + results[Result.FAILED]
     verification = _with_digests(compared, found.failures + extras, reasons, ledger, digests)
     untold = sum(not one.is_told_whole for one in big_files)
-    return replace(verification, not_compared=not_compared(plan, ledger, untold))
+    named = sum(one.has_names for one in big_files)
+    return replace(verification, not_compared=not_compared(plan, ledger, untold, named))
 
 
 def _reasons(failures: list[Outcome]) -> Counter[Reason]:

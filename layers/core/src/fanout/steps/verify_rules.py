@@ -1,4 +1,4 @@
-"""What a verification compares beside bytes, what it can not compare, and why."""
+"""What a verification compares beside bytes, what it cannot compare, and why."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fanout.domain.coverage import indexes_of, ranges_of
 from fanout.domain.differences import Rules
 from fanout.domain.locations import MountLocation
 from fanout.domain.plan import Plan
-from fanout.domain.request import Mode, Verify
+from fanout.domain.request import Mode, Verify, keeps_hard_links
 from fanout.domain.rows import Json
 from fanout.ledger import Ledger
 
@@ -57,10 +57,11 @@ def write_not_told(shard_id: str, nonce: str, indexes: list[int], ledger: Ledger
         ledger.write_json(f"{keys.not_told_prefix(shard_id)}{nonce}.json", {"ranges": ranges_of(indexes)})
 
 
-def not_compared(plan: Plan, ledger: Ledger, big_files_not_told: int) -> list[Json]:
+def not_compared(plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_big_files: int) -> list[Json]:
     """What could not be compared, each with the reason and, where it is about single entries, their number.
 
-    Of a verification of both trees, from the ledger that holds it.
+    Of a verification of both trees, from the ledger that holds it. ``names_of_big_files`` are names of files with
+    several that were compared in blocks.
     """
     if not compares_attributes(plan):
         return []
@@ -70,6 +71,10 @@ def not_compared(plan: Plan, ledger: Ledger, big_files_not_told: int) -> list[Js
         found.append(_row("owners", limitation, None))
     if plan.request.inside_s3:
         found.append(_row("tags", "tags of objects take a request each and a right of their own", None))
+    if names_of_big_files and keeps_hard_links(plan.request):
+        found.append(
+            _row("hard links", "a file over 8 GiB is compared in blocks, each name by itself", names_of_big_files)
+        )
     entries = _entries_not_told(ledger) + big_files_not_told
     if entries:
         why = "the object's metadata does not hold all of mode, owner and mtime"

@@ -31,13 +31,15 @@ class Seen(Struct, frozen=True):
 class Verified(Struct, frozen=True):
     """The outcome of comparing an entry, and its digests at the source and at the destination.
 
-    ``is_told_whole`` is false where an object's metadata lacks some of what was to be compared.
+    ``is_told_whole`` is false where an object's metadata lacks some of what was to be compared, ``has_names`` true
+    for a name of a file with several at the source.
     """
 
     outcome: Outcome
     source_digest: int
     destination_digest: int
     is_told_whole: bool = True
+    has_names: bool = False
 
 
 class Verifier:
@@ -82,7 +84,7 @@ class Verifier:
         else:
             outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, *problem)
         told = told_whole(entry, here, there, self.rules)
-        return Verified(outcome, entry_digest(entry, here.checksum), there_digest, told)
+        return Verified(outcome, entry_digest(entry, here.checksum), there_digest, told, bool(entry.inode))
 
     def seen(self, tree: Tree, entry: Entry, found: Found | None) -> Seen:
         """What an entry of either tree holds; ``found`` is an answer about it that need not be asked for again.
