@@ -103,7 +103,7 @@ def test_inside_s3_all_that_a_copy_carries_is_compared(client: S3Client) -> None
     client.put_object(bucket, "in/d/", b"", headers)
     client.put_object(bucket, "in/plain", b"plain")
     trees: list[Any] = [S3Tree(client, bucket, end.prefix) for end in ends]
-    world = World(source=trees[0], destination=trees[1], copier=S3EntryCopier(client, *ends))
+    world = World(source=trees[0], destination=trees[1], copier=S3EntryCopier(client, ends[0], ends[1]))
     summary = world.run(INSIDE_S3 | {"verify": "all"})
     assert summary["status"] == "SUCCEEDED", failures(world)
     assert [one["what"] for one in summary["verification"]["not_compared"]] == ["tags"]

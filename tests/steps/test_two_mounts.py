@@ -164,7 +164,7 @@ def test_a_listing_goes_no_further_than_the_destinations(tmp_path: Path, monkeyp
             (root / f"d{number % 2}").mkdir(parents=True, exist_ok=True)
             (root / f"d{number % 2}" / f"f{number}").write_bytes(b"same")
     age(mounts.source_root)
-    summary = mounts.run({"mode": "verify"})
+    summary = mounts.run({"mode": "verify", "verify": "content"})
     assert summary["totals"]["listed"]["entries"] == 8
     assert mounts.failures() == dict.fromkeys(("d0/f0", "d1/f3", "d0/f6", "d1/f9"), "not at the source")
 

@@ -116,7 +116,8 @@ class Between:
 
     def run(self, run_id: str, options: Json) -> Json:
         self.mounts = self.mounts.next_run(run_id)
-        return self.mounts.run(self.options | options)
+        summary: Json = self.mounts.run(self.options | options)
+        return summary
 
     def failures(self) -> dict[str, str]:
         return self.mounts.failures()
@@ -284,7 +285,10 @@ def test_after_a_copy_both_whole_trees_are_equal(tmp_path: Path, request_: Json,
         assert summary["verification"]["by_class"] == []
 
 
-@pytest.mark.parametrize("options", [{"symlinks": "follow"}, {"mode": "sync"}])
+SYNC = {"mode": "sync", "delete_guard": {"max_percent": 100}}
+
+
+@pytest.mark.parametrize("options", [{"symlinks": "follow"}, SYNC])
 @pytest.mark.parametrize("direction", ["within", "between"])
 def test_the_same_where_symlinks_are_followed_and_after_a_sync(tmp_path: Path, direction: str, options: Json) -> None:
     if direction == "between":
@@ -298,10 +302,14 @@ def test_the_same_where_symlinks_are_followed_and_after_a_sync(tmp_path: Path, d
         source = tmp_path / "in"
         if "symlinks" in options:
             ends.world.source = PosixTree(tmp_path, "in", "run-1", "s", "source", follow=True)
+    (ends.root / "d").mkdir(parents=True, exist_ok=True)
+    if "mode" in options:
+        (ends.root / "d/extra").write_text("deleted by the sync")
     (source / "to-directory").symlink_to("d/empty")
     (source / "to-name").symlink_to("one")
     summary = ends.run("run-1", {"verify": "all"})
     assert (summary["status"], ends.failures()) == ("SUCCEEDED", {})
+    assert summary["totals"]["deleted"]["entries"] == ("mode" in options)
     assert ends.run("run-2", options | {"mode": "verify"})["status"] == "SUCCEEDED", ends.failures()
 
 
@@ -430,3 +438,44 @@ def test_attributes_of_a_file_compared_in_blocks_are_compared_once(tmp_path: Pat
         assert ends.failures() == {"big": "mode differs"}
         assert found["verification"]["by_class"] == [{"reason": "mode differs", "entries": 1}]
         assert ends.run("run-3", {"mode": "verify", "verify": "content"})["status"] == "SUCCEEDED"
+
+
+def test_a_copy_of_more_names_than_a_file_of_efs_has_is_equal(tmp_path: Path) -> None:
+    names_of(tmp_path / "in", 200, 1_000)
+    world = World(
+        source=PosixTree(tmp_path, "in", "run-1", "s", "source"), destination=PosixTree(tmp_path, "out", "run-1", "d")
+    )
+    assert world.run({**WITHIN, "verify": "all"})["status"] == "SUCCEEDED"
+    assert len({path.stat().st_ino for path in (tmp_path / "out").iterdir()}) == 2
+
+
+@is_root
+def test_owners_are_compared_where_no_run_has_tried_to_keep_them(tmp_path: Path) -> None:
+    for name, owner in (("in", 4711), ("out", 1)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "f").write_text("f")
+        os.chown(tmp_path / name / "f", owner, owner)
+        os.utime(tmp_path / name / "f", ns=(OLD_NS, OLD_NS))
+    world = World(
+        source=PosixTree(tmp_path, "in", "run-1", "s", "source"), destination=PosixTree(tmp_path, "out", "run-1", "d")
+    )
+    assert world.run({**WITHIN, "mode": "verify"})["verification"]["by_class"] == [
+        {"reason": "owner differs", "entries": 1}
+    ]
+    assert "the verification found: owner differs 1" in world.ledger.read_json("summary.json")["error"]["message"]
+    assert "owner differs" in world.store.get("runs/run-1/report.html").decode()
+
+
+def test_a_name_of_a_file_too_large_for_one_function_is_compared_by_itself_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "COMPARE_BYTES", limits.BLOCK_BYTES)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/big").write_bytes(bytes(limits.BLOCK_BYTES + 1))
+    os.link(tmp_path / "in/big", tmp_path / "in/other")
+    world = World(
+        source=PosixTree(tmp_path, "in", "run-1", "s", "source"), destination=PosixTree(tmp_path, "out", "run-1", "d")
+    )
+    summary = world.run({**WITHIN, "verify": "all", "limits": {"split_bytes": limits.BLOCK_BYTES}})
+    assert summary["status"] == "SUCCEEDED"
+    assert not_compared(summary)["hard links"] == 2

@@ -109,7 +109,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.EXTRA: "delete it at the destination if it should not be there",
     Reason.DIFFERS: "copy it: start a transfer with mode copy and compare always",
     Reason.MODE_DIFFERS: "copy it: start a transfer with mode copy and compare always",
-    Reason.OWNER_DIFFERS: "copy it: start a transfer with mode copy and compare always",
+    Reason.OWNER_DIFFERS: "copy it: mode copy and compare always; a mount keeps owners with PosixUserId=0 alone",
     Reason.MTIME_DIFFERS: "copy it: start a transfer with mode copy and compare always",
     Reason.LINKS_DIFFER: "copy it: start a transfer with mode copy and compare always",
     Reason.METADATA_DIFFERS: "copy it: start a transfer with mode copy and compare always",
