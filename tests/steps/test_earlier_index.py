@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.adapters.memory import MemoryTree, Stored
+from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain import limits
@@ -19,18 +19,11 @@ from fanout.domain.entries import Kind
 from fanout.domain.rows import Json
 from fanout.steps import index_writer
 from tests.support.flow import World
+from tests.support.versions import Versions
 
 FROM_S3: Json = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
 TO_S3: Json = {"source": "efs:///tree", "destination": "s3://a-bucket/copy/"}
 INSIDE_S3: Json = {"source": "s3://a-bucket/tree/", "destination": "s3://a-bucket/copy/"}
-
-
-class Versions(MemoryTree):
-    """A tree in which what stood at a path before can come back as it was, times and ETag too."""
-
-    def bring_back(self, path: str, stored: Stored) -> None:
-        """What a deletion of the newest version of an object does, or the renaming of a directory to its files."""
-        self._entries[path] = stored
 
 
 def world_of(*paths: str) -> tuple[World, Versions, Versions]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fanout.copy_ports import SmallFiles
 from fanout.domain.big_files import Receipt
-from fanout.domain.entries import Attributes, Entry
+from fanout.domain.entries import Attributes, Entry, Found
 from fanout.domain.errors import ItemError
 from fanout.domain.file_columns import Listed
 from fanout.domain.measurement import Described, Readings
@@ -94,17 +94,6 @@ class BlockTarget(Protocol):
 
     def discard(self) -> None:
         """Remove what was written; never raises."""
-
-
-class Found(Struct, frozen=True):
-    """What stands at a path now; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one.
-
-    ``attributes`` are what the same answer told of the entry; ``None`` where ``open`` has to be asked.
-    """
-
-    entry: Entry
-    crc64nvme: int | None
-    attributes: Attributes | None = None
 
 
 class Tree(Protocol):
@@ -201,6 +190,12 @@ class Tree(Protocol):
         """What this tree can not keep of what it is given, a sentence each, found out by trying.
 
         ``None`` if this function does not see the tree.
+        """
+
+    def clock_ns(self) -> tuple[int, int]:
+        """The store's own time now, as the earliest and the latest that it may be; a file system makes a file for it.
+
+        Raises ``Transient`` where the store does not tell.
         """
 
     def close(self) -> None:

@@ -14,13 +14,13 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.domain import limits
 from fanout.domain.big_files import Receipt
 from fanout.domain.checksums import to_base64
-from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.entries import Attributes, Entry, Found, Kind
 from fanout.domain.errors import ItemError
 from fanout.domain.file_columns import Listed, in_columns
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
 from fanout.domain.segments import Segment, within
-from fanout.ports import Found, Tree
+from fanout.ports import Tree
 
 
 class Stored(Struct, frozen=True):
@@ -114,9 +114,15 @@ class MemoryBlocks:
 
 
 class MemoryTree:
-    """A ``Tree`` of one process. Its time is ``changes``, two seconds each; trees that share it share a clock."""
+    """A ``Tree`` of one process. Its time is ``changes``, two seconds each; trees that share it share a clock.
 
-    def __init__(self, changes: Iterator[int] | None = None) -> None:
+    ``ahead_ns`` is how far its clock is ahead of those. Without ``keeps_checksums`` it is a store that knows none.
+    """
+
+    def __init__(
+        self, changes: Iterator[int] | None = None, *, ahead_ns: int = 0, keeps_checksums: bool = True
+    ) -> None:
+        self._ahead_ns, self._keeps_checksums = ahead_ns, keeps_checksums
         self._entries: dict[str, Stored] = {}
         self._changes = changes or itertools.count(1)
         self._lock = threading.Lock()
@@ -127,7 +133,7 @@ class MemoryTree:
         attributes = attributes or Attributes()
         with self._lock:
             change = next(self._changes)
-            changed_ns = change * 2_000_000_000
+            changed_ns = change * 2_000_000_000 + self._ahead_ns
             mtime_ns = changed_ns if attributes.mtime_ns is None else attributes.mtime_ns
             size = len(data)
             entry = Entry(path, kind, size, mtime_ns, changed_ns, f'"{change}"')
@@ -167,7 +173,10 @@ class MemoryTree:
     def find_stored(self, path: str) -> Found | None:
         """See ``fanout.ports.Tree``."""
         stored = self._entries.get(path)
-        return None if stored is None else Found(stored.entry, None, stored.attributes)
+        if stored is None:
+            return None
+        checksum = crc64nvme(stored.data) if self._keeps_checksums else None
+        return Found(stored.entry, checksum, stored.attributes)
 
     def open(self, entry: Entry) -> MemorySource:
         """See ``fanout.ports.Tree``."""
@@ -176,7 +185,10 @@ class MemoryTree:
             raise ItemError(Reason.SOURCE_VANISHED, "no such entry")
         if (stored.entry.etag, stored.entry.size) != (entry.etag, entry.size):
             raise ItemError(Reason.SOURCE_CHANGED, "the entry is not the one that was listed")
-        return MemorySource(stored)
+        given = stored.attributes
+        if given.mtime_ns is None:  # as of an object without metadata; a file always has one
+            given = replace(given, mtime_ns=stored.entry.mtime_ns)
+        return MemorySource(replace(stored, attributes=given))
 
     def create(self, entry: Entry, attributes: Attributes) -> MemoryTarget:
         """See ``fanout.ports.Tree``."""
@@ -257,6 +269,11 @@ class MemoryTree:
         """See ``fanout.ports.Tree``."""
         return ()
 
+    def clock_ns(self) -> tuple[int, int]:
+        """See ``fanout.ports.Tree``."""
+        now_ns = next(self._changes) * 2_000_000_000 + self._ahead_ns
+        return now_ns, now_ns
+
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""
 
@@ -272,7 +289,6 @@ class MemoryEntryCopier:
 
     def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
         """See ``fanout.ports.EntryCopier``."""
-        source = self._source.open(entry)
-        data = source.read(0, entry.size)
-        self._destination.put(entry.path, entry.kind, data, source.attributes)
+        data = self._source.open(entry).read(0, entry.size)
+        self._destination.put(entry.path, entry.kind, data, self._source.contents()[entry.path].attributes)
         return None if entry.kind is Kind.DIRECTORY else to_base64(crc64nvme(data))

@@ -1,21 +1,21 @@
 """What an earlier run of the same transfer left at both ends, where a LIST alone does not tell enough.
 
-An object shows no time of its owner's in a LIST, so the rule of ``decisions`` takes what is old for unchanged. The
-index of the last run that succeeded tells more, and what ``decisions`` calls unchanged is copied all the same where
-it says so. It never makes unchanged what the rule would copy.
+An object shows no time of its owner's in a LIST, so times alone take what is old for unchanged. The index of the last
+run that succeeded tells more of what ``decisions`` calls unchanged. It never makes unchanged what times call changed.
 
-| the index         | source    | destination        | copied all the same |
-|-------------------|-----------|--------------------|---------------------|
-| can not be read   | any       | any                | no                  |
-| lacks the path    | any       | any                | yes                 |
-| holds it          | differs   | any                | yes                 |
-| holds it          | is as was | was not seen after | no                  |
-| holds it          | is as was | is as was          | no                  |
-| holds it          | is as was | differs            | yes                 |
+| the index       | source    | destination        | the pair                                        |
+|-----------------|-----------|--------------------|-------------------------------------------------|
+| cannot be read  | any       | any                | is unknown                                      |
+| lacks the path  | any       | any                | differs                                         |
+| holds it        | differs   | any                | differs                                         |
+| holds it        | is as was | was not seen after | was copied, and the destination may be another's |
+| holds it        | is as was | is as was          | is vouched for                                  |
+| holds it        | is as was | differs            | differs                                         |
 
-A source is as it was by size, mtime, ctime and ETag. A destination is by the time and the ETag of an object or by the
-mtime of a file, whose ctime moves when somebody gives it to another owner. What a run copied it has not seen at the
-destination after; the next run that finds it unchanged has.
+An end is as it was by size, mtime, ctime and ETag; an object has one time for both. Whoever gives a file at the
+destination another owner moves its ctime, so it is copied again: a file that was replaced by one of the same mtime
+shows no other trace. What a run copied it has not seen at the destination after; the next run that finds it unchanged
+has. What follows from each state stands in ``fanout.domain.proofs``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import json
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
 from hashlib import sha256
 from itertools import repeat
 
@@ -36,17 +37,25 @@ from fanout.domain.locations import S3Location
 from fanout.domain.plan import Plan, plan_row
 from fanout.domain.request import Mode, knows_extras
 from fanout.domain.rows import Json
+from fanout.domain.transfer_fields import Decides, fields_up_to
 
-INDEX_VERSION = 1
-# Size, mtime, ctime and ETag of the source; time and ETag of the destination, no time where it was not seen.
-State = tuple[int, int, int, str, int | None, str]
+INDEX_VERSION = 2
+# Size, mtime, ctime and ETag of the source; mtime, ctime and ETag of the destination, no times where it was not seen.
+State = tuple[int, int, int, str, int | None, int | None, str]
 _KINDS = (Kind.FILE, Kind.SYMLINK)
 # Entries of one row: keeps a line at about a hundred kilobytes.
 _A_ROW = 1_000
 # What may differ between two runs of which one uses the index of the other: it does not change what is listed.
-_NOT_OF_THE_TREES = frozenset(
-    {"schema_version", "run_id", "mode", "verify", "limits", "delete_guard", "objects", "rates", "resumes", "prices"}
-)
+_NOT_OF_THE_TREES = fields_up_to(Decides.ACTION)
+
+
+class Standing(Enum):
+    """What the index says of a pair; the table above."""
+
+    UNKNOWN = "unknown"
+    DIFFERS = "differs"
+    COPIED = "copied"
+    VOUCHED = "vouched"
 
 
 def keeps_index(plan: Plan) -> bool:
@@ -64,26 +73,27 @@ def transfer_digest(plan: Plan) -> str:
     return sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
 
 
-def contradicts(known: State | None, found: State) -> bool:
+def standing(known: State | None, found: State) -> Standing:
     """The table above, of a part that can be read; ``known`` is what it holds of a path."""
-    if known is None or known[:4] != found[:4]:
-        return True
-    return known[4] is not None and known[4:] != found[4:]
+    if known == found:
+        return Standing.VOUCHED
+    if known is None or known[:4] != found[:4] or known[4] is not None:
+        return Standing.DIFFERS
+    return Standing.COPIED
 
 
 def _states(source: FileColumns, destination: FileColumns) -> Iterator[State]:
     here = source.etags or repeat("", len(source))
     there = destination.etags or repeat("", len(source))
-    times = destination.changed_ns if destination.etags else destination.mtimes_ns
-    return zip(source.sizes, source.mtimes_ns, source.changed_ns, here, times, there, strict=True)
+    times = (destination.mtimes_ns, destination.changed_ns)
+    return zip(source.sizes, source.mtimes_ns, source.changed_ns, here, *times, there, strict=True)
 
 
 def _state(source: Entry, destination: Entry | None) -> State:
-    time, etag = None, ""
-    if destination is not None:
-        etag = destination.etag
-        time = destination.changed_ns if etag else destination.mtime_ns
-    return (source.size, source.mtime_ns, source.changed_ns, source.etag, time, etag)
+    here = (source.size, source.mtime_ns, source.changed_ns, source.etag)
+    if destination is None:
+        return (*here, None, None, "")
+    return (*here, destination.mtime_ns, destination.changed_ns, destination.etag)
 
 
 class IndexRows:
@@ -133,19 +143,17 @@ class IndexPart:
         """The states by path."""
         return self._known
 
-    def changed_files(self, source: FileColumns, destination: FileColumns) -> list[bool]:
-        """Of each file, all of which lie in the part's bounds, whether it is copied all the same."""
-        known = map(self._known.get, source.paths)
-        return [
-            one != found and contradicts(one, found)
-            for one, found in zip(known, _states(source, destination), strict=True)
-        ]
+    def standings(self, source: FileColumns, destination: FileColumns) -> list[Standing]:
+        """What is said of each file, all of which lie in the part's bounds."""
+        known = list(map(self._known.get, source.paths))
+        found = list(_states(source, destination))
+        if known == found:
+            return [Standing.VOUCHED] * len(known)
+        return list(map(standing, known, found))
 
-    def changed(self, source: Entry, destination: Entry) -> bool:
-        """Whether an entry is copied all the same."""
-        if source.kind not in _KINDS:
-            return False
-        return contradicts(self._known.get(source.path), _state(source, destination))
+    def standing(self, source: Entry, destination: Entry) -> Standing:
+        """What is said of a file or symlink."""
+        return standing(self._known.get(source.path), _state(source, destination))
 
 
 class IndexFile(Struct, frozen=True):

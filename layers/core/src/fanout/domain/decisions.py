@@ -52,7 +52,7 @@ class Decision(StrEnum):
     CONFLICT = "conflict"
 
 
-def decide(source: Entry, destination: Entry | None, compare: Compare) -> Decision:
+def decide(source: Entry, destination: Entry | None, compare: Compare, margin_ns: int = MARGIN_NS) -> Decision:
     """The decision for one source entry; the module's table is its contract."""
     if destination is None:
         return Decision.COPY
@@ -62,7 +62,7 @@ def decide(source: Entry, destination: Entry | None, compare: Compare) -> Decisi
         return Decision.COPY
     if compare is Compare.CHECKSUM and source.kind is not Kind.DIRECTORY:
         return Decision.COMPARE
-    written_after = destination.changed_ns - source.changed_ns > MARGIN_NS
+    written_after = destination.changed_ns - source.changed_ns > margin_ns
     return Decision.UNCHANGED if written_after and _times_agree(source, destination) else Decision.COPY
 
 

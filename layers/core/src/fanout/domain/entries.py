@@ -63,7 +63,8 @@ class Entry(Struct, frozen=True):
 class Attributes(Struct):
     """What an entry carries beside its bytes; ``None`` means that the source does not know.
 
-    ``mode`` is the whole ``st_mode``; times are in nanoseconds since 1970.
+    ``mode`` is the whole ``st_mode``; times are in nanoseconds since 1970. ``modified_ns`` is when an object was
+    written: a copy of it gets that time as its mtime where the object's metadata holds none.
     ``headers`` holds an object's own headers (Content-Type, Cache-Control,
     ``x-amz-meta-*``) without those that describe a POSIX file.
     """
@@ -74,8 +75,35 @@ class Attributes(Struct):
     mtime_ns: int | None = None
     atime_ns: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    modified_ns: int | None = None
+
+    @property
+    def copied_mtime_ns(self) -> int | None:
+        """The mtime that a copy in a file system gets; ``None`` where nothing tells one."""
+        return self.modified_ns if self.mtime_ns is None else self.mtime_ns
 
     @property
     def is_symlink(self) -> bool:
         """Whether the source says that the bytes are the target of a symlink."""
         return self.mode is not None and stat.S_ISLNK(self.mode)
+
+
+class Found(Struct, frozen=True):
+    """What one request tells of a path; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one.
+
+    ``attributes`` are what the same answer told of the entry; ``None`` where ``open`` has to be asked.
+    """
+
+    entry: Entry
+    crc64nvme: int | None
+    attributes: Attributes | None = None
+
+    @property
+    def mtime_ns(self) -> int | None:
+        """The owner's time in an object's metadata (``file-mtime``), ``None`` without."""
+        return None if self.attributes is None else self.attributes.mtime_ns
+
+    @property
+    def is_symlink(self) -> bool:
+        """Whether an object's metadata makes it a symlink."""
+        return self.attributes is not None and self.attributes.is_symlink

@@ -113,25 +113,28 @@ def common_length(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def unchanged_lengths(
-    source: FileColumns, destination: FileColumns, known_changed: Sequence[bool] | None = None
+    source: FileColumns,
+    destination: FileColumns,
+    unproven: Sequence[bool] | None = None,
+    margin_ns: int = MARGIN_NS,
 ) -> list[int]:
     """Of files with the same names: how many follow each other that are unchanged, then that are not, and so on.
 
-    What ``decisions.decide`` says of each under ``size-mtime``; changed are those of ``known_changed`` in any case.
+    What ``decisions.decide`` says of each under ``size-mtime``; those of ``unproven`` do not count as unchanged.
     """
     known = not (source.etags or destination.etags)
     same_times = not known or source.mtimes_ns == destination.mtimes_ns
     written = list(map(sub, destination.changed_ns, source.changed_ns))
-    if known_changed is None and same_times and source.sizes == destination.sizes and min(written) > MARGIN_NS:
+    if unproven is None and same_times and source.sizes == destination.sizes and min(written) > margin_ns:
         return [len(source)]
     changed = [
-        here != there or after <= MARGIN_NS or (known and mtime != mtime_there)
+        here != there or after <= margin_ns or (known and mtime != mtime_there)
         for here, there, after, mtime, mtime_there in zip(
             source.sizes, destination.sizes, written, source.mtimes_ns, destination.mtimes_ns, strict=True
         )
     ]
-    if known_changed is not None:
-        changed = list(map(or_, changed, known_changed))
+    if unproven is not None:
+        changed = list(map(or_, changed, unproven))
     lengths, position, state = [], 0, False
     while position < len(changed):
         end = next(compress(count(position), map(state.__ne__, islice(changed, position, None))), len(changed))

@@ -23,9 +23,10 @@ from fanout.domain.errors import InvalidRequest
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.request import Mode, Request
 from fanout.domain.segments import Segment, after_subtree
+from fanout.domain.transfer_fields import Decides, fields_up_to
 
 # What may be asked anew: it changes neither what is listed nor what is decided about an entry.
-MAY_DIFFER = frozenset({"limits", "verify", "objects", "prices", "calibration"})
+MAY_DIFFER = fields_up_to(Decides.OBJECT)
 # Chosen: what one ListSegment takes over, in entries; far below what it has time for, and fewer than it lists.
 CARRIED_ENTRIES = 200_000
 

@@ -10,7 +10,7 @@ anything. What becomes of one that meets another whose destination is the same, 
 | and this one copy, and at least one copies by a manifest | goes on: neither deletes, files appear whole |
 | is any other                                             | waits until the other one has ended          |
 
-Two transfers are the same if their requests are but for ``limits`` and ``prices``.
+Two transfers are the same if their requests are but for what decides only how they work (``transfer_fields``).
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from fanout.domain.locations import S3Location
 from fanout.domain.plan import Plan, plan_row
 from fanout.domain.request import Mode, Request
 from fanout.domain.rows import SCHEMA_VERSION
+from fanout.domain.transfer_fields import Decides, fields_up_to
 
 # What differs between two runs of the same transfer.
-_OF_THE_RUN = frozenset({"schema_version", "run_id", "rates", "resumes", "limits", "prices", "calibration"})
+_OF_THE_RUN = fields_up_to(Decides.WORK)
 
 
 class Writer(Struct, frozen=True):

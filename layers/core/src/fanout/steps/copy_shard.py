@@ -166,7 +166,7 @@ def directory_row(entry: Entry, attributes: Attributes) -> Json:
         "mode": attributes.mode,
         "uid": attributes.uid,
         "gid": attributes.gid,
-        "mtime_ns": attributes.mtime_ns,
+        "mtime_ns": attributes.copied_mtime_ns,
         "atime_ns": attributes.atime_ns,
     }
 

@@ -13,6 +13,7 @@ from fanout.domain.copied_index import (
     IndexFile,
     IndexFiles,
     IndexPart,
+    Standing,
     keeps_index,
     transfer_digest,
 )
@@ -25,6 +26,8 @@ from fanout.ledger import Ledger
 
 # What a file is that is not there, or is no part of an index; an error of the store is not among them.
 _UNREADABLE = (LedgerBroken, InvalidRequest, ValueError, KeyError, TypeError, EOFError, BadGzipFile, zlib.error)
+# A part that holds no path.
+_NOTHING = IndexPart(iter(()))
 # Parts that are held: entries are asked about in their order, but for some that are settled a little later.
 _HELD = 2
 
@@ -37,7 +40,7 @@ def note_earlier_run(plan: Plan, ledger: Ledger) -> None:
     if indexes.has(name):
         try:
             found = _of_this_version(indexes.read_json(name))["run"]
-            _files(ledger.of_run(found))
+            _read(ledger.of_run(found))
             run_id = found
         except _UNREADABLE as error:
             _note(ledger, error)
@@ -45,43 +48,52 @@ def note_earlier_run(plan: Plan, ledger: Ledger) -> None:
 
 
 class EarlierIndex:
-    """Says which entries that seem unchanged are copied all the same; see ``fanout.domain.copied_index``."""
+    """Says how a pair that seems unchanged stands in the index; see ``fanout.domain.copied_index``.
+
+    For one thread: it holds the parts that were read last. Without an index nothing is read, and threads may ask.
+    """
 
     def __init__(self, plan: Plan, ledger: Ledger) -> None:
         self._ledger = ledger
         self._earlier: Ledger | None = None
         self._files = IndexFiles([])
+        self._span_ns = (0, 0)
         self._parts: OrderedDict[str, IndexPart | None] = OrderedDict()
         run_id = ledger.whole_run().read_json(keys.EARLIER)["run"] if keeps_index(plan) else ""
         if run_id:
             try:
-                self._earlier = ledger.of_run(run_id)
-                self._files = _files(self._earlier)
+                earlier = ledger.of_run(run_id)
+                self._files, self._span_ns = _read(earlier)
+                self._earlier = earlier
             except _UNREADABLE as error:
-                self._earlier = None
                 _note(ledger, error)
 
-    def changed_files(self, source: FileColumns, destination: FileColumns) -> list[bool] | None:
-        """Of each file whether it is copied all the same; ``None`` if none is for all that is known."""
+    def standings(self, source: FileColumns, destination: FileColumns) -> list[Standing] | None:
+        """How each pair stands; ``None`` if all are vouched for."""
         if self._earlier is None:
-            return None
-        changed: list[bool] = []
+            return [Standing.UNKNOWN] * len(source)
+        found: list[Standing] = []
         held = [self._files.holding(path) for path in source.paths]
         for file, some in groupby(held):
-            start = len(changed)
+            start = len(found)
             end = start + sum(1 for _ in some)
-            part = self._part(file) if file else IndexPart(iter(()))
+            part = self._part(file) if file else _NOTHING
             here, there = source.part(start, end), destination.part(start, end)
-            changed += [False] * (end - start) if part is None else part.changed_files(here, there)
-        return changed if any(changed) else None
+            found += [Standing.UNKNOWN] * (end - start) if part is None else part.standings(here, there)
+        return None if found.count(Standing.VOUCHED) == len(found) else found
 
-    def changed(self, source: Entry, destination: Entry) -> bool:
-        """Whether an entry is copied all the same."""
+    def standing(self, source: Entry, destination: Entry) -> Standing:
+        """How a pair stands, a file or symlink at both ends."""
         if self._earlier is None:
-            return False
+            return Standing.UNKNOWN
         file = self._files.holding(source.path)
-        part = self._part(file) if file else IndexPart(iter(()))
-        return part is not None and part.changed(source, destination)
+        part = self._part(file) if file else _NOTHING
+        return Standing.UNKNOWN if part is None else part.standing(source, destination)
+
+    def was_written_then(self, destination: Entry) -> bool:
+        """Whether an object was written while the earlier run went on, by its Last-Modified in whole seconds."""
+        began_ns, ended_ns = self._span_ns
+        return began_ns <= destination.changed_ns <= ended_ns - 1_000_000_000
 
     def _part(self, file: IndexFile) -> IndexPart | None:
         if file.key in self._parts:
@@ -99,9 +111,12 @@ class EarlierIndex:
         return part
 
 
-def _files(earlier: Ledger) -> IndexFiles:
-    rows = _of_this_version(earlier.read_json(keys.INDEX))["files"]
-    return IndexFiles([IndexFile(row["key"], row["first"], row["last"]) for row in rows])
+def _read(earlier: Ledger) -> tuple[IndexFiles, tuple[int, int]]:
+    """The files of a run's index, and when the run began and ended, in nanoseconds since 1970."""
+    document = _of_this_version(earlier.read_json(keys.INDEX))
+    files = [IndexFile(row["key"], row["first"], row["last"]) for row in document["files"]]
+    began, ended = (int(document[name] * 1e9) for name in ("began", "ended"))
+    return IndexFiles(files), (began, ended)
 
 
 def _of_this_version(document: Json) -> Json:
@@ -111,6 +126,6 @@ def _of_this_version(document: Json) -> Json:
 
 
 def _note(ledger: Ledger, error: Exception) -> None:
-    """One note for the whole run, whoever writes it: what could not be read is compared by times alone."""
-    text = f"the index of the last run that succeeded can not be read, times alone are compared: {error}"
+    """One note for the whole run, whoever writes it."""
+    text = f"the index of the last run that succeeded cannot be read, its entries are looked at one by one: {error}"
     ledger.whole_run().write_json(keys.note_key("index"), [text[:500]])

@@ -56,11 +56,15 @@ class IndexWriter:
         return self._files
 
 
-def name_index(plan: Plan, ledger: Ledger) -> None:
-    """Make a run's index the one that the next run of the same transfer uses: the run has succeeded."""
+def name_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
+    """Make a run's index the one that the next run of the same transfer uses: the run has succeeded.
+
+    ``began`` and ``ended`` are seconds since 1970.
+    """
     if not (keeps_index(plan) and plan.request.mode.writes):
         return
     files = [file for done in whole_listing(ledger) for file in done.get("index", [])]
-    ledger.write_json(keys.INDEX, {"index_version": INDEX_VERSION, "files": files})
+    span = {"began": began, "ended": ended}
+    ledger.write_json(keys.INDEX, {"index_version": INDEX_VERSION, **span, "files": files})
     pointer = {"index_version": INDEX_VERSION, "run": ledger.run_id}
     ledger.of_run(keys.INDEXES).write_json(f"{transfer_digest(plan)}.json", pointer)

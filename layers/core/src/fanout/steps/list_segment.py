@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 
-from msgspec.structs import replace
-
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
-from fanout.domain.decisions import Compare, Decision, decide
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import FanoutError
 from fanout.domain.file_columns import FileColumns, first_path, last_path
-from fanout.domain.hard_links import Name
 from fanout.domain.merge import merge_columns
 from fanout.domain.names import FilesAbove
-from fanout.domain.naming import Place, naming_rule
-from fanout.domain.outcomes import Reason, Result, result_of
-from fanout.domain.plan import Plan
+from fanout.domain.naming import naming_rule
 from fanout.domain.pruning import no_pruning
-from fanout.domain.request import Mode, Request, Symlinks, keeps_hard_links, knows_extras
-from fanout.domain.rows import (
-    Json,
-)
+from fanout.domain.request import Mode, Request, knows_extras
+from fanout.domain.rows import Json
 from fanout.domain.segments import Segment, cut, rest_of
 from fanout.ports import Tree
 from fanout.steps.carry_over import carry_over
+from fanout.steps.clocks import margin_of
 from fanout.steps.context import Context
 from fanout.steps.earlier_index import EarlierIndex
 from fanout.steps.extra_writer import lists_extras
@@ -35,10 +28,11 @@ from fanout.steps.list_destination import cut_of
 from fanout.steps.list_manifest import Lookups, list_manifest
 from fanout.steps.listed_apart import listed_apart
 from fanout.steps.lookups import LookupQueue
+from fanout.steps.proofs import Proofs
 from fanout.steps.rare_collections import rare_collections
 from fanout.steps.segment_writer import SegmentWriter
+from fanout.steps.settle import Settler
 from fanout.steps.unchanged_columns import apart
-from fanout.steps.verify_rules import compares_attributes
 
 
 def list_segment(segment: Segment, context: Context) -> Json:
@@ -63,12 +57,16 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     request = plan.request
     source_tree, destination_tree = context.source(plan), context.destination(plan)
     writer = SegmentWriter(plan, segment, context, source_tree, destination_tree)
-    earlier = EarlierIndex(plan, context.ledger)
-    settle = partial(_settle, writer, plan, earlier)
+    margin_ns = margin_of(plan, context.ledger)
+    proofs = Proofs(plan, EarlierIndex(plan, context.ledger), source_tree, destination_tree, margin_ns)
+    settler = Settler(writer, plan, proofs, destination_tree)
     if segment.manifest is not None:
         lookups = Lookups(plan, source_tree, destination_tree)
         is_late = partial(_late, context, context.stop_at)
-        writer.close(list_manifest(segment.manifest, plan, context.objects, lookups, settle, writer.refuse, is_late))
+        with LookupQueue(settler.ask, settler.settle) as queue:
+            refuse = lambda row: queue.run(partial(writer.refuse, row))  # noqa: E731
+            left = list_manifest(segment.manifest, plan, context.objects, lookups, queue.add, refuse, is_late)
+        writer.close(left)
         return {"segment": segment.id}
     place_of = naming_rule(request.source, request.destination, request.on_conflict, source_tree.find)
     above = FilesAbove(segment.files_above)
@@ -84,23 +82,22 @@ def _list_segment(segment: Segment, context: Context) -> Json:
         return elsewhere.parents(source.path, above.parents(source.path)) if may_be_above else ()
 
     budget = _Budget(segment, context)
-    left: list[Segment] = []
+    left = []
     prunes = filters.prunes if filters.exclude else no_pruning
     list_there = partial(destination_tree.list_columns, segment, prunes)
     listed_there = cut_of(segment, plan, context.ledger)
     with (
-        LookupQueue(destination_tree.find, settle) as queue,
+        LookupQueue(settler.ask, settler.settle) as queue,
         listed_apart(list_there, context.forks(plan)) as there,
     ):
         pairs = merge_columns(source_tree.list_columns(segment, prunes), there)
         intake = Intake(filters, queue.add)
         place_of_file = lambda one: place_of(one, parents_of(one))  # noqa: E731
-        for source, destination in apart(pairs, request, place_of_file, budget.room, earlier.changed_files):
+        for source, destination in apart(pairs, request, place_of_file, budget.room, proofs.unchanged_lengths):
             if isinstance(source, FileColumns):
                 assert isinstance(destination, FileColumns)
                 intake.take_files(first_path(source))
-                writer.unchanged_files(source)
-                writer.index.add_files(source, destination)
+                queue.run(partial(writer.unchanged_pairs, source, destination), len(source))
                 if may_be_above:
                     above.add_files(source.paths)
                 if budget.used(len(source)):
@@ -115,7 +112,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
                 if may_be_above and place.reason is None and source.kind is Kind.FILE:
                     above.add(source.path)
             elif destination is not None and _reports_extras(request) and not filters.protects(destination):
-                writer.extra(destination)
+                queue.run(partial(writer.extra, destination))
             last = source or destination
             at_cut = destination is not None and destination.path == listed_there
             if last is not None and (budget.used(1) or at_cut):
@@ -166,77 +163,3 @@ def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:
 def _reports_extras(request: Request) -> bool:
     """An escaped name has no counterpart under its own path, so it can not be told from an extra one."""
     return (request.mode is Mode.VERIFY and knows_extras(request)) or lists_extras(request)
-
-
-def _settle_verification(writer: SegmentWriter, plan: Plan, source: Entry, destination: Entry | None) -> None:
-    """What the listing alone can tell; the rest goes into shards, to be compared by what it holds."""
-    decision = decide(source, destination, Compare.ALWAYS)
-    if destination is None:
-        writer.settle(source, Result.FAILED, Reason.MISSING)
-    elif decision is Decision.UNCHANGED:
-        writer.settle(source, Result.UNCHANGED, Reason.SAME)
-    elif decision is Decision.CONFLICT or source.size != destination.size:
-        writer.settle(source, Result.FAILED, Reason.DIFFERS, _difference(source, destination))
-    elif (source.inode or destination.inode) and source.kind is Kind.FILE and _groups_names(plan, source):
-        writer.compared_name(source, destination.inode)
-    else:
-        writer.copy(source, is_new=False)
-
-
-def _groups_names(plan: Plan, source: Entry) -> bool:
-    """Whether it is compared which names are one file; those of larger files are compared by several functions."""
-    return compares_attributes(plan) and keeps_hard_links(plan.request) and source.size <= limits.COMPARE_BYTES
-
-
-def _difference(source: Entry, destination: Entry) -> str:
-    if source.kind is destination.kind:
-        return f"{source.size} bytes at the source, {destination.size} at the destination"
-    return f"a {source.kind.value} at the source, a {destination.kind.value} at the destination"
-
-
-def _settle(
-    writer: SegmentWriter,
-    plan: Plan,
-    earlier: EarlierIndex,
-    source: Entry,
-    destination: Entry | None,
-    place: Place,
-) -> None:
-    writer.begin(source)
-    if place.path != source.path:
-        source = replace(source, target=place.path)
-    if source.kind is Kind.UNLISTABLE:
-        writer.complete = False
-        writer.settle(source, Result.FAILED, Reason.UNLISTABLE)
-    elif place.reason is not None:
-        writer.settle(source, place.result, place.reason)
-    elif source.problem is not None:
-        writer.settle(source, result_of(source.problem), source.problem)
-    elif source.kind is Kind.SPECIAL:
-        writer.settle(source, Result.SKIPPED, Reason.SPECIAL_FILE)
-    elif source.kind is Kind.SYMLINK and plan.request.symlinks is Symlinks.SKIP:
-        writer.settle(source, Result.SKIPPED, Reason.SYMLINK)
-    elif plan.request.mode is Mode.VERIFY:
-        _settle_verification(writer, plan, source, destination)
-    else:
-        decision = _decide(plan, earlier, source, destination)
-        if decision is not Decision.CONFLICT:
-            writer.index.add(source, destination if decision is Decision.UNCHANGED else None)
-        if source.inode and decision is not Decision.CONFLICT:
-            there = destination.inode if destination is not None else ""
-            writer.name(Name(source, decision is Decision.UNCHANGED, there))
-        elif decision in (Decision.COPY, Decision.COMPARE):
-            is_new = destination is None or source.kind is not Kind.DIRECTORY
-            writer.copy(source, is_new=is_new, compare=decision is Decision.COMPARE)
-        elif decision is Decision.UNCHANGED:
-            writer.unchanged(source)
-        else:
-            writer.settle(source, Result.REJECTED, Reason.DESTINATION_KIND)
-
-
-def _decide(plan: Plan, earlier: EarlierIndex, source: Entry, destination: Entry | None) -> Decision:
-    """What times say; what they call unchanged is copied where the index of an earlier run knows better."""
-    decision = decide(source, destination, plan.request.compare)
-    if decision is Decision.UNCHANGED and destination is not None and earlier.changed(source, destination):
-        return Decision.COPY
-    return decision

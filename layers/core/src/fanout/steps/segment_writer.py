@@ -111,6 +111,11 @@ class SegmentWriter:
         self._same.add_files(files)
         self._write_many_outcomes()
 
+    def unchanged_pairs(self, source: FileColumns, destination: FileColumns) -> None:
+        """Take files that both ends hold alike, and what the next run is to know of them."""
+        self.unchanged_files(source)
+        self.index.add_files(source, destination)
+
     @property
     def counts_scope(self) -> bool:
         """Whether entries of the source alone are to be ``seen`` too."""

@@ -121,7 +121,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     ledger.write_text(keys.REPORT, render_report(findings))
     ledger.write_json(keys.SUMMARY, document)
     if summary.status is Status.SUCCEEDED:
-        name_index(plan, ledger)
+        name_index(plan, ledger, summary.began, summary.ended)
     if context.turns is not None:
         context.turns.release(plan)
     return {"status": summary.status.value, "error": _error_name(summary), "cause": summary.cause[:1000]}

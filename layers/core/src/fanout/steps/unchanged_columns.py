@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from fanout.domain.decisions import Compare
 from fanout.domain.entries import Entry
-from fanout.domain.file_columns import FileColumns, unchanged_lengths
+from fanout.domain.file_columns import FileColumns
 from fanout.domain.merge import Pair
 from fanout.domain.naming import OnConflict, Place
 from fanout.domain.request import Mode, Request
 
-Changed = Callable[[FileColumns, FileColumns], list[bool] | None]
+Lengths = Callable[[FileColumns, FileColumns], list[int]]
 Pairs = Iterable[Pair | tuple[FileColumns, FileColumns]]
 PlaceOf = Callable[[Entry], Place]
 
@@ -24,13 +24,13 @@ def settles_together(request: Request) -> bool:
 
 
 def apart(
-    pairs: Pairs, request: Request, place_of: PlaceOf, room: Callable[[], int], changed: Changed
+    pairs: Pairs, request: Request, place_of: PlaceOf, room: Callable[[], int], lengths: Lengths
 ) -> Iterator[tuple[FileColumns, FileColumns] | Pair]:
     """Unchanged files of both ends in columns, and all other pairs one by one.
 
     Files of one directory, under names that the destination holds, have a place if the first of them has.
-    ``changed`` tells those that are changed all the same. No more come together than there is ``room`` for, which is
-    at least 1.
+    ``lengths`` tells how many follow each other that are unchanged, then that are not, and so on. No more come
+    together than there is ``room`` for, which is at least 1.
     """
     together, take_all = settles_together(request), request.filters.take_all
     for source, destination in pairs:
@@ -43,7 +43,7 @@ def apart(
             yield from zip(source.entries(), destination.entries(), strict=True)
             continue
         start, unchanged = 0, True
-        for length in unchanged_lengths(source, destination, changed(source, destination)):
+        for length in lengths(source, destination):
             end = start + length
             while unchanged and start < end:
                 some = source.part(start, min(end, start + room()))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
-from fanout.domain.entries import Attributes, Entry
+from fanout.domain.entries import Attributes, Entry, Found
 from fanout.domain.errors import InvalidRequest, ItemError
 from fanout.domain.file_columns import Listed
 from fanout.domain.packs import attributes_from_row, attributes_row
@@ -19,7 +19,7 @@ from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.rows import entry_from_row
 from fanout.domain.segments import Segment
 from fanout.ledger import Ledger
-from fanout.ports import BlockTarget, Found, Source, Target, Tree
+from fanout.ports import BlockTarget, Source, Target, Tree
 
 
 def _unseen(name: str) -> InvalidRequest:
@@ -124,6 +124,10 @@ class UnseenTree:
 
     def limitations(self) -> None:
         """See ``fanout.ports.Tree``; tried by the function that sees it."""
+
+    def clock_ns(self) -> tuple[int, int]:
+        """See ``fanout.ports.Tree``."""
+        raise self._unseen()
 
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""

@@ -11,12 +11,13 @@ from fanout.domain.big_files import BigFile, Receipt, big_file_from_row, whole_c
 from fanout.domain.books import Count
 from fanout.domain.checksums import Crc64Nvme
 from fanout.domain.coverage import indexes_of
+from fanout.domain.entries import Found
 from fanout.domain.errors import ItemError, Throttled, Transient
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.request import Mode
 from fanout.ledger import Ledger
-from fanout.ports import Found, Source, Tree
+from fanout.ports import Source, Tree
 from fanout.steps.assemble_big_files import parts_of_big_files
 from fanout.steps.attempts import Progress
 from fanout.steps.byte_budget import ByteBudget

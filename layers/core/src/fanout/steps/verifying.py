@@ -11,10 +11,10 @@ from fanout.domain import limits
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme, to_base64
 from fanout.domain.differences import ATTRIBUTE_REASONS, Difference, Rules, differences, is_told_whole
 from fanout.domain.digests import entry_digest
-from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.entries import Attributes, Entry, Found, Kind
 from fanout.domain.errors import ItemError, NotFound, OutOfTime, Throttled, Transient
 from fanout.domain.outcomes import Outcome, Reason, Result
-from fanout.ports import Found, Tree
+from fanout.ports import Tree
 from fanout.steps.limiter import NO_LIMITS, Limiter
 
 

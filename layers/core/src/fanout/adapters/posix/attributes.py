@@ -41,8 +41,8 @@ def apply_attributes(
         _change_set_id_mode(descriptor, mode, attributes)
     elif mode != stat.S_IMODE(found.st_mode) or mode & _SET_ID:
         os.fchmod(descriptor, mode)
-    if attributes.mtime_ns is not None:
-        os.utime(descriptor, ns=times_of(attributes.mtime_ns, attributes.atime_ns))
+    if (mtime_ns := attributes.copied_mtime_ns) is not None:
+        os.utime(descriptor, ns=times_of(mtime_ns, attributes.atime_ns))
 
 
 def _change_set_id_mode(descriptor: int, mode: int, attributes: Attributes) -> None:
@@ -73,8 +73,8 @@ def apply_link_attributes(directory: int, name: str, attributes: Attributes) -> 
             except OSError as error:
                 if error.errno not in _NOT_PERMITTED:
                     raise
-    if attributes.mtime_ns is not None:
-        times = times_of(attributes.mtime_ns, attributes.atime_ns)
+    if (mtime_ns := attributes.copied_mtime_ns) is not None:
+        times = times_of(mtime_ns, attributes.atime_ns)
         os.utime(name, ns=times, dir_fd=directory, follow_symlinks=False)
 
 
@@ -99,6 +99,14 @@ def owner_limitation(directory: int, name: str) -> str | None:
         f"owners can not be kept: every file at the destination belongs to {found.st_uid}:{found.st_gid}, "
         "which an access point enforces or the function's user is"
     )
+
+
+def time_of_new_file(directory: int, name: str) -> int:
+    """The ctime of a file that is made here and removed: the time of who serves the file system."""
+    descriptor, found = open_staged(directory, name, 0o600)
+    os.close(descriptor)
+    os.unlink(name, dir_fd=directory)
+    return found.st_ctime_ns
 
 
 def _change_owner(descriptor: int, uid: int, gid: int) -> bool:

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fanout.adapters.posix.attributes import apply_attributes, apply_link_attributes, owner_limitation
+from fanout.adapters.posix.attributes import apply_attributes, apply_link_attributes, owner_limitation, time_of_new_file
 from fanout.adapters.posix.beneath import open_beneath
 from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.cuts import cuts_of_directories
@@ -29,7 +29,7 @@ from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.stats import is_same_file
 from fanout.adapters.posix.target import FileTarget
 from fanout.domain import limits
-from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.entries import Attributes, Entry, Found, Kind
 from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, Transient
 from fanout.domain.file_columns import Listed, one_by_one
 from fanout.domain.names import STAGING_PREFIX
@@ -37,7 +37,7 @@ from fanout.domain.outcomes import Reason
 from fanout.domain.parents import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
-from fanout.ports import Found, Tree
+from fanout.ports import Tree
 
 
 class PosixTree:
@@ -243,6 +243,17 @@ class PosixTree:
         except OSError as error:
             raise Transient(f"trying the owner of a file below /{self._root}: {error.strerror}") from error
         return (found,) if found else ()
+
+    def clock_ns(self) -> tuple[int, int]:
+        """See ``fanout.ports.Tree``: the ctime of a file that is made in the staging directory."""
+        directory, name = self._staging.place()
+        try:
+            with self._directories.hold(directory, create=True) as staged:
+                now_ns = time_of_new_file(staged, name)
+            self._staging.remove()
+        except OSError as error:
+            raise Transient(f"making a file below /{self._root}: {error.strerror}") from error
+        return now_ns, now_ns
 
     def close(self) -> None:
         """See ``fanout.ports.Tree``; without it a warm function would run out of descriptors."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanout.adapters.s3.object_page import ObjectPage, parse_object_page
 from fanout.adapters.s3.requests import S3Requests
-from fanout.adapters.s3.responses import UploadPage, parse_upload_page
+from fanout.adapters.s3.responses import UploadPage, parse_upload_page, to_seconds
 
 
 class ListingCalls(S3Requests):
@@ -34,6 +34,13 @@ class ListingCalls(S3Requests):
         }
         query += [(name, value) for name, value in optional.items() if value]
         return parse_object_page(self.call("ListObjectsV2", "GET", bucket, query=query).body)
+
+    def time_ns(self, bucket: str, prefix: str) -> int:
+        """S3's own time, in whole seconds: the Date of an answer."""
+        query = [("list-type", "2"), ("encoding-type", "url"), ("max-keys", "1")]
+        query += [("prefix", prefix)] if prefix else []
+        answer = self.call("ListObjectsV2", "GET", bucket, query=query)
+        return to_seconds(answer.headers.get("date", "")) * 1_000_000_000
 
     def list_multipart_uploads(
         self, bucket: str, *, prefix: str = "", key_marker: str = "", upload_id_marker: str = ""

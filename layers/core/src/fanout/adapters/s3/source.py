@@ -13,6 +13,7 @@ from fanout.domain.checksums import from_base64, to_base64
 from fanout.domain.entries import Attributes, Entry
 from fanout.domain.errors import AccessDenied, Archived, ItemError, NotFound, PreconditionFailed
 from fanout.domain.outcomes import Reason
+from fanout.domain.proofs import whole_seconds
 
 # What the client raises that is about the entry, and not about the whole task.
 REFUSALS = (NotFound, PreconditionFailed, AccessDenied)
@@ -59,7 +60,9 @@ class ObjectSource:
     def attributes(self) -> Attributes:
         """What the object carries beside its bytes."""
         if self._attributes is None:
-            self._attributes = from_headers(self._whole_headers())
+            found = from_headers(self._whole_headers())
+            found.modified_ns = whole_seconds(self._entry.changed_ns)
+            self._attributes = found
         return self._attributes
 
     def read(self, offset: int, length: int) -> bytes:

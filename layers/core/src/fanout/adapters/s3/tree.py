@@ -23,13 +23,13 @@ from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.domain import limits
 from fanout.domain.big_files import block_bytes_of
-from fanout.domain.entries import Attributes, Entry
+from fanout.domain.entries import Attributes, Entry, Found
 from fanout.domain.errors import ItemError, ListingIncomplete, NotFound
 from fanout.domain.file_columns import Listed, in_columns, one_by_one
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
 from fanout.domain.segments import Segment, after_subtree
-from fanout.ports import Found, Tree
+from fanout.ports import Tree
 
 _SYMLINK_MODE = stat.S_IFLNK | 0o777
 _NO_HEADERS: Mapping[str, str] = {}
@@ -201,6 +201,11 @@ class S3Tree:
     def limitations(self) -> tuple[str, ...]:
         """None: attributes stand in the object's metadata."""
         return ()
+
+    def clock_ns(self) -> tuple[int, int]:
+        """See ``fanout.ports.Tree``; a LIST of one key."""
+        seconds_ns = self._client.time_ns(self._bucket, self._prefix)
+        return seconds_ns, seconds_ns + 1_000_000_000
 
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""

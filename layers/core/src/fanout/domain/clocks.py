@@ -1,0 +1,57 @@
+"""How far a mount's clock is ahead of S3's, where both could be asked, and what follows for comparing their times."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from fanout.domain.decisions import MARGIN_NS
+from fanout.domain.rows import SCHEMA_VERSION, Json
+
+_SECOND_NS = 1_000_000_000
+
+# The time that a store told, as the earliest and the latest that it may be: a header holds whole seconds.
+Reading = tuple[int, int]
+
+
+class Ahead(Struct, frozen=True):
+    """The destination's clock less the source's: at least and at most so many nanoseconds."""
+
+    least_ns: int
+    most_ns: int
+
+
+def ahead_of(before: Reading, source: Reading, after: Reading) -> Ahead:
+    """What readings tell: two of the destination and one of the source between them."""
+    return Ahead(before[0] - source[1], after[1] - source[0])
+
+
+def margin_ns(ahead: Ahead | None) -> int:
+    """By how much an entry must be written after the source changed.
+
+    A destination's clock that is ahead calls entries later than they are, so the difference is added, in whole
+    seconds. One that is behind only causes copies. What may be no difference at all counts as none.
+    """
+    if ahead is None or ahead.least_ns <= 0:
+        return MARGIN_NS
+    return MARGIN_NS - (-ahead.most_ns // _SECOND_NS) * _SECOND_NS
+
+
+def clocks_note(ahead: Ahead) -> str:
+    """What the summary says of clocks that differ by over a second; else nothing."""
+    differ, where = (ahead.least_ns, "ahead of") if ahead.least_ns > 0 else (-ahead.most_ns, "behind")
+    if differ <= _SECOND_NS:
+        return ""
+    seconds = f"the clock of the destination is {differ / _SECOND_NS:,.0f} s {where} that of S3"
+    if where == "behind":
+        return f"{seconds}: files that changed within this time before they were copied are copied again"
+    return f"{seconds}: only what was written this much later than the source changed counts as unchanged"
+
+
+def clocks_row(ahead: Ahead) -> Json:
+    """clocks.json."""
+    return {"schema_version": SCHEMA_VERSION, "least_ns": ahead.least_ns, "most_ns": ahead.most_ns}
+
+
+def clocks_from_row(row: Json) -> Ahead:
+    """What clocks.json says."""
+    return Ahead(row["least_ns"], row["most_ns"])

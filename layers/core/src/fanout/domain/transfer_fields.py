@@ -1,0 +1,52 @@
+"""What each field of a plan decides, and so between which runs it may differ: classified once, here.
+
+| class  | decides                               | a resumed run | the same transfer | the index of another run |
+|--------|---------------------------------------|---------------|-------------------|--------------------------|
+| run    | which run it is                       |               | may differ        | may differ               |
+| work   | how fast and at what price it works   | may differ    | may differ        | may differ               |
+| object | how objects are written and verified  | may differ    | the same          | may differ               |
+| action | what is done with what differs        | the same      | the same          | may differ               |
+| trees  | what is listed and what counts as new | the same      | the same          | the same                 |
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Decides(IntEnum):
+    """The classes of the table above, in its order."""
+
+    RUN = 0
+    WORK = 1
+    OBJECT = 2
+    ACTION = 3
+    TREES = 4
+
+
+# Every row of plan.json; the fields of ``Request`` are among them.
+FIELDS = {
+    "schema_version": Decides.RUN,
+    "run_id": Decides.RUN,
+    "rates": Decides.RUN,
+    "resumes": Decides.RUN,
+    "limits": Decides.WORK,
+    "prices": Decides.WORK,
+    "calibration": Decides.WORK,
+    "verify": Decides.OBJECT,
+    "objects": Decides.OBJECT,
+    "mode": Decides.ACTION,
+    "delete_guard": Decides.ACTION,
+    "source": Decides.TREES,
+    "destination": Decides.TREES,
+    "compare": Decides.TREES,
+    "symlinks": Decides.TREES,
+    "on_conflict": Decides.TREES,
+    "filters": Decides.TREES,
+    "manifest": Decides.TREES,
+}
+
+
+def fields_up_to(last: Decides) -> frozenset[str]:
+    """The fields of this class and of those before it."""
+    return frozenset(name for name, decides in FIELDS.items() if decides <= last)

@@ -1,0 +1,40 @@
+"""The clocks of both ends: measured by CheckMount, reckoned with by ListSegment."""
+
+from __future__ import annotations
+
+from fanout.domain import ledger_keys as keys
+from fanout.domain.clocks import ahead_of, clocks_from_row, clocks_note, clocks_row, margin_ns
+from fanout.domain.errors import Throttled, Transient
+from fanout.domain.plan import Plan
+from fanout.domain.proofs import Ends, ends_to_prove
+from fanout.ledger import Ledger
+from fanout.steps.context import Context
+
+
+def _compares_clocks(plan: Plan) -> bool:
+    """Whether times of S3 and of a mount are compared, and the mount may be written to, which telling its time takes.
+
+    Of a mount that is the source nothing is written, so its clock is not asked.
+    """
+    return plan.request.mode.writes and ends_to_prove(plan.request) is Ends.S3_TO_MOUNT
+
+
+def measure_clocks(plan: Plan, context: Context) -> list[str]:
+    """Write clocks.json where clocks are compared; returns what the summary should say."""
+    if not _compares_clocks(plan):
+        return []
+    source, destination = context.source(plan), context.destination(plan)
+    try:
+        before = destination.clock_ns()
+        ahead = ahead_of(before, source.clock_ns(), destination.clock_ns())
+    except (Throttled, Transient) as error:
+        return [f"how far the clocks of S3 and the destination differ could not be measured: {error}"]
+    context.ledger.write_json(keys.CLOCKS, clocks_row(ahead))
+    note = clocks_note(ahead)
+    return [note] if note else []
+
+
+def margin_of(plan: Plan, ledger: Ledger) -> int:
+    """By how much an entry must be written after the source changed, to count as unchanged by times."""
+    row = ledger.whole_run().find_json(keys.CLOCKS) if _compares_clocks(plan) else None
+    return margin_ns(clocks_from_row(row) if row else None)
