@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain.copied_index import IndexFile, IndexFiles, IndexPart, IndexRows, State, contradicts
+from fanout.domain.copied_index import IndexFile, IndexFiles, IndexPart, IndexRows, Standing, State, standing
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.file_columns import FileColumns
 from fanout.domain.rows import Json
@@ -40,39 +40,44 @@ def indexed(source: Entry, destination: Entry | None) -> IndexPart:
 @pytest.mark.parametrize("seen", [True, False], ids=["seen", "not seen"])
 def test_the_table_row_by_row(here: Entry, seen: bool) -> None:
     part = indexed(here, THERE if seen else None)
-    assert part.changed(replace(here, path="q"), THERE)  # lacks the path
+    assert part.standing(replace(here, path="q"), THERE) is Standing.DIFFERS  # lacks the path
     for field in ("size", "mtime_ns", "changed_ns"):  # the source differs
-        assert part.changed(replace(here, **{field: getattr(here, field) - 1}), THERE)
-    assert part.changed(replace(here, etag='"another"'), THERE)
-    assert not part.changed(here, THERE)  # both are as they were, or the destination was not seen
+        assert part.standing(replace(here, **{field: getattr(here, field) - 1}), THERE) is Standing.DIFFERS
+    assert part.standing(replace(here, etag='"another"'), THERE) is Standing.DIFFERS
+    assert part.standing(here, THERE) is (Standing.VOUCHED if seen else Standing.COPIED)
     for differs in (replace(THERE, changed_ns=60), replace(THERE, etag='"another"')):  # the destination differs
-        assert part.changed(here, differs) is seen
+        assert part.standing(here, differs) is (Standing.DIFFERS if seen else Standing.COPIED)
 
 
-def test_a_file_at_the_destination_may_be_given_to_another_owner() -> None:
-    file = Entry("p", Kind.FILE, 5, 70, 80)
-    part = indexed(Entry("p", Kind.FILE, 5, 9, 9, '"e"'), file)
-    assert not part.changed(Entry("p", Kind.FILE, 5, 9, 9, '"e"'), replace(file, changed_ns=99))
-    assert part.changed(Entry("p", Kind.FILE, 5, 9, 9, '"e"'), replace(file, mtime_ns=71))
+@pytest.mark.parametrize("field", ["mtime_ns", "changed_ns"])
+def test_a_file_at_the_destination_that_anybody_touched_differs(field: str) -> None:
+    """Also by its ctime alone: a file that was replaced by one of the same mtime shows no other trace."""
+    source, file = Entry("p", Kind.FILE, 5, 9, 9, '"e"'), Entry("p", Kind.FILE, 5, 70, 80)
+    part = indexed(source, file)
+    assert part.standing(source, file) is Standing.VOUCHED
+    assert part.standing(source, replace(file, **{field: 99})) is Standing.DIFFERS
 
 
 def test_directories_are_in_no_index() -> None:
     rows = IndexRows()
     rows.add(Entry("d/", Kind.DIRECTORY), None)
     assert not len(rows)
-    assert not part_of(rows).changed(Entry("d/", Kind.DIRECTORY), Entry("d/", Kind.DIRECTORY))
 
 
 NUMBERS = st.integers(0, 3)
 ETAGS = st.sampled_from(["", '"a"', '"b"'])
-STATES = st.tuples(NUMBERS, NUMBERS, NUMBERS, ETAGS, st.none() | NUMBERS, ETAGS)
+SEEN = st.tuples(NUMBERS, NUMBERS, NUMBERS, ETAGS, NUMBERS, NUMBERS, ETAGS)
 
 
-@given(st.none() | STATES, STATES)
-def test_nothing_is_contradicted_but_by_a_difference(known: State | None, found: State) -> None:
-    seen = known is not None and known[4] is not None
-    same = known is not None and known[:4] == found[:4] and (not seen or known[4:] == found[4:])
-    assert contradicts(known, found) is not same
+@given(st.none() | SEEN, st.booleans(), SEEN)
+def test_nothing_is_vouched_for_but_what_is_the_same_and_was_seen(
+    known: State | None, was_seen: bool, found: State
+) -> None:
+    if known is not None and not was_seen:
+        known = (*known[:4], None, None, "")
+    same = known is not None and known[:4] == found[:4] and (not was_seen or known[4:] == found[4:])
+    expected = Standing.DIFFERS if not same else Standing.VOUCHED if was_seen else Standing.COPIED
+    assert standing(known, found) is expected
 
 
 @st.composite
@@ -101,7 +106,7 @@ def test_columns_say_what_entries_say(
         rows.add_files(*before)
     part = part_of(rows)
     entries = zip(now[0].entries(), now[1].entries(), strict=True)
-    assert part.changed_files(*now) == [part.changed(source, destination) for source, destination in entries]
+    assert part.standings(*now) == [part.standing(source, destination) for source, destination in entries]
 
 
 @given(st.lists(st.text("a/-é\udcff", min_size=1, max_size=3), unique=True, max_size=12), st.data())

@@ -53,6 +53,13 @@ def test_every_cell_of_the_table() -> None:
         assert decide(here, there, compare) is expected, (here, there, compare)
 
 
+def test_the_margin_may_be_wider() -> None:
+    here = Entry("p", FILE, 5, 7, 10**12)
+    there = Entry("p", FILE, 5, 7, 10**12 + 3 * MARGIN_NS, '"e"')
+    assert decide(here, there, Compare.SIZE_MTIME, 3 * MARGIN_NS - 1) is Decision.UNCHANGED
+    assert decide(here, there, Compare.SIZE_MTIME, 3 * MARGIN_NS) is Decision.COPY
+
+
 @pytest.mark.parametrize(
     ("source", "destination", "same"),
     [('"a"', '"a"', True), ('"a"', '"b"', False), ('"a-2"', '"a-2"', False), ("", "", False)],

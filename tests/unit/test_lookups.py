@@ -6,53 +6,75 @@ import threading
 
 import pytest
 
+from fanout.domain.decisions import Decision
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import Transient
 from fanout.domain.naming import Place
-from fanout.domain.outcomes import Reason
 from fanout.steps import lookups
-from fanout.steps.lookups import LookupQueue
+from fanout.steps.lookups import LookupQueue, Pair, Question
 
 
 def entry(path: str) -> Entry:
     return Entry(path, Kind.FILE)
 
 
-def test_entries_are_settled_in_their_order_with_what_is_found() -> None:
-    settled: list[tuple[str, Entry | None]] = []
+def answered(pair: Pair) -> Pair:
+    return Pair(pair.source, pair.destination, pair.place, Decision.COPY)
+
+
+def test_all_is_settled_in_its_order_with_what_is_found() -> None:
+    settled: list[str] = []
     released = threading.Event()
 
-    def find(path: str) -> Entry | None:
-        released.wait(10)
-        return entry(path) if path == "there" else None
+    def ask(pair: Pair) -> Pair | Question:
+        def question() -> Pair:
+            released.wait(10)
+            return answered(pair)
 
-    with LookupQueue(find, lambda source, found, _place: settled.append((source.path, found))) as queue:
-        queue.add(entry("a"), entry("a"), Place("a"))
-        queue.add(entry("b"), entry("b"), Place("there"))
-        queue.add(entry("c"), None, Place("nowhere"))
-        queue.add(entry("d"), None, Place("x", Reason.NAME_TOO_LONG))
-        assert settled == [("a", entry("a"))]
+        return question if pair.source.path == "b" else pair
+
+    def settle(pair: Pair) -> None:
+        settled.append(pair.source.path + ("!" if pair.decision else ""))
+
+    with LookupQueue(ask, settle) as queue:
+        queue.add(entry("a"), None, Place("a"))
+        queue.run(lambda: settled.append("at once"))
+        queue.add(entry("b"), None, Place("b"))
+        queue.add(entry("c"), None, Place("c"))
+        queue.run(lambda: settled.append("in its turn"))
+        assert settled == ["a", "at once"]
         released.set()
-    assert settled == [("a", entry("a")), ("b", entry("there")), ("c", None), ("d", None)]
+    assert settled == ["a", "at once", "b!", "c", "in its turn"]
 
 
 def test_what_waits_is_bounded() -> None:
     settled: list[str] = []
-    with LookupQueue(lambda _path: None, lambda source, *_: settled.append(source.path)) as queue:
+    with LookupQueue(lambda pair: lambda: answered(pair), lambda pair: settled.append(pair.source.path)) as queue:
         for number in range(lookups.WAITING + 10):
-            queue.add(entry(f"a{number}"), None, Place(f"b{number}"))
+            queue.add(entry(f"a{number}"), None, Place(f"a{number}"))
         assert len(settled) == 10
 
 
-def test_a_look_up_that_fails_ends_the_listing_and_settles_nothing_more() -> None:
-    def find(path: str) -> Entry | None:
+def test_files_that_wait_are_bounded() -> None:
+    settled: list[str] = []
+    with LookupQueue(lambda pair: lambda: answered(pair), lambda pair: settled.append(pair.source.path)) as queue:
+        queue.add(entry("a"), None, Place("a"))
+        queue.run(lambda: settled.append("files"), lookups.WAITING_FILES - 1)
+        assert settled == []
+        queue.run(lambda: settled.append("more"), 1)
+        assert settled == ["a"]
+    assert settled == ["a", "files", "more"]
+
+
+def test_a_question_that_fails_ends_the_listing_and_settles_nothing_more() -> None:
+    def question() -> Pair:
         raise Transient("no answer")
 
     settled: list[str] = []
     with (
         pytest.raises(Transient, match="no answer"),
-        LookupQueue(find, lambda source, *_: settled.append(source.path)) as queue,
+        LookupQueue(lambda _pair: question, lambda pair: settled.append(pair.source.path)) as queue,
     ):
-        queue.add(entry("a"), None, Place("b"))
-        queue.add(entry("c"), None, Place("c"))
+        queue.add(entry("a"), None, Place("a"))
+        queue.run(lambda: settled.append("c"))
     assert settled == []

@@ -1,0 +1,90 @@
+"""What proves a file unchanged: the table of ``fanout.domain.proofs``, row by row, and that columns say the same."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from fanout.domain.entries import Entry, Found, Kind
+from fanout.domain.file_columns import in_columns
+from fanout.domain.proofs import Ends, Told, evident, evident_files, told
+
+SECOND = 10**9
+OBJECT = Entry("p", Kind.FILE, 5, 9 * SECOND + 5, 9 * SECOND + 5, '"e"')
+FILE = Entry("p", Kind.FILE, 5, 7, 99 * SECOND)
+LINK = replace(FILE, kind=Kind.SYMLINK)
+FOUND = Found(OBJECT, None)
+SAME, OTHER, NOTHING = Told.SAME, Told.OTHER, Told.NOTHING
+
+MOUNT_TO_S3: list[tuple[Entry, Found | None, Told]] = [
+    (FILE, Found(OBJECT, None, 7), SAME),
+    (FILE, Found(OBJECT, None, 8), OTHER),
+    (FILE, Found(OBJECT, 1, None), NOTHING),
+    (FILE, Found(replace(OBJECT, etag='"x"'), None, 7), OTHER),
+    (FILE, Found(replace(OBJECT, size=6), None, 7), OTHER),
+    (FILE, None, OTHER),
+    (FILE, Found(OBJECT, None, 7, is_symlink=True), OTHER),
+    (LINK, Found(OBJECT, None, 7, is_symlink=True), SAME),
+    (LINK, Found(OBJECT, None, 7), OTHER),
+]
+
+
+@pytest.mark.parametrize(("file", "found", "expected"), MOUNT_TO_S3)
+def test_an_object_written_from_a_file_says_its_mtime(file: Entry, found: Found | None, expected: Told) -> None:
+    assert told(Ends.MOUNT_TO_S3, file, OBJECT, None, found) is expected
+
+
+@pytest.mark.parametrize(("file", "found", "expected"), [row for row in MOUNT_TO_S3 if row[2] is not NOTHING])
+def test_a_file_written_from_an_object_has_its_mtime(file: Entry, found: Found | None, expected: Told) -> None:
+    assert told(Ends.S3_TO_MOUNT, OBJECT, file, found, None) is expected
+
+
+@pytest.mark.parametrize(("mtime_ns", "expected"), [(9 * SECOND, SAME), (9 * SECOND + 5, OTHER), (7, OTHER)])
+def test_without_metadata_it_has_the_last_modified_in_whole_seconds(mtime_ns: int, expected: Told) -> None:
+    file = replace(FILE, mtime_ns=mtime_ns)
+    assert told(Ends.S3_TO_MOUNT, OBJECT, file, FOUND, None) is expected
+    assert evident(Ends.S3_TO_MOUNT, OBJECT, file) is (expected is SAME)
+    assert not evident(Ends.S3_TO_MOUNT, OBJECT, replace(file, kind=Kind.SYMLINK))
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "expected"),
+    [
+        (Found(OBJECT, 1), Found(OBJECT, 1), SAME),
+        (Found(OBJECT, 1), Found(OBJECT, 2), OTHER),
+        (Found(OBJECT, 1, 7), Found(OBJECT, 1, 7), SAME),
+        (Found(OBJECT, 1, 7), Found(OBJECT, 1, 8), OTHER),
+        (Found(OBJECT, 1, 7), Found(OBJECT, 2, 7), OTHER),
+        (Found(OBJECT, 1, 7), Found(OBJECT, 1), SAME),
+        (Found(OBJECT, None, 7), Found(OBJECT, 1, 7), SAME),
+        (Found(OBJECT, None, 7), Found(OBJECT, 1, 8), OTHER),
+        (Found(OBJECT, None, 7), Found(OBJECT, 1), NOTHING),
+        (Found(OBJECT, None), Found(OBJECT, None), NOTHING),
+        (Found(OBJECT, 1), Found(OBJECT, 1, is_symlink=True), OTHER),
+        (None, Found(OBJECT, 1), OTHER),
+        (Found(OBJECT, 1), None, OTHER),
+        (Found(replace(OBJECT, etag='"x"'), 1), Found(OBJECT, 1), OTHER),
+        (Found(OBJECT, 1), Found(replace(OBJECT, size=6), 1), OTHER),
+    ],
+)
+def test_two_objects_say_their_checksums_or_mtimes(here: Found | None, there: Found | None, expected: Told) -> None:
+    assert told(Ends.S3_TO_S3, OBJECT, OBJECT, here, there) is expected
+
+
+TIMES = st.sampled_from([0, SECOND, SECOND + 1, 2 * SECOND])
+ETAGS = st.sampled_from(['"a"', '"b"', '"a-2"'])
+
+
+@given(st.sampled_from(Ends), st.lists(st.tuples(TIMES, TIMES, ETAGS, ETAGS), min_size=1, max_size=5))
+def test_columns_say_what_entries_say(ends: Ends, rows: list[tuple[int, int, str, str]]) -> None:
+    sources, destinations = [], []
+    for number, (here, there, etag_here, etag_there) in enumerate(rows):
+        on_s3 = (ends is not Ends.MOUNT_TO_S3, ends is not Ends.S3_TO_MOUNT)
+        sources.append(Entry(f"f{number}", Kind.FILE, 1, here, here, etag_here if on_s3[0] else ""))
+        destinations.append(Entry(f"f{number}", Kind.FILE, 1, there, there, etag_there if on_s3[1] else ""))
+    (here_columns,), (there_columns,) = in_columns(sources, 9), in_columns(destinations, 9)
+    assert not isinstance(here_columns, Entry) and not isinstance(there_columns, Entry)
+    expected = [evident(ends, *pair) for pair in zip(sources, destinations, strict=True)]
+    assert list(evident_files(ends, here_columns, there_columns)) == expected

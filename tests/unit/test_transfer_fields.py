@@ -1,0 +1,37 @@
+"""Every field of a plan is classified once, and each use of the classes says what it said of the fields before."""
+
+from __future__ import annotations
+
+from msgspec.structs import fields
+
+from fanout.domain.copied_index import transfer_digest
+from fanout.domain.decisions import Compare
+from fanout.domain.locations import MountLocation, S3Location
+from fanout.domain.plan import Plan, plan_row
+from fanout.domain.request import Limits, Request
+from fanout.domain.resuming import MAY_DIFFER
+from fanout.domain.transfer_fields import FIELDS, Decides, fields_up_to
+from fanout.domain.weights import Rates
+from fanout.domain.writers import writer_of
+
+REQUEST = Request(MountLocation("data", "a"), S3Location("b", ""), Compare.SIZE_MTIME, Limits(10))
+
+
+def plan(**changes: object) -> Plan:
+    request = Request(REQUEST.source, REQUEST.destination, REQUEST.compare, REQUEST.limits, **changes)  # type: ignore[arg-type]
+    return Plan("run-1", request, Rates(1.0, 1.0))
+
+
+def test_every_field_is_classified() -> None:
+    assert set(FIELDS) == set(plan_row(plan()))
+    assert {field.name for field in fields(Request)} <= set(FIELDS)
+
+
+def test_each_class_holds_those_before_it() -> None:
+    assert fields_up_to(Decides.RUN) < fields_up_to(Decides.WORK) < MAY_DIFFER < fields_up_to(Decides.ACTION)
+
+
+def test_a_run_after_a_probe_uses_the_index_of_the_run_before() -> None:
+    """A request that names its probe carries out the same transfer as one that takes the newest."""
+    assert transfer_digest(plan(calibration="probe-1")) == transfer_digest(plan())
+    assert writer_of(plan(calibration="probe-1"), "", 0.0) == writer_of(plan(), "", 0.0)
