@@ -136,6 +136,7 @@ def every_run(flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path) -> None:
     assert flow.probe("probe", small)["status"] == "SUCCEEDED"
     flow.run("a", {"source": S3_IN, "destination": "efs:///from-s3", "limits": SPLIT, "verify": "all"})
     flow.run("b", {"source": "efs:///in", "destination": f"{S3_OUT}b/", "limits": SPLIT, "verify": "copied"})
+    flow.run("b-again", {"source": "efs:///in", "destination": f"{S3_OUT}b/"})
     flow.run("c", {"source": S3_IN, "destination": f"{S3_OUT}c/", "limits": SPLIT, "verify": "all"})
     flow.run("d", {"source": "efs://data/in", "destination": "efs://archive/in", "limits": SPLIT, "verify": "all"})
     flow.run("e", {"source": S3_IN, "destination": "efs:///some", "manifest": f"s3://{SOURCE}/lists/some.csv"})

@@ -1,0 +1,105 @@
+"""Stores whose clocks differ: what was rewritten is copied, what was not is left alone."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from fanout.adapters.memory import MemoryTree
+from fanout.adapters.memory_store import MemoryStore
+from fanout.domain.clocks import Ahead, margin_ns
+from fanout.domain.entries import Attributes, Kind
+from fanout.domain.errors import Transient
+from fanout.domain.rows import Json
+from fanout.steps.clocks import margin_of
+from tests.support.flow import World
+from tests.support.versions import Versions
+
+FROM_S3: Json = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
+TO_S3: Json = {"source": "efs:///tree", "destination": "s3://a-bucket/copy/"}
+DIRECTIONS = pytest.mark.parametrize("request_", [FROM_S3, TO_S3], ids=["S3 to mount", "mount to S3"])
+SECOND = 10**9
+LONG_AGO = 10_000
+
+
+def world_of(ahead_seconds: int) -> tuple[World, Versions, Versions]:
+    """Trees of which the destination's clock is ahead; a file was written long before the clocks are read."""
+    changes = itertools.count(1)
+    source, destination = Versions(changes), Versions(changes, ahead_ns=ahead_seconds * SECOND)
+    source.put("a", Kind.FILE, b"old", Attributes(mtime_ns=5))
+    source.put("b", Kind.FILE, b"same")
+    for _ in itertools.islice(changes, LONG_AGO):
+        pass
+    return World(changes, source, destination, MemoryStore()), source, destination
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("ahead_seconds", [-3_600, -5, -2, 0, 2, 5, 3_600])
+@pytest.mark.parametrize("indexed", [True, False], ids=["index", "no index"])
+def test_a_file_that_was_rewritten_within_the_difference_is_copied(
+    request_: Json, ahead_seconds: int, indexed: bool
+) -> None:
+    world, source, destination = world_of(ahead_seconds)
+    assert world.run(request_)["totals"]["copied"]["entries"] == 2
+    if not indexed:
+        world.store.remove(list(world.store.list("runs/indexes/")))
+    source.put("a", Kind.FILE, b"new", Attributes(mtime_ns=6))
+    following = world.next_run("run-2")
+    summary = following.run(request_)
+    assert summary["status"] == "SUCCEEDED"
+    assert destination.contents()["a"].data == b"new"
+    assert summary["totals"]["copied"]["entries"] == 1
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("ahead_seconds", [-3_600, -5, -2, 0, 2, 5, 3_600])
+def test_what_was_not_rewritten_stays_unchanged(request_: Json, ahead_seconds: int) -> None:
+    world, _, _ = world_of(ahead_seconds)
+    world.run(request_)
+    summary = world.next_run("run-2").run(request_)
+    assert (summary["totals"]["copied"]["entries"], summary["totals"]["unchanged"]["entries"]) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("ahead_seconds", "said"), [(-3_600, "behind that of S3"), (0, ""), (1, ""), (5, "ahead of"), (3_600, "ahead of")]
+)
+def test_a_difference_of_over_a_second_is_said_and_reckoned_with(ahead_seconds: int, said: str) -> None:
+    world, _, _ = world_of(ahead_seconds)
+    summary = world.run(FROM_S3)
+    notes = [note for note in summary["notes"] if "clock" in note]
+    assert bool(notes) is bool(said) and all(said in note for note in notes)
+    row = world.ledger.read_json("clocks.json")
+    ahead = Ahead(row["least_ns"], row["most_ns"])
+    assert ahead.least_ns <= ahead_seconds * SECOND <= ahead.most_ns
+    plan = world.ledger.read_plan()
+    assert margin_of(plan, world.ledger) == margin_ns(ahead)
+    assert (margin_ns(ahead) > SECOND) is (ahead_seconds > 4)  # a change of the memory's time takes two seconds
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [TO_S3, {**FROM_S3, "mode": "plan"}, {**FROM_S3, "compare": "always"}, {**FROM_S3, "mode": "verify"}],
+    ids=["mount to S3", "plan", "always", "verify"],
+)
+def test_no_clock_is_asked_where_that_would_write_or_nothing_is_compared(
+    request_: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(_tree: MemoryTree) -> tuple[int, int]:
+        raise AssertionError("a source is never written, and a plan writes nothing")
+
+    monkeypatch.setattr(MemoryTree, "clock_ns", asked)
+    world, _, _ = world_of(0)
+    world.run(request_)
+    assert not list(world.store.list("runs/run-1/clocks.json"))
+
+
+def test_a_clock_that_cannot_be_read_is_said_and_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(_tree: MemoryTree) -> tuple[int, int]:
+        raise Transient("S3 answered with '' for a time")
+
+    monkeypatch.setattr(MemoryTree, "clock_ns", silent)
+    world, _, _ = world_of(0)
+    summary = world.run(FROM_S3)
+    assert summary["status"] == "SUCCEEDED"
+    assert [note for note in summary["notes"] if "clocks" in note and "could not be measured" in note]
