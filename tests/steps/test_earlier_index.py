@@ -84,6 +84,24 @@ def test_a_path_that_the_last_run_did_not_have_is_copied() -> None:
     assert destination.contents()["a"].data == b"odd"
 
 
+def test_a_run_that_does_not_succeed_says_that_it_leaves_no_index() -> None:
+    world, source, _ = world_of("a", "b")
+    source.put("x//y", Kind.FILE, b"")  # no file system holds it
+    for number, said in ((1, "up to 2 entries"), (2, "up to 2 entries")):
+        world = world.next_run(f"run-{number}")
+        [note] = [note for note in world.run(FROM_S3)["notes"] if "leaves no index" in note]
+        assert said in note
+    source.remove("x//y")
+    world, _ = run(world, 3, FROM_S3)
+    source.put("x//y", Kind.FILE, b"")
+    world = world.next_run("run-4")
+    [note] = [note for note in world.run(FROM_S3)["notes"] if "leaves no index" in note]
+    assert "uses that of run-3" in note
+    for other in ({"compare": "always"}, {"mode": "plan"}):  # these leave none in any case
+        world = world.next_run(f"other-{len(other)}-{next(iter(other))}")
+        assert not [note for note in world.run(FROM_S3 | other)["notes"] if "leaves no index" in note]
+
+
 def test_a_run_that_does_not_succeed_leaves_the_index_of_the_one_before() -> None:
     world, source, _ = world_of("a", "b")
     world, _ = run(world, 1, FROM_S3)
@@ -120,8 +138,8 @@ BROKEN: dict[str, tuple[str, bytes | None]] = {
     "the list is gone": ("runs/run-1/index.json", None),
     "the list is no JSON": ("runs/run-1/index.json", b"?"),
     "another version": ("runs/run-1/index.json", b'{"index_version": 99, "files": []}'),
-    "the pointer leads elsewhere": ("pointer", b'{"index_version": 1, "run": "../x"}'),
-    "the pointer is of another version": ("pointer", b'{"index_version": 2, "run": "run-1"}'),
+    "the pointer leads elsewhere": ("pointer", b'{"index_version": 2, "run": "../x"}'),
+    "the pointer is of another version": ("pointer", b'{"index_version": 99, "run": "run-1"}'),
     "the pointer is a list": ("pointer", b"[]"),
     "a part is gone": ("part", None),
     "a part is not compressed": ("part", b"{}"),
@@ -130,7 +148,7 @@ BROKEN: dict[str, tuple[str, bytes | None]] = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_an_index_that_can_not_be_read_leaves_the_times(what: str) -> None:
+def test_an_index_that_cannot_be_read_leaves_the_look(what: str) -> None:
     world, source, _ = world_of("a", "b")
     before = source.contents()["a"]
     source.put("a", Kind.FILE, b"new")
@@ -146,7 +164,7 @@ def test_an_index_that_can_not_be_read_leaves_the_times(what: str) -> None:
     source.put("c", Kind.FILE, b"")
     following = world.next_run("run-2")
     summary = following.run(FROM_S3)
-    assert summary["totals"]["copied"]["entries"] == 1  # "c", which is new, and not "a"
+    assert summary["totals"]["copied"]["entries"] == 2  # "c", which is new, and "a"; "b" is looked at
     assert any("index of the last run" in note for note in summary["notes"])
 
 

@@ -56,8 +56,8 @@ def test_every_cell_of_the_table() -> None:
 def test_the_margin_may_be_wider() -> None:
     here = Entry("p", FILE, 5, 7, 10**12)
     there = Entry("p", FILE, 5, 7, 10**12 + 3 * MARGIN_NS, '"e"')
-    assert decide(here, there, Compare.SIZE_MTIME, 3 * MARGIN_NS - 1) is Decision.UNCHANGED
-    assert decide(here, there, Compare.SIZE_MTIME, 3 * MARGIN_NS) is Decision.COPY
+    assert decide(here, there, Compare.SIZE_MTIME, 2 * MARGIN_NS - 1) is Decision.UNCHANGED
+    assert decide(here, there, Compare.SIZE_MTIME, 2 * MARGIN_NS) is Decision.COPY
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain.entries import Entry, Found, Kind
+from fanout.domain.entries import Attributes, Entry, Found, Kind
 from fanout.domain.file_columns import in_columns
 from fanout.domain.proofs import Ends, Told, evident, evident_files, told
 
@@ -16,18 +16,20 @@ OBJECT = Entry("p", Kind.FILE, 5, 9 * SECOND + 5, 9 * SECOND + 5, '"e"')
 FILE = Entry("p", Kind.FILE, 5, 7, 99 * SECOND)
 LINK = replace(FILE, kind=Kind.SYMLINK)
 FOUND = Found(OBJECT, None)
+AT_7, AT_8 = Attributes(mtime_ns=7), Attributes(mtime_ns=8)
+A_LINK, LINK_AT_7 = Attributes(mode=0o120777), Attributes(mode=0o120777, mtime_ns=7)
 SAME, OTHER, NOTHING = Told.SAME, Told.OTHER, Told.NOTHING
 
 MOUNT_TO_S3: list[tuple[Entry, Found | None, Told]] = [
-    (FILE, Found(OBJECT, None, 7), SAME),
-    (FILE, Found(OBJECT, None, 8), OTHER),
+    (FILE, Found(OBJECT, None, AT_7), SAME),
+    (FILE, Found(OBJECT, None, AT_8), OTHER),
     (FILE, Found(OBJECT, 1, None), NOTHING),
-    (FILE, Found(replace(OBJECT, etag='"x"'), None, 7), OTHER),
-    (FILE, Found(replace(OBJECT, size=6), None, 7), OTHER),
+    (FILE, Found(replace(OBJECT, etag='"x"'), None, AT_7), OTHER),
+    (FILE, Found(replace(OBJECT, size=6), None, AT_7), OTHER),
     (FILE, None, OTHER),
-    (FILE, Found(OBJECT, None, 7, is_symlink=True), OTHER),
-    (LINK, Found(OBJECT, None, 7, is_symlink=True), SAME),
-    (LINK, Found(OBJECT, None, 7), OTHER),
+    (FILE, Found(OBJECT, None, LINK_AT_7), OTHER),
+    (LINK, Found(OBJECT, None, LINK_AT_7), SAME),
+    (LINK, Found(OBJECT, None, AT_7), OTHER),
 ]
 
 
@@ -54,15 +56,15 @@ def test_without_metadata_it_has_the_last_modified_in_whole_seconds(mtime_ns: in
     [
         (Found(OBJECT, 1), Found(OBJECT, 1), SAME),
         (Found(OBJECT, 1), Found(OBJECT, 2), OTHER),
-        (Found(OBJECT, 1, 7), Found(OBJECT, 1, 7), SAME),
-        (Found(OBJECT, 1, 7), Found(OBJECT, 1, 8), OTHER),
-        (Found(OBJECT, 1, 7), Found(OBJECT, 2, 7), OTHER),
-        (Found(OBJECT, 1, 7), Found(OBJECT, 1), SAME),
-        (Found(OBJECT, None, 7), Found(OBJECT, 1, 7), SAME),
-        (Found(OBJECT, None, 7), Found(OBJECT, 1, 8), OTHER),
-        (Found(OBJECT, None, 7), Found(OBJECT, 1), NOTHING),
+        (Found(OBJECT, 1, AT_7), Found(OBJECT, 1, AT_7), SAME),
+        (Found(OBJECT, 1, AT_7), Found(OBJECT, 1, AT_8), OTHER),
+        (Found(OBJECT, 1, AT_7), Found(OBJECT, 2, AT_7), OTHER),
+        (Found(OBJECT, 1, AT_7), Found(OBJECT, 1), SAME),
+        (Found(OBJECT, None, AT_7), Found(OBJECT, 1, AT_7), SAME),
+        (Found(OBJECT, None, AT_7), Found(OBJECT, 1, AT_8), OTHER),
+        (Found(OBJECT, None, AT_7), Found(OBJECT, 1), NOTHING),
         (Found(OBJECT, None), Found(OBJECT, None), NOTHING),
-        (Found(OBJECT, 1), Found(OBJECT, 1, is_symlink=True), OTHER),
+        (Found(OBJECT, 1), Found(OBJECT, 1, A_LINK), OTHER),
         (None, Found(OBJECT, 1), OTHER),
         (Found(OBJECT, 1), None, OTHER),
         (Found(replace(OBJECT, etag='"x"'), 1), Found(OBJECT, 1), OTHER),

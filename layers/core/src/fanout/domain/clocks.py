@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.domain.decisions import MARGIN_NS
 from fanout.domain.rows import SCHEMA_VERSION, Json
 
 _SECOND_NS = 1_000_000_000
@@ -25,15 +24,13 @@ def ahead_of(before: Reading, source: Reading, after: Reading) -> Ahead:
     return Ahead(before[0] - source[1], after[1] - source[0])
 
 
-def margin_ns(ahead: Ahead | None) -> int:
-    """By how much an entry must be written after the source changed.
+def wider_ns(ahead: Ahead) -> int:
+    """What is added to the margin by which an entry must be written after the source changed.
 
     A destination's clock that is ahead calls entries later than they are, so the difference is added, in whole
     seconds. One that is behind only causes copies. What may be no difference at all counts as none.
     """
-    if ahead is None or ahead.least_ns <= 0:
-        return MARGIN_NS
-    return MARGIN_NS - (-ahead.most_ns // _SECOND_NS) * _SECOND_NS
+    return -(-ahead.most_ns // _SECOND_NS) * _SECOND_NS if ahead.least_ns > 0 else 0
 
 
 def clocks_note(ahead: Ahead) -> str:

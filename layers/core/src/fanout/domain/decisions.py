@@ -52,8 +52,11 @@ class Decision(StrEnum):
     CONFLICT = "conflict"
 
 
-def decide(source: Entry, destination: Entry | None, compare: Compare, margin_ns: int = MARGIN_NS) -> Decision:
-    """The decision for one source entry; the module's table is its contract."""
+def decide(source: Entry, destination: Entry | None, compare: Compare, wider_ns: int = 0) -> Decision:
+    """The decision for one source entry; the module's table is its contract.
+
+    ``wider_ns`` is added to the margin: by so much the destination's clock is ahead.
+    """
     if destination is None:
         return Decision.COPY
     if not _may_be_same_kind(source.kind, destination.kind):
@@ -62,7 +65,7 @@ def decide(source: Entry, destination: Entry | None, compare: Compare, margin_ns
         return Decision.COPY
     if compare is Compare.CHECKSUM and source.kind is not Kind.DIRECTORY:
         return Decision.COMPARE
-    written_after = destination.changed_ns - source.changed_ns > margin_ns
+    written_after = destination.changed_ns - source.changed_ns > MARGIN_NS + wider_ns
     return Decision.UNCHANGED if written_after and _times_agree(source, destination) else Decision.COPY
 
 

@@ -116,12 +116,13 @@ def unchanged_lengths(
     source: FileColumns,
     destination: FileColumns,
     unproven: Sequence[bool] | None = None,
-    margin_ns: int = MARGIN_NS,
+    wider_ns: int = 0,
 ) -> list[int]:
     """Of files with the same names: how many follow each other that are unchanged, then that are not, and so on.
 
     What ``decisions.decide`` says of each under ``size-mtime``; those of ``unproven`` do not count as unchanged.
     """
+    margin_ns = MARGIN_NS + wider_ns
     known = not (source.etags or destination.etags)
     same_times = not known or source.mtimes_ns == destination.mtimes_ns
     written = list(map(sub, destination.changed_ns, source.changed_ns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanout.domain import ledger_keys as keys
-from fanout.domain.clocks import ahead_of, clocks_from_row, clocks_note, clocks_row, margin_ns
+from fanout.domain.clocks import ahead_of, clocks_from_row, clocks_note, clocks_row, wider_ns
 from fanout.domain.errors import Throttled, Transient
 from fanout.domain.plan import Plan
 from fanout.domain.proofs import Ends, ends_to_prove
@@ -34,7 +34,7 @@ def measure_clocks(plan: Plan, context: Context) -> list[str]:
     return [note] if note else []
 
 
-def margin_of(plan: Plan, ledger: Ledger) -> int:
-    """By how much an entry must be written after the source changed, to count as unchanged by times."""
+def wider_by(plan: Plan, ledger: Ledger) -> int:
+    """How much wider the margin is by which an entry must be written after the source changed, in nanoseconds."""
     row = ledger.whole_run().find_json(keys.CLOCKS) if _compares_clocks(plan) else None
-    return margin_ns(clocks_from_row(row) if row else None)
+    return wider_ns(clocks_from_row(row)) if row else 0

@@ -56,6 +56,22 @@ class IndexWriter:
         return self._files
 
 
+def no_index_note(plan: Plan, ledger: Ledger, entries: int) -> list[str]:
+    """What it means for the next run that this one, which did not succeed, leaves no index.
+
+    ``entries`` are those that it found unchanged or copied.
+    """
+    if not (keeps_index(plan) and plan.request.mode.writes):
+        return []
+    earlier = (ledger.find_json(keys.EARLIER) or {}).get("run")
+    follows = (
+        f"uses that of {earlier}, and copies again what changed after that run"
+        if earlier
+        else f"looks at what seems unchanged, up to {entries:,} entries, with a request for each that is an object"
+    )
+    return [f"this run did not succeed, so it leaves no index: the next run {follows}"]
+
+
 def name_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
     """Make a run's index the one that the next run of the same transfer uses: the run has succeeded.
 

@@ -21,10 +21,10 @@ _REFUSED = (AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFaile
 
 
 class Proofs:
-    """Decides pairs by ``fanout.domain.decisions``, ``copied_index`` and ``proofs``. ``margin_ns`` is of the first."""
+    """Decides pairs by ``fanout.domain.decisions``, ``copied_index`` and ``proofs``. ``wider_ns`` widens the margin."""
 
-    def __init__(self, plan: Plan, earlier: EarlierIndex, source: Tree, destination: Tree, margin_ns: int) -> None:
-        self._compare, self._margin_ns = plan.request.compare, margin_ns
+    def __init__(self, plan: Plan, earlier: EarlierIndex, source: Tree, destination: Tree, wider_ns: int) -> None:
+        self._compare, self._wider_ns = plan.request.compare, wider_ns
         self._ends = ends_to_prove(plan.request)
         self._earlier = earlier
         self._source, self._destination = source, destination
@@ -32,7 +32,7 @@ class Proofs:
     def unchanged_lengths(self, source: FileColumns, destination: FileColumns) -> list[int]:
         """How many files follow each other that are unchanged and proved to be at no request, then that are not..."""
         unproven = self._unproven_files(source, destination)
-        return unchanged_lengths(source, destination, unproven, self._margin_ns)
+        return unchanged_lengths(source, destination, unproven, self._wider_ns)
 
     def _unproven_files(self, source: FileColumns, destination: FileColumns) -> list[bool] | None:
         """``None`` if all are proved."""
@@ -50,7 +50,7 @@ class Proofs:
 
     def decide(self, source: Entry, destination: Entry | None) -> Decision | Look:
         """The decision, or what takes requests to come to it: a look, which any thread may take."""
-        decision = decide(source, destination, self._compare, self._margin_ns)
+        decision = decide(source, destination, self._compare, self._wider_ns)
         if decision is not Decision.UNCHANGED or destination is None:
             return decision
         if self._ends is None or source.kind is Kind.DIRECTORY:

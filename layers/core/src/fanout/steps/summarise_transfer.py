@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from msgspec.structs import replace
+
 from fanout.domain import ledger_keys as keys
 from fanout.domain.books import Count
 from fanout.domain.failures import FailureClasses
@@ -18,7 +20,7 @@ from fanout.steps.context import Context
 from fanout.steps.deletion_results import deletion_results
 from fanout.steps.finish_directories import directories_failed
 from fanout.steps.forecasting import forecast_and_actual
-from fanout.steps.index_writer import name_index
+from fanout.steps.index_writer import name_index, no_index_note
 from fanout.steps.pace_copy import decisions
 from fanout.steps.planned import planned_books, planned_run
 from fanout.steps.run_activity import run_activities, sizes_rows, tasks_row
@@ -113,6 +115,9 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         planned=planned,
         forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
     )
+    if summary.status is not Status.SUCCEEDED:
+        kept = books.by_result[Result.UNCHANGED].entries + books.by_result[Result.COPIED].entries
+        summary = replace(summary, notes=[*notes, *no_index_note(plan, ledger, kept)])
     document = summary_row(summary)
     # Here, because no other state needs the templates' import time.
     from fanout.report.page import Findings, render_report

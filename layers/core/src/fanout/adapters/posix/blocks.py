@@ -78,7 +78,7 @@ class StagedBlocks:
                 found = os.stat(name, dir_fd=directory, follow_symlinks=False)
         except OSError:
             return False
-        return found.st_size == self._size and attributes.mtime_ns in (None, found.st_mtime_ns)
+        return found.st_size == self._size and attributes.copied_mtime_ns in (None, found.st_mtime_ns)
 
     def discard(self) -> None:
         """See ``fanout.ports.BlockTarget``. What can not be removed now goes with the staging directory."""
