@@ -109,3 +109,19 @@ class ItemError(Exception):
         super().__init__(message)
         self.reason = reason
         self.message = message
+
+
+def problem_of(error: Exception) -> ItemError:
+    """What is wrong with the one entry that was worked on when an exception came up; never the shard's, whatever it is.
+
+    Raises what is about the whole task: no time or memory left, and the task errors but those that a store gives
+    about one entry.
+    """
+    if isinstance(error, ItemError):
+        return error
+    message = f"{type(error).__name__}: {error}"
+    if isinstance(error, Throttled | Transient | NotFound):
+        return ItemError(Reason.TRANSIENT, message)
+    if isinstance(error, FanoutError | OutOfTime | MemoryError):
+        raise error
+    return ItemError(Reason.TRANSIENT if isinstance(error, OSError) else Reason.UNEXPECTED, message)

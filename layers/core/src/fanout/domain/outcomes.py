@@ -65,6 +65,7 @@ class Reason(StrEnum):
     APPEARED = "is at the source by now"
     TRANSIENT = "failed after retries"
     OUT_OF_TIME = "too large for one function's time"
+    UNEXPECTED = "unexpected error"
     SHARD_FAILED = "the shard failed"
     UNLISTABLE = "directory can not be listed"
     EXCLUDED = "excluded by the request"
@@ -117,6 +118,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.CHECKSUM: "retry; if it stays, the source object is damaged",
     Reason.TRANSIENT: "retry",
     Reason.OUT_OF_TIME: "give CopyShard more memory, and with it more network, or store the file in parts",
+    Reason.UNEXPECTED: "retry; if it stays, report it with the message: the program does not know this error",
     Reason.SHARD_FAILED: "retry; the message names the error of the function",
     Reason.UNLISTABLE: "give the function read and search permission on the directory",
     Reason.EXCLUDED: "drop the exclude that matches it, if it should be taken",

@@ -9,7 +9,7 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt, big_file_from_row, whole_checksum
 from fanout.domain.checksums import to_base64
-from fanout.domain.errors import FanoutError, ItemError
+from fanout.domain.errors import FanoutError, problem_of
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.plan import Plan
@@ -79,10 +79,11 @@ def _assemble(big: BigFile, parts: list[Shard], ledger: Ledger, source: Tree, de
             destination.open_blocks(big.entry.placed, big.token).complete(ordered, checksum, opened.attributes)
         finally:
             opened.close()
-    except ItemError as error:
-        return _failed(big, error.reason, error.message)
     except FanoutError as error:
         return _failed(big, Reason.TRANSIENT, f"{type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        problem = problem_of(error)
+        return _failed(big, problem.reason, problem.message)
     entry = big.entry
     return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=to_base64(checksum))
 

@@ -11,7 +11,7 @@ from fanout.domain.big_files import BigFile, Receipt
 from fanout.domain.books import Count
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros
 from fanout.domain.entries import Entry
-from fanout.domain.errors import ItemError, Throttled, Transient
+from fanout.domain.errors import FanoutError, ItemError, Transient, problem_of
 from fanout.domain.outcomes import Reason
 from fanout.domain.packs import attributes_row
 from fanout.domain.partitioning import Shard
@@ -20,7 +20,7 @@ from fanout.ports import Source, Tree
 from fanout.steps.attempts import Progress
 from fanout.steps.byte_budget import ByteBudget
 from fanout.steps.context import Context
-from fanout.steps.copy_blocks import failed_block, passing_block
+from fanout.steps.copy_blocks import failed_block
 from fanout.steps.limiter import Limiter
 from fanout.steps.parallel import work_on
 
@@ -103,8 +103,11 @@ def _checksums(
 ) -> dict[int, Receipt]:
     try:
         source = open_end()
-    except ItemError as error:
-        return {index: failed_block(index, error) for index in wanted}
+    except FanoutError:
+        raise
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        problem = problem_of(error)
+        return {index: failed_block(index, problem) for index in wanted}
     budget = ByteBudget(limits.BUFFER_BYTES)
 
     def read(index: int) -> Receipt:
@@ -113,10 +116,8 @@ def _checksums(
             limiter.read(length, out_of_time)
             with budget.take(length):
                 return Receipt(index, checksum_of_block(source, offset, length, crc64nvme))
-        except ItemError as error:
-            return failed_block(index, error)
-        except (Throttled, Transient) as error:
-            return passing_block(index, error)
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            return failed_block(index, problem_of(error))
 
     threads = max(1, min(limits.BLOCKS_IN_FLIGHT, len(wanted)))
     try:

@@ -12,7 +12,7 @@ from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt, big_file_from_row
 from fanout.domain.books import Count
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros
-from fanout.domain.errors import ItemError, OutOfTime, Throttled, Transient
+from fanout.domain.errors import FanoutError, ItemError, OutOfTime, Transient, problem_of
 from fanout.domain.outcomes import Reason
 from fanout.domain.partitioning import Shard
 from fanout.ports import BlockTarget, Source, Tree
@@ -65,8 +65,11 @@ def move_blocks(
     stop_at = context.stop_at
     try:
         source = source_tree.open(big.entry)
-    except ItemError as error:
-        failed = {index: failed_block(index, error) for index in wanted}
+    except FanoutError:
+        raise
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        problem = problem_of(error)
+        failed = {index: failed_block(index, problem) for index in wanted}
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
         return Progress(shard.items, True, Count())
     try:
@@ -170,17 +173,10 @@ class _BlockCopier:
                 return Receipt(index, checksum, word)
             except OutOfTime:
                 return None
-            except ItemError as error:
-                return failed_block(index, error)
-            except (Throttled, Transient) as error:
-                return passing_block(index, error)
+            except Exception as error:  # noqa: BLE001 - see problem_of
+                return failed_block(index, problem_of(error))
 
 
 def failed_block(index: int, error: ItemError) -> Receipt:
     """The receipt of a block that could not be copied."""
     return Receipt(index, reason=error.reason, message=error.message)
-
-
-def passing_block(index: int, error: Throttled | Transient) -> Receipt:
-    """The receipt of a block that may be copied when it is tried again."""
-    return Receipt(index, reason=Reason.TRANSIENT, message=f"{type(error).__name__}: {error}")

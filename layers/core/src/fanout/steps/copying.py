@@ -9,7 +9,7 @@ from fanout.copy_ports import EntryCopier
 from fanout.domain import limits
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme, append_zeros, to_base64
 from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, NotFound, OutOfTime, Throttled, Transient
+from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, OutOfTime, problem_of
 from fanout.domain.outcomes import Outcome, Reason, Result, result_of
 from fanout.domain.request import Symlinks
 from fanout.ports import Source, Target, Tree
@@ -117,16 +117,13 @@ class Copier:
                 result, reason = Result.UNCHANGED, Reason.SAME
                 return Outcome(entry.path, entry.kind.value, entry.size, result, reason, crc64nvme=checksum or None)
             checksum = yield from self._copy(entry)
-        except ItemError as error:
-            return Outcome(
-                entry.path, entry.kind.value, entry.size, result_of(error.reason), error.reason, error.message
-            )
-        except (Throttled, Transient, NotFound) as error:
-            reason, message = Reason.TRANSIENT, f"{type(error).__name__}: {error}"
-            return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)
         except (AccessDenied, InvalidRequest) as error:
             reason = Reason.DESTINATION_DENIED
             return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, str(error))
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = problem_of(error)
+            result = result_of(problem.reason)
+            return Outcome(entry.path, entry.kind.value, entry.size, result, problem.reason, problem.message)
         return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=checksum)
 
     def _copy(self, entry: Entry) -> Generator[None, None, str | None]:

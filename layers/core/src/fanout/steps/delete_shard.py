@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fanout.domain import limits
 from fanout.domain.books import tally
 from fanout.domain.entries import Entry
-from fanout.domain.errors import AccessDenied, ItemError, Throttled, Transient
+from fanout.domain.errors import AccessDenied, ItemError, Transient, problem_of
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json
@@ -61,20 +61,24 @@ def deleter(source: Tree, destination: Tree) -> Callable[[Batch], dict[int, Outc
         going = [(index, entry) for index, entry in batch if index not in kept]
         try:
             problems = destination.delete([entry for _, entry in going]) if going else {}
-        except (Throttled, Transient, AccessDenied) as error:
-            reason = Reason.DESTINATION_DENIED if isinstance(error, AccessDenied) else Reason.TRANSIENT
-            problems = {entry.path: ItemError(reason, str(error)) for _, entry in going}
+        except AccessDenied as error:
+            problems = {entry.path: ItemError(Reason.DESTINATION_DENIED, str(error)) for _, entry in going}
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = problem_of(error)
+            problems = {entry.path: problem for _, entry in going}
         return {index: outcome_of(entry, kept.get(index) or problems.get(entry.path)) for index, entry in batch}
 
     return delete
 
 
 def appeared(source: Tree, entry: Entry) -> ItemError | None:
-    """Why an entry is no extra any more, if the source holds something under its name by now."""
+    """Why an entry is no extra any more: the source holds something under its name by now, or can not be looked at."""
     try:
         found = source.find_stored(entry.path)
-    except (Throttled, Transient, AccessDenied) as error:
-        return ItemError(Reason.TRANSIENT, str(error))
+    except AccessDenied as error:
+        return ItemError(Reason.SOURCE_DENIED, str(error))
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        return problem_of(error)
     return None if found is None else ItemError(Reason.APPEARED, f"the source holds a {found.entry.kind.value}")
 
 

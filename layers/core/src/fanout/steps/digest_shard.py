@@ -6,7 +6,7 @@ from fanout.domain import limits
 from fanout.domain.big_files import big_file_from_row
 from fanout.domain.checksums import Crc64Nvme
 from fanout.domain.entries import Entry
-from fanout.domain.errors import ItemError, NotFound, Throttled, Transient
+from fanout.domain.errors import AccessDenied, Transient, problem_of
 from fanout.domain.outcomes import Reason
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json
@@ -42,10 +42,11 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
         try:
             seen = source_checksum(entry, source, verifier)
             return SourceChecksum(seen.checksum, attributes=seen.attributes)
-        except ItemError as error:
-            return SourceChecksum("", error.reason, error.message)
-        except (Throttled, Transient, NotFound) as error:
-            return SourceChecksum("", Reason.TRANSIENT, f"{type(error).__name__}: {error}")
+        except AccessDenied as error:
+            return SourceChecksum("", Reason.SOURCE_DENIED, str(error))
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = problem_of(error)
+            return SourceChecksum("", problem.reason, problem.message)
 
     threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
     unfinished: list[tuple[int, Entry]] = []

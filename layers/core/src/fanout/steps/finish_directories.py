@@ -9,7 +9,7 @@ from itertools import groupby
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import ItemError
+from fanout.domain.errors import problem_of
 from fanout.domain.rows import Json
 from fanout.ledger import Ledger
 from fanout.ports import Tree
@@ -99,8 +99,9 @@ def _set(destination: Tree, made: Iterable[Made]) -> list[Json]:
                 destination.open_directory(entry, mode)
             else:
                 destination.set_attributes(entry, attributes)
-        except ItemError as error:
-            return {"path": path, "reason": error.reason.value, "message": error.message}
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = problem_of(error)
+            return {"path": path, "reason": problem.reason.value, "message": problem.message}
         return None
 
     results = work_on(enumerate(made), set_one, limits.CLIENT_OPERATIONS_IN_FLIGHT, lambda: False, [])

@@ -11,7 +11,7 @@ from typing import Any
 from fanout.domain import limits
 from fanout.domain.books import tally
 from fanout.domain.entries import Entry
-from fanout.domain.errors import ItemError
+from fanout.domain.errors import problem_of
 from fanout.domain.outcomes import Outcome, Reason, Result, result_of
 from fanout.domain.partitioning import Shard
 from fanout.domain.plan import Plan
@@ -78,11 +78,12 @@ def _outcome(source: Tree, destination: Tree, copied: frozenset[str], indexed: t
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             _link(source, destination, entry, first)
-        except ItemError as error:
-            if error.reason is Reason.TRANSIENT and attempt < _ATTEMPTS:
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = problem_of(error)
+            if problem.reason is Reason.TRANSIENT and attempt < _ATTEMPTS:
                 continue
-            result = result_of(error.reason)
-            return Outcome(entry.path, entry.kind.value, entry.size, result, error.reason, error.message)
+            result = result_of(problem.reason)
+            return Outcome(entry.path, entry.kind.value, entry.size, result, problem.reason, problem.message)
         break
     return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, message=f"linked to {first}")
 

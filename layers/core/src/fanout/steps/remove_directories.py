@@ -10,7 +10,7 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.books import tally
 from fanout.domain.entries import Entry
-from fanout.domain.errors import ItemError, Transient
+from fanout.domain.errors import Transient, problem_of
 from fanout.domain.filters import Filters
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
@@ -81,8 +81,8 @@ def _remove(shard: Shard, source: Tree, destination: Tree, context: Context) -> 
         if problem is None:
             try:
                 destination.remove_directory(entry)
-            except ItemError as error:
-                problem = error
+            except Exception as error:  # noqa: BLE001 - see problem_of
+                problem = problem_of(error)
         return outcome_of(entry, problem)
 
     for depth in sorted(by_depth, reverse=True):

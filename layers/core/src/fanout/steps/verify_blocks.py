@@ -12,7 +12,7 @@ from fanout.domain.books import Count
 from fanout.domain.checksums import Crc64Nvme
 from fanout.domain.coverage import indexes_of
 from fanout.domain.entries import Found
-from fanout.domain.errors import ItemError, Throttled, Transient
+from fanout.domain.errors import FanoutError, ItemError, Transient, problem_of
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.request import Mode
@@ -42,25 +42,33 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     if plan.request.mode is Mode.VERIFY:
         return compare_blocks(shard, big, context, plan, crc64nvme)
     destination = context.destination(plan)
-    found = destination.find_stored(big.entry.placed.path)
-    stop_at = context.stop_at
-    outcomes: dict[int, Outcome] = {}
-    if found is None or found.entry.size != big.entry.size:
-        error = ItemError(Reason.MISSING, "the destination does not hold the whole file")
-        outcomes = {index: _failed(big, index, error) for index in left}
-    elif found.crc64nvme is not None:
-        outcomes = _by_the_stores_word(big, left, found, ledger)
-    else:
-        receipts = ledger.read_receipts(shard.id)
-        outcomes = _by_reading(
-            big, left, found, receipts, destination, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter
-        )
+    try:
+        outcomes = _outcomes(shard, big, left, destination, context, crc64nvme)
+    except FanoutError:
+        raise
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        problem = problem_of(error)
+        outcomes = {index: _failed(big, index, problem) for index in left}
     if outcomes:
         size = sum(big.block(index)[1] for index, outcome in outcomes.items() if outcome.result is Result.COPIED)
         ledger.write_outcomes(outcomes_id, context.nonce, outcomes, {Result.COPIED: Count(0, size)})
     total = len(known) + len(outcomes)
     compared = sum(big.block(index)[1] for index in outcomes)
     return Progress(total, total >= shard.items, Count(0, compared))
+
+
+def _outcomes(
+    shard: Shard, big: BigFile, left: list[int], destination: Tree, context: Context, crc64nvme: Crc64Nvme
+) -> dict[int, Outcome]:
+    """What the destination holds, compared. Raises ``ItemError`` for what is wrong with the whole file."""
+    found = destination.find_stored(big.entry.placed.path)
+    if found is None or found.entry.size != big.entry.size:
+        raise ItemError(Reason.MISSING, "the destination does not hold the whole file")
+    if found.crc64nvme is not None:
+        return _by_the_stores_word(big, left, found, context.ledger)
+    receipts, stop_at = context.ledger.read_receipts(shard.id), context.stop_at
+    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
+    return _by_reading(big, left, found, receipts, destination, crc64nvme, out_of_time, context.limiter)
 
 
 def _by_the_stores_word(big: BigFile, left: list[int], found: Found, ledger: Ledger) -> dict[int, Outcome]:
@@ -113,10 +121,8 @@ def _check(
             checksum = checksum_of_block(source, offset, length, crc64nvme)
         if checksum != receipts[index].crc64nvme:
             raise ItemError(Reason.CHECKSUM, f"block {index} differs")
-    except ItemError as error:
-        return _failed(big, index, error)
-    except (Throttled, Transient) as error:
-        return _failed(big, index, ItemError(Reason.TRANSIENT, str(error)))
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        return _failed(big, index, problem_of(error))
     return _verified(big, index)
 
 

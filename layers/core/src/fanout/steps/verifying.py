@@ -12,7 +12,7 @@ from fanout.domain.checksums import NO_BYTES, Crc64Nvme, to_base64
 from fanout.domain.differences import ATTRIBUTE_REASONS, Difference, Rules, differences, is_told_whole
 from fanout.domain.digests import entry_digest
 from fanout.domain.entries import Attributes, Entry, Found, Kind
-from fanout.domain.errors import ItemError, NotFound, OutOfTime, Throttled, Transient
+from fanout.domain.errors import AccessDenied, ItemError, OutOfTime, problem_of
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.ports import Tree
 from fanout.steps.limiter import NO_LIMITS, Limiter
@@ -67,15 +67,17 @@ class Verifier:
         ``links`` says how the names of its file are grouped differently, empty if they are not.
         """
         here, there, found = Seen(), Seen(), None
+        denied = Reason.SOURCE_DENIED
         try:
             here = expected()
+            denied = Reason.NOT_VERIFIED
             found = self._destination.find_stored(entry.placed.path)
             there = self.seen(self._destination, *_comparable(entry, found))
             problem = worst(differences_of(entry, here, there, self.rules, links))
-        except ItemError as error:
-            problem = (error.reason, error.message)
-        except (Throttled, Transient, NotFound) as error:
-            problem = (Reason.TRANSIENT, f"{type(error).__name__}: {error}")
+        except AccessDenied as error:
+            problem = (denied, str(error))
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = (problem_of(error).reason, problem_of(error).message)
         there_digest = 0
         if found is not None:
             there_digest = entry_digest(replace(entry, size=found.entry.size), there.checksum)

@@ -24,6 +24,8 @@ _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_BENEATH = 0x08
 # The kernel's own limit on symlinks in one path (path_resolution(7)).
 _LINKS = 40
+# limits.h, PATH_MAX: the kernel takes no longer path at once.
+_PATH_BYTES = 4096
 # The kernel gives EAGAIN when a directory of the path is renamed while it resolves "..".
 _ATTEMPTS = 10
 _SEARCH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -31,7 +33,7 @@ _SEARCH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def open_beneath(root: int, path: str, flags: int) -> int:
     """A descriptor of what ``path`` leads to below the directory ``root``; raises ``OSError``."""
-    if not has_openat2():
+    if not has_openat2() or len(os.fsencode(path)) >= _PATH_BYTES:
         return walk(root, path, flags)[0]
     for _ in range(_ATTEMPTS):
         try:
@@ -77,20 +79,26 @@ def _libc() -> ctypes.CDLL:
 
 
 def walk(root: int, path: str, flags: int) -> tuple[int, int]:
-    """The same component by component; returns also when the youngest symlink on the way changed (ctime, ns)."""
+    """The same component by component; returns also when the youngest symlink on the way changed (ctime, ns).
+
+    Of the directories above only the identities are held, and ``..`` is held against them: a directory that was
+    moved meanwhile leads to none that was not passed on the way down.
+    """
     rest = deque(path.split("/"))
-    above: list[int] = []
+    above: list[tuple[int, int]] = []
+    here = os.open(".", _SEARCH, dir_fd=root)
     links, changed_ns = 0, 0
     try:
         while rest:
-            here = above[-1] if above else root
             name = rest.popleft()
             if name in ("", "."):
                 continue
             if name == "..":
                 if not above:
                     raise _error(errno.EXDEV)
-                os.close(above.pop())
+                here = _gone_to(here, "..")
+                if _identity(here) != above.pop():
+                    raise _error(errno.EXDEV)
                 continue
             found = os.stat(name, dir_fd=here, follow_symlinks=False)
             if stat.S_ISLNK(found.st_mode):
@@ -102,13 +110,25 @@ def walk(root: int, path: str, flags: int) -> tuple[int, int]:
                     raise _error(errno.EXDEV)
                 rest.extendleft(reversed(target.split("/")))
             elif rest or stat.S_ISDIR(found.st_mode):
-                above.append(os.open(name, _SEARCH, dir_fd=here))
+                above.append(_identity(here))
+                here = _gone_to(here, name)
             else:
                 return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here), changed_ns
-        return os.open(".", flags | os.O_CLOEXEC, dir_fd=above[-1] if above else root), changed_ns
+        return os.open(".", flags | os.O_CLOEXEC, dir_fd=here), changed_ns
     finally:
-        for descriptor in above:
-            os.close(descriptor)
+        os.close(here)
+
+
+def _gone_to(here: int, name: str) -> int:
+    """The descriptor of a directory in place of the one that it was reached from, which stays open if this fails."""
+    there = os.open(name, _SEARCH, dir_fd=here)
+    os.close(here)
+    return there
+
+
+def _identity(directory: int) -> tuple[int, int]:
+    found = os.fstat(directory)
+    return found.st_dev, found.st_ino
 
 
 def _error(number: int) -> OSError:

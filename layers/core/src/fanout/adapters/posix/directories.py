@@ -19,6 +19,11 @@ KEPT_DIRECTORIES = 256
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+def _parent(path: str) -> str:
+    """The path of the directory above."""
+    return path[: path.rfind("/", 0, -1) + 1]
+
+
 class Held:
     """A directory that stays open while ``with`` holds it; several may hold the same one.
 
@@ -74,22 +79,51 @@ class Directories:
         One thread opens or makes it, the others that want it wait for that one. Raises
         ``OSError`` if it is not there, and ``ItemError`` if a component is a symlink.
         """
+        with self._lock:
+            held = self._open.get(path)
+            if held is not None:
+                held.users += 1
+                if len(self._open) >= KEPT_DIRECTORIES:
+                    self._open.move_to_end(path)
+                return held
+        return self._hold_from_above(path, create)
+
+    def _hold_from_above(self, path: str, create: bool) -> Held:
+        """As ``hold``: from the nearest directory above that is open, one level after the other."""
+        missing = [path]
+        held = None
+        while held is None and missing[-1]:
+            missing.append(_parent(missing[-1]))
+            with self._lock:
+                held = self._open.get(missing[-1])
+                if held is not None:
+                    held.users += 1
+                    missing.pop()
+        while missing:
+            try:
+                below = self._hold_one(missing.pop(), held, create)
+            finally:
+                if held is not None:
+                    held.let_go()
+            held = below
+        assert held is not None
+        return held
+
+    def _hold_one(self, path: str, above: Held | None, create: bool) -> Held:
+        """As ``hold``; ``above`` is the parent, ``None`` for the base itself."""
         while True:
             with self._lock:
                 held = self._open.get(path)
                 if held is not None:
                     held.users += 1
-                    if len(self._open) >= KEPT_DIRECTORIES:
-                        self._open.move_to_end(path)
                     return held
                 opening = self._opening.get(path)
                 if opening is None:
                     opened = self._opening[path] = threading.Event()
                     break
             opening.wait()
-        held = None
         try:
-            held = Held(self._open_directory(path, create), self._release)
+            held = Held(self._open_directory(path, above, create), self._release)
         finally:
             with self._lock:
                 del self._opening[path]
@@ -99,19 +133,18 @@ class Directories:
             opened.set()
         return held
 
-    def _open_directory(self, path: str, create: bool) -> int:
-        if not path:
+    def _open_directory(self, path: str, parent: Held | None, create: bool) -> int:
+        if parent is None:
             return os.open(self._base, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
-        parent, _, name = path[:-1].rpartition("/")
-        with self.hold(f"{parent}/" if parent else "", create=create) as above:
-            try:
-                return self._enter(path, name, above)
-            except FileNotFoundError:
-                if not create:
-                    raise
-            with suppress(FileExistsError):  # another worker may make it at the same moment
-                os.mkdir(name, self._mode_of(path), dir_fd=above)
+        name, above = path[:-1].rpartition("/")[2], parent.descriptor
+        try:
             return self._enter(path, name, above)
+        except FileNotFoundError:
+            if not create:
+                raise
+        with suppress(FileExistsError):  # another worker may make it at the same moment
+            os.mkdir(name, self._mode_of(path), dir_fd=above)
+        return self._enter(path, name, above)
 
     def _enter(self, path: str, name: str, above: int) -> int:
         try:
@@ -121,7 +154,7 @@ class Directories:
                 raise
         if self._follow is not None:
             return self._follow(path)
-        raise ItemError(Reason.LINK_IN_PATH, "a directory of the path is a symlink")
+        raise ItemError(Reason.LINK_IN_PATH, f"a directory of the path is a symlink: {path[:-1][-200:]}")
 
     def _release(self, held: Held) -> None:
         with self._lock:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-import shutil
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from fanout.adapters.posix.directories import Directories
+from fanout.adapters.posix.removal import remove_tree
 from fanout.domain import limits
 from fanout.domain.names import STAGING_PREFIX
 
@@ -88,7 +88,8 @@ class Staging:
                 seen = os.stat(name, dir_fd=above, follow_symlinks=False)
                 if stat.S_ISDIR(seen.st_mode) and now_ns - seen.st_mtime_ns > ABANDONED_SECONDS * 10**9:
                     # Another run may remove it at the same moment; what stays is tried again by the next one.
-                    shutil.rmtree(name, ignore_errors=True, dir_fd=above)
+                    with suppress(OSError):
+                        remove_tree(above, name)
 
     def remove(self) -> None:
         """Remove the staged files of every attempt of the run."""
@@ -101,20 +102,10 @@ class Staging:
                 return
             try:
                 with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
-                    list(pool.map(lambda path: _remove(staging, path), os.listdir(staging)))
+                    list(pool.map(lambda path: remove_tree(staging, path), os.listdir(staging)))
             finally:
                 os.close(staging)
-            _remove(above, name)
-
-
-def _remove(directory: int, path: str) -> None:
-    """Remove a file, or a directory with all below it."""
-    try:
-        shutil.rmtree(path, dir_fd=directory)
-    except FileNotFoundError:
-        return
-    except NotADirectoryError:
-        os.unlink(path, dir_fd=directory)
+            remove_tree(above, name)
 
 
 def open_staged(directory: int, name: str, mode: int) -> tuple[int, os.stat_result]:
