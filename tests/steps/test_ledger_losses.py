@@ -7,9 +7,10 @@ import zlib
 import pytest
 
 from fanout.domain import limits
+from fanout.domain.errors import InvalidRequest
 from fanout.domain.rows import Json
 from tests.support.flow import World
-from tests.support.ledger_losses import DAMAGES, STOPS, Snapshot, filled, keys_of, verdict_on
+from tests.support.ledger_losses import DAMAGES, REQUEST, STOPS, Snapshot, filled, keys_of, verdict_on
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +57,24 @@ def test_a_resume_of_a_ledger_with_one_broken_object_is_never_green_and_wrong(st
         if broken is not None:
             found[key] = resumes(snapshot, {key: broken})
     assert not {key: problem for key, problem in found.items() if problem}
+
+
+def test_a_run_that_resumes_one_that_only_began_to_resume_takes_over_what_that_was_to() -> None:
+    world = filled()
+    STOPS["failed"](world)
+    second = world.next_run("run-2")
+    second.plan({"resume_from": "run-1"})
+    snapshot = Snapshot.of(second)
+    assert not resumes(snapshot, {})
+    lost = {key: resumes(snapshot, {key: None}) for key in snapshot.objects}
+    assert not {key: problem for key, problem in lost.items() if problem}
+
+
+def test_a_run_that_did_not_begin_to_read_its_manifest_is_not_resumed_as_a_listing_of_everything() -> None:
+    world = filled()
+    world.objects.put("lists", "few.csv", b"d0/f0\n")
+    world.plan({**REQUEST, "manifest": "s3://lists/few.csv"})
+    snapshot = Snapshot.of(world)
+    following = snapshot.restored("run-9", {"runs/run-1/segments/round-0001.json": None})
+    with pytest.raises(InvalidRequest, match="did not begin to read its manifest; start the request again"):
+        following.run({"resume_from": "run-1"})

@@ -138,6 +138,12 @@ class Ledger:
         with self.decoding(key):
             return convert(value)
 
+    def find_as(self, key: str, convert: Callable[[Any], T]) -> T | None:
+        """The same; ``None`` if it is not there."""
+        value = self.find_json(key)
+        with self.decoding(key):
+            return None if value is None else convert(value)
+
     def read_list(self, key: str, convert: Callable[[Any], T]) -> list[T]:
         """Read one JSON document that is a list, each item as what ``convert`` makes of it. Raises ``LedgerBroken``."""
         return self.read_as(key, lambda value: [convert(item) for item in _list(value)])

@@ -36,7 +36,6 @@ OUTCOMES = "outcomes/shards/"
 SHARD_FILES = "shards/"
 LISTED_NAMES = "links/listed/"
 DIRECTORIES = "directories/"
-_WITH_DIRECTORIES = "-with-directories"
 BIG_FILE_OUTCOMES = "outcomes/big-files/"
 DIRECTORIES_SET = "directories/set.json"
 DIRECTORIES_MENDED = "directories/mended.json"
@@ -54,6 +53,7 @@ BATCHES = "batches"
 INDEXES = "indexes"
 
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
+_WITH_DIRECTORIES = re.compile(rf"{OUTCOMES}(.+)/([^/]+)-directories-(\d+)\.json")
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
 
 
@@ -104,17 +104,15 @@ def outcomes_prefix(shard_id: str) -> str:
     return f"{OUTCOMES}{shard_id}/"
 
 
-def outcomes_name(nonce: str, number: int, *, directories: bool) -> str:
-    """The name of a file of outcomes. It tells whether directories lie beside it, so none is missed."""
-    return f"{nonce}-{number:04d}{_WITH_DIRECTORIES if directories else ''}"
+def outcomes_name(nonce: str, number: int, directories: int) -> str:
+    """The name of a file of outcomes. It tells how many directories' attributes lie beside it, so none is missed."""
+    return f"{nonce}-{number:04d}{f'-directories-{directories}' if directories else ''}"
 
 
-def directories_beside(key: str) -> str | None:
-    """The key of the directories' attributes that belong to a file of outcomes; ``None`` if there are none."""
-    shard_id, _, name = key.removeprefix(OUTCOMES).rpartition("/")
-    if not name.endswith(f"{_WITH_DIRECTORIES}.json"):
-        return None
-    return f"{DIRECTORIES}{shard_id}-{name.removesuffix(f'{_WITH_DIRECTORIES}.json')}.jsonl.gz"
+def directories_beside(key: str) -> tuple[str, int] | None:
+    """The key and the number of the directories' attributes that belong to a file of outcomes, if there are any."""
+    found = _WITH_DIRECTORIES.fullmatch(key)
+    return (f"{DIRECTORIES}{found[1]}-{found[2]}.jsonl.gz", int(found[3])) if found else None
 
 
 def big_file_key(big_file_id: str) -> str:

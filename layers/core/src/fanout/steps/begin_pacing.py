@@ -41,5 +41,5 @@ def write_rate(pacing: Pacing, request: Request, ledger: Ledger) -> None:
 
 def pacing_plan(ledger: Ledger) -> Json:
     """What ``begin_pacing`` wrote."""
-    found: Json = ledger.read_json(keys.PACING_PLAN)
+    found: Json = ledger.read_as(keys.PACING_PLAN, dict)
     return found

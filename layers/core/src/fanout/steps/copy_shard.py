@@ -58,7 +58,7 @@ class OutcomeWriter:
             ledger.write_rows(key, (directory_row(entry, attributes) for entry, attributes in taken))
         counts = tally(self._held.values())
         seconds, self._noted_at = self._written_at - self._noted_at, self._written_at
-        name = keys.outcomes_name(nonce, self._files, directories=bool(taken))
+        name = keys.outcomes_name(nonce, self._files, len(taken))
         ledger.write_outcomes(self._shard.id, name, self._held, counts, seconds)
         self.written += len(self._held)
         self.copied += counts[Result.COPIED]

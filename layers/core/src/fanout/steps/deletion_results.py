@@ -7,7 +7,7 @@ from fanout.domain.books import no_counts
 from fanout.domain.outcomes import Outcome, Result
 from fanout.domain.partitioning import Shard
 from fanout.ledger import Ledger
-from fanout.steps.deletions import deletion_from_row
+from fanout.steps.deletions import deletion_from_row, listed_extras
 from fanout.steps.shard_results import ShardResult, shard_result
 
 
@@ -26,4 +26,11 @@ def _shards(ledger: Ledger) -> list[Shard]:
     if not ledger.has(keys.phase_key("delete")) and not ledger.has(keys.DELETIONS):
         return []
     found = [ledger.read_list(key, deletion_from_row) for key in (keys.DELETIONS, keys.DELETED_DIRECTORIES)]
-    return [deletion.shard for deletions in found for deletion in deletions]
+    shards = [deletion.shard for deletions in found for deletion in deletions]
+    held, extra = (
+        sum(shard.entries for shard in shards),
+        listed_extras(ledger, ledger.read_plan().request).extra.entries,
+    )
+    if held != extra and (held or not ledger.has(keys.note_key("delete"))):  # the note says why none was to go
+        raise ledger.broken(keys.DELETIONS, f"and {keys.DELETED_DIRECTORIES} hold {held} of {extra} entries to delete")
+    return shards

@@ -126,9 +126,7 @@ def _left(record: Json) -> list[Segment]:
 
 def _record(segment_id: str, ledger: Ledger) -> Json | None:
     key = keys.segment_key(segment_id)
-    record = ledger.find_json(key)
-    with ledger.decoding(key):
-        return None if record is None else as_segment_record(record)
+    return ledger.find_as(key, as_segment_record)
 
 
 def _as_round(record: Json) -> Json:
@@ -145,8 +143,9 @@ def _parts(records: list[Json], ledger: Ledger) -> Iterator[tuple[Part, int]]:
     check_held(counted, keys.BIG_FILES_BEGUN, ledger)
     for key in ledger.keys(keys.BIG_FILES_BEGUN):
         yield {"kind": "big_file", "key": key, "counted": key in counted}, _PART_WEIGHT
-    for key in directories_held((key for record in records for key in record.get("directories", [])), ledger):
-        yield {"kind": "directories", "key": key}, _PART_WEIGHT
+    carried = (key for record in records for key in record.get("directories", []))
+    for key, rows in directories_held(carried, ledger).items():
+        yield {"kind": "directories", "key": key, "rows": rows}, _PART_WEIGHT
     yield from _partitioned(records, ledger) if is_partitioned(ledger) else _not_partitioned(records, ledger)
 
 

@@ -19,6 +19,7 @@ from fanout.steps.parallel import ahead, work_on
 
 # With ``None`` for a directory that no entry stands for, and the mode that it gets if it has none yet.
 Made = tuple[str, Attributes | None, int]
+File = tuple[str, int | None]
 _PASSABLE = stat.S_IRWXU
 
 
@@ -35,7 +36,7 @@ def finish_directories(
     under which stands how far it came.
     """
     ledger = context.ledger
-    files = made_directories(ledger)
+    files = list(made_directories(ledger).items())
     began_at = _files_set(ledger, position) if files else 0
     failures: list[Json] = []
     number = began_at
@@ -72,7 +73,7 @@ def _passable(attributes: Attributes) -> bool:
     return mode is None or mode & _PASSABLE == _PASSABLE
 
 
-def _set_last(ledger: Ledger, files: list[str], destination: Tree) -> list[Json]:
+def _set_last(ledger: Ledger, files: list[File], destination: Tree) -> list[Json]:
     last: dict[str, Attributes] = {}
     for _, made in ahead(lambda key: _read(ledger, key), files, _AHEAD):
         for path, attributes, _ in made:
@@ -108,8 +109,9 @@ def _set(destination: Tree, made: Iterable[Made]) -> list[Json]:
     return [failure for _, failure in results if failure is not None]
 
 
-def _read(ledger: Ledger, key: str) -> list[Made]:
-    return list(ledger.read_rows_as(key, _made))
+def _read(ledger: Ledger, file: File) -> list[Made]:
+    key, rows = file
+    return list(ledger.read_rows_as(key, _made, rows))
 
 
 def _made(row: Json) -> Made:

@@ -55,11 +55,8 @@ def write_forecast(plan: Plan, work: Work, context: Context) -> Forecast:
 
 def threads_of(ledger: Ledger) -> int:
     """Threads of a function that copies, as the forecast's pace says; all of them in a run that has no forecast."""
-    row = ledger.find_json(keys.FORECAST)
-    if row is None:
-        return limits.CLIENT_OPERATIONS_IN_FLIGHT
-    with ledger.decoding(keys.FORECAST):
-        return int(row["pace"]["threads"])
+    threads = ledger.find_as(keys.FORECAST, lambda row: int(row["pace"]["threads"]))
+    return limits.CLIENT_OPERATIONS_IN_FLIGHT if threads is None else threads
 
 
 def forecast_and_actual(
@@ -68,7 +65,7 @@ def forecast_and_actual(
     """``forecast`` of summary.json; ``None`` for a run that broke off before it had one."""
     if not ledger.has(keys.FORECAST):
         return None
-    row: Json = ledger.read_json(keys.FORECAST)
+    row: Json = ledger.read_as(keys.FORECAST, dict)
     predicted = {name: value for name, value in row.items() if name != "schema_version"}
     return with_actual(predicted, seconds, actual_dollars(plan, books, activities, seconds.get("copy", 0.0), ledger))
 

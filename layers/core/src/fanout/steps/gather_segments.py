@@ -30,8 +30,8 @@ def gather_segments(number: int, context: Context) -> Json:
     Raises ``LedgerBroken`` if a segment of the round has no record.
     """
     ledger = context.ledger
-    before = ledger.read_json(keys.round_done_key(number - 1)) if number > 1 else {}
-    segments = read_round(number, before.get("left") or 0, ledger)
+    left_before = ledger.read_as(keys.round_done_key(number - 1), lambda row: row.get("left")) if number > 1 else None
+    segments = read_round(number, left_before or 0, ledger)
     books, complete = Books(), True
     sizes, crowds = Sizes(), Crowds()
     shards: list[Json] = []

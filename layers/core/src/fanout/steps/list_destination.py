@@ -61,7 +61,7 @@ def cut_of(segment: Segment, plan: Plan, ledger: Ledger) -> str:
     """The path at which a listing of the destination by another function broke off; empty where none did."""
     if not plan.request.between_mounts:
         return ""
-    cut = ledger.read_json(keys.destination_listing_key(segment.id))["cut"]
+    cut = ledger.read_as(keys.destination_listing_key(segment.id), lambda row: row["cut"])
     if not isinstance(cut, str):
         raise LedgerBroken(f"the listing of the destination's segment {segment.id} names no path where it ends")
     return cut

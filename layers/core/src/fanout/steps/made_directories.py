@@ -9,8 +9,8 @@ from fanout.ledger import Ledger
 from fanout.steps.rounds import rounds_done
 
 
-def made_directories(ledger: Ledger) -> list[str]:
-    """The files in their order: those taken over from an earlier run, then those that shards wrote.
+def made_directories(ledger: Ledger) -> dict[str, int | None]:
+    """The files in their order, those taken over from an earlier run first, each with its rows if that is known.
 
     Raises ``LedgerBroken`` if one is missing: the names of the files of outcomes and the rounds say which there are.
     """
@@ -18,12 +18,11 @@ def made_directories(ledger: Ledger) -> list[str]:
     return directories_held(carried, ledger)
 
 
-def directories_held(carried: Iterable[str], ledger: Ledger) -> list[str]:
+def directories_held(carried: Iterable[str], ledger: Ledger) -> dict[str, int | None]:
     """The same, where the files that were taken over are known."""
+    rows = dict(found for key in ledger.keys(keys.OUTCOMES) if (found := keys.directories_beside(key)))
     held = [key for key in ledger.keys(keys.DIRECTORIES) if key.endswith(".jsonl.gz")]
-    missing = {key for outcomes in ledger.keys(keys.OUTCOMES) if (key := keys.directories_beside(outcomes))}
-    missing.update(carried)
-    missing.difference_update(held)
+    missing = {*rows, *carried}.difference(held)
     if missing:
         raise ledger.broken(min(missing), "is missing")
-    return held
+    return {key: rows.get(key) for key in held}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -51,7 +51,11 @@ def measured_file_systems(ledger: Ledger) -> Mapping[str, FileSystemState]:
     """What PlanTransfer wrote, by mount; of a run of an earlier version nothing."""
     if not ledger.has(keys.FILE_SYSTEMS):
         return {}
-    return {mount: state_from_row(row) for mount, row in ledger.read_json(keys.FILE_SYSTEMS).items()}
+    return ledger.read_as(keys.FILE_SYSTEMS, _states)
+
+
+def _states(rows: dict[str, Any]) -> dict[str, FileSystemState]:
+    return {mount: state_from_row(row) for mount, row in rows.items()}
 
 
 def _measured(file_system_id: str, context: Context, notes: list[str]) -> FileSystemState:

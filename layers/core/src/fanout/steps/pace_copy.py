@@ -113,8 +113,8 @@ class _Pacer:
     def _bounds(self) -> Bounds:
         """As the request says, but for a rate that was changed since."""
         bounds = bounds_of(self.plan.request, self.start["functions"])
-        row = self.context.ledger.find_json(keys.LIMITS)
-        return replace(bounds, bytes_per_second=None if row is None else limits_from_row(row).bytes_per_second)
+        limits = self.context.ledger.find_as(keys.LIMITS, limits_from_row)
+        return replace(bounds, bytes_per_second=None if limits is None else limits.bytes_per_second)
 
     def _read(self, mount: str, now: float) -> Readings:
         """The readings of a file system, or the last ones that there were: they only grow older."""
@@ -153,5 +153,4 @@ def decisions(ledger: Ledger) -> list[Json]:
 
 
 def _rate(ledger: Ledger) -> float | None:
-    row = ledger.find_json(keys.PACED_RATE)
-    return None if row is None else row["bytes_per_second"]
+    return ledger.find_as(keys.PACED_RATE, lambda row: row["bytes_per_second"])

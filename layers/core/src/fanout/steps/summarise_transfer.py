@@ -156,16 +156,16 @@ def _error_name(summary: Summary) -> str:
 def _segment_error(ledger: Ledger) -> RunError | None:
     """The error of a segment that was not listed: a Map reports only that its tolerance was exceeded."""
     for key in ledger.keys(keys.SEGMENTS_FAILED):
-        row = ledger.read_json(key)
-        if keys.segment_key(row["segment"]) not in set(ledger.keys(keys.segment_key(row["segment"]))):
-            return RunError(row["error"], row["message"])
+        segment_id, error = ledger.read_as(key, lambda row: (row["segment"], RunError(row["error"], row["message"])))
+        if not ledger.has(keys.segment_key(segment_id)):
+            return error
     return None
 
 
 def _notes(ledger: Ledger) -> list[str]:
     notes: list[str] = []
     for key in ledger.keys(keys.NOTES):
-        notes += ledger.read_json(key)
+        notes += ledger.read_list(key, str)
     reasons = directories_failed(ledger)
     if reasons:
         first = next(iter(reasons.values()))
@@ -182,6 +182,6 @@ def _pacing_notes(pace: Json) -> list[str]:
 
 def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:
     """Each phase with its begin and its end, which is the begin of the next one that the run reached."""
-    begun = {key: ledger.read_json(key)["began"] for key in ledger.keys("phases/")}
+    begun = {key: ledger.read_as(key, lambda row: float(row["began"])) for key in ledger.keys("phases/")}
     times = [(phase, begun[keys.phase_key(phase)]) for phase in PHASES if keys.phase_key(phase) in begun]
     return [(phase, began, ended) for (phase, began), (_, ended) in pairwise([*times, ("", now)])]

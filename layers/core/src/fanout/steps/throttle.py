@@ -173,11 +173,8 @@ class Throttle(TaskLimiter):
 
     def _limits(self) -> tuple[RunLimits, PacedRate]:
         whole = self._ledger.whole_run()
-        wanted, rate = whole.find_json(keys.LIMITS), whole.find_json(keys.PACED_RATE)
-        return (
-            RunLimits() if wanted is None else limits_from_row(wanted),
-            PacedRate() if rate is None else rate_from_row(rate),
-        )
+        wanted, rate = whole.find_as(keys.LIMITS, limits_from_row), whole.find_as(keys.PACED_RATE, rate_from_row)
+        return wanted or RunLimits(), rate or PacedRate()
 
     def _present(self) -> list[Presence]:
         """The functions of this phase at work now or lately."""

@@ -38,8 +38,8 @@ class UnseenTree:
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """See ``fanout.ports.Tree``: what ListDestination found, as far as it came; it left out what is pruned."""
-        for key in self._ledger.read_json(keys.destination_listing_key(segment.id))["files"]:
-            yield from map(entry_from_row, self._ledger.read_rows(key))
+        for key in self._ledger.read_as(keys.destination_listing_key(segment.id), lambda row: list(row["files"])):
+            yield from self._ledger.read_rows_as(key, entry_from_row)
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
         """See ``fanout.ports.Tree``; here each comes by itself."""

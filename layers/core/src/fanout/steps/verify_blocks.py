@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from fanout.domain import ledger_keys as keys
@@ -66,15 +66,25 @@ def _outcomes(
         raise ItemError(Reason.MISSING, "the destination does not hold the whole file")
     if found.crc64nvme is not None:
         return _by_the_stores_word(big, left, found, context.ledger)
-    receipts, stop_at = context.ledger.read_receipts(shard.id), context.stop_at
+    receipts, stop_at = _receipts(shard, left, context.ledger), context.stop_at
     out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
     return _by_reading(big, left, found, receipts, destination, crc64nvme, out_of_time, context.limiter)
+
+
+def _receipts(part: Shard, wanted: Iterable[int], ledger: Ledger) -> dict[int, Receipt]:
+    """The receipts of a part of a file that is whole. Raises ``LedgerBroken`` if one is missing."""
+    found = ledger.read_receipts(part.id)
+    missing = next((index for index in wanted if index not in found), None)
+    if missing is not None:
+        raise ledger.broken(keys.outcomes_prefix(part.id), f"lacks what was written of block {missing}")
+    return found
 
 
 def _by_the_stores_word(big: BigFile, left: list[int], found: Found, ledger: Ledger) -> dict[int, Outcome]:
     receipts: dict[int, Receipt] = {}
     for part in parts_of_big_files(ledger)[keys.big_file_key(big.id)]:
-        receipts |= ledger.read_receipts(part.id)
+        assert part.blocks is not None
+        receipts |= _receipts(part, range(*part.blocks), ledger)
     if found.crc64nvme == whole_checksum(big, [receipts[index] for index in sorted(receipts)]):
         return {index: _verified(big, index) for index in left}
     error = ItemError(Reason.CHECKSUM, "the destination's checksum of the whole differs")
