@@ -19,7 +19,7 @@ from fanout.domain.plan import Plan
 from fanout.domain.rows import link_row, name_from_row, name_row
 from fanout.ledger import Ledger
 from fanout.steps.context import Context
-from fanout.steps.name_buckets import listed_names, spread_rows
+from fanout.steps.name_buckets import listed_rows, spread_rows
 
 _PREFIX = "names-"
 
@@ -27,8 +27,8 @@ _PREFIX = "names-"
 def compare_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard]:
     """Write the shards of the names that were listed, each name with how its grouping differs; returns the shards."""
     count = sum(shard.entries for shard in listed)
-    found: Iterable[ComparedName] = map(ComparedName, listed_names(listed, context))
-    found = _grouped(found, count, file_at_source, by_source, "by-source", context)
+    names = map(name_from_row, listed_rows(listed, context))
+    found = _grouped(map(ComparedName, names), count, file_at_source, by_source, "by-source", context)
     found = _grouped(found, count, file_at_destination, by_destination, "by-destination", context)
     shards: list[Shard] = []
     held: list[ComparedName] = []

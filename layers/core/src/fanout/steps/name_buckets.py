@@ -13,18 +13,16 @@ from zlib import crc32
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
-from fanout.domain.hard_links import Name
 from fanout.domain.partitioning import Shard
-from fanout.domain.rows import name_from_row
 from fanout.steps.context import Context
 
 Row = list[Any]
 
 
-def listed_names(listed: list[Shard], context: Context) -> Iterator[Name]:
-    """The names that the segments wrote, as the ledger holds them."""
+def listed_rows(listed: list[Shard], context: Context) -> Iterator[Row]:
+    """The rows of names that the segments wrote, as the ledger holds them."""
     for shard in listed:
-        yield from map(name_from_row, context.ledger.read_rows(shard.key))
+        yield from context.ledger.read_rows(shard.key)
 
 
 def spread_rows(

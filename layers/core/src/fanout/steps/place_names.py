@@ -1,9 +1,6 @@
 """The names of files with several: grouped by file, and put into shards of copies and of links.
 
-Names of one file may be listed by any segment, so they are brought together here: spread
-over buckets by a hash of the inode, as many as keep a bucket at ``limits.LINKED_NAMES``
-on average, and worked off bucket by bucket. So memory holds about twice as many names
-at once, whatever the tree; only the names of one inode are never parted.
+Names of one file may be listed by any segment; ``name_buckets`` brings them together.
 """
 
 from __future__ import annotations
@@ -19,9 +16,9 @@ from fanout.domain.hard_links import Name, Placed, files_of, place
 from fanout.domain.partitioning import Shard, spread
 from fanout.domain.plan import Plan
 from fanout.domain.request import keeps_hard_links
-from fanout.domain.rows import Json, link_row, name_from_row, name_row, shard_row
+from fanout.domain.rows import Json, entry_from_row, link_row, name_from_row, shard_row
 from fanout.steps.context import Context
-from fanout.steps.name_buckets import listed_names, spread_rows
+from fanout.steps.name_buckets import listed_rows, spread_rows
 
 
 def place_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard]:
@@ -46,13 +43,13 @@ def _note(further: Count, linked: bool) -> str:
 
 
 def _buckets(listed: list[Shard], context: Context) -> Iterator[list[Name]]:
-    names = listed_names(listed, context)
-    rows = spread_rows(map(name_row, names), sum(shard.entries for shard in listed), _inode_of_row, "by-file", context)
+    count = sum(shard.entries for shard in listed)
+    rows = spread_rows(listed_rows(listed, context), count, _inode_of_row, "by-file", context)
     return (list(map(name_from_row, bucket)) for bucket in rows)
 
 
 def _inode_of_row(row: list[Any]) -> str:
-    return str(row[6])
+    return entry_from_row(row).inode
 
 
 class _Writer:
