@@ -51,6 +51,8 @@ CARRIED = "segments/carried-"
 BATCHES = "batches"
 # The same: which run's index the next run of a transfer uses.
 INDEXES = "indexes"
+# The same: what the last run that wrote to a mount found that it cannot keep.
+MOUNTS = "mounts"
 
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
 _WITH_DIRECTORIES = re.compile(rf"{OUTCOMES}(.+)/([^/]+)-directories-(\d+)\.json")
@@ -231,8 +233,8 @@ def not_told_prefix(shard_id: str = "") -> str:
 
 
 def owners_key(mount: str) -> str:
-    """Beside the runs: whether the last run that wrote to a mount found that owners can be kept there."""
-    return f"owners-{sha256(mount.encode()).hexdigest()[:32]}.json"
+    """Below ``MOUNTS``: whether owners can be kept on a mount."""
+    return f"{sha256(mount.encode()).hexdigest()[:32]}.json"
 
 
 NOTES = "notes/"

@@ -31,12 +31,12 @@ def note_owners(limitations: Sequence[str], plan: Plan, ledger: Ledger) -> None:
     """Write down what trying owners at the destination found: for this run, and for one that only compares."""
     found = {"limitation": " ".join(limitations)}
     ledger.write_json(keys.OWNERS, found)
-    ledger.of_run(keys.INDEXES).write_json(_mount_key(plan), found)
+    ledger.of_run(keys.MOUNTS).write_json(_mount_key(plan), found)
 
 
 def recall_owners(plan: Plan, ledger: Ledger) -> None:
     """Take over what the last run that wrote to the mount found, because one that only compares tries nothing."""
-    found = ledger.of_run(keys.INDEXES).find_json(_mount_key(plan))
+    found = ledger.of_run(keys.MOUNTS).find_json(_mount_key(plan))
     if found is not None:
         ledger.write_json(keys.OWNERS, found)
 
