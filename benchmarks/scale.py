@@ -48,7 +48,7 @@ ROW_SECONDS = 0.00001
 # Events and states of one FinishTree: five and one of the Task, two and one of the Choice after it.
 EVENTS_A_FINISH = 7
 STATES_A_FINISH = 2
-# Python objects of one entry of an index, bytes; measured with paths of 50 bytes: 440, and 600 while it is
+# Python objects of one entry of an index, bytes; measured with paths of 50 bytes: 485, and 600 while it is
 # read. Two parts are held, one is made.
 HELD_INDEX_BYTES = 1_000
 # Python objects of one shard's or segment's row when a function holds it, bytes; assumed: 1.2 KB.

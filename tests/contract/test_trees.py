@@ -12,6 +12,7 @@ from fanout.adapters.s3.tree import S3Tree
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import InvalidRequest, ItemError, ListingIncomplete
 from fanout.domain.outcomes import Reason
+from fanout.domain.proofs import whole_seconds
 from fanout.domain.segments import Segment, cut, rest_of
 from fanout.ports import Tree
 from tests.contract.conftest import Needs
@@ -45,6 +46,32 @@ def test_attributes_can_be_asked_for_before_any_byte(tree: Tree) -> None:
         assert source.read(size, 100) == b""
         source.confirm(None)
         source.close()
+
+
+def test_one_request_tells_the_mtime_that_a_copy_gives(tree: Tree) -> None:
+    write(tree, "file", b"x")
+    (entry,) = entries(tree).values()
+    found = tree.find_stored("file")
+    assert found is not None and (found.entry.size, found.entry.etag, found.is_symlink) == (1, entry.etag, False)
+    assert FILE_ATTRIBUTES.mtime_ns == (found.entry.mtime_ns if found.mtime_ns is None else found.mtime_ns)
+
+
+def test_what_says_no_mtime_has_that_of_its_writing(tree: Tree) -> None:
+    """An object's Last-Modified in whole seconds, in which a header shows it; a file has an mtime of its own."""
+    write(tree, "file", b"x", Attributes(mode=stat.S_IFREG | 0o640))
+    (entry,) = entries(tree).values()
+    found = tree.find_stored("file")
+    assert found is not None and found.mtime_ns is None
+    assert read(tree, entry)[1].mtime_ns == (whole_seconds(entry.changed_ns) if entry.etag else entry.mtime_ns)
+
+
+def test_a_store_tells_its_own_time(tree: Tree) -> None:
+    earliest, _ = tree.clock_ns()
+    write(tree, "file", b"x")
+    _, latest = tree.clock_ns()
+    listed = entries(tree)
+    assert list(listed) == ["file"]
+    assert whole_seconds(earliest) <= listed["file"].changed_ns <= latest
 
 
 def test_missing_root_is_an_empty_tree(tree: Tree) -> None:

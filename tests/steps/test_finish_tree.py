@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,8 @@ INSIDE = {"source": "efs:///in", "destination": "efs:///out", "limits": {"shard_
 class Recorder(MemoryTree):
     """Notes in which order directories are set, and finds some of them impossible to."""
 
-    def __init__(self, impossible: frozenset[str] = frozenset()) -> None:
-        super().__init__()
+    def __init__(self, impossible: frozenset[str] = frozenset(), changes: Iterator[int] | None = None) -> None:
+        super().__init__(changes)
         self.impossible = impossible
         self.set_in_order: list[tuple[str, int | None]] = []
         self.takes: Callable[[], None] = lambda: None
@@ -119,7 +120,8 @@ def test_the_last_pass_has_a_task_of_its_own_where_the_time_is_used() -> None:
 
 
 def test_directories_that_can_not_be_set_are_counted_once_however_often_it_is_tried() -> None:
-    world = World(destination=Recorder(impossible=frozenset({"a/", "b/"})))
+    changes = itertools.count(1)
+    world = World(changes, destination=Recorder(frozenset({"a/", "b/"}), changes))
     assert isinstance(world.source, MemoryTree)
     for path in ("a/", "b/", "c/"):
         world.source.put(path, Kind.DIRECTORY, attributes=Attributes(mode=0o040755))
