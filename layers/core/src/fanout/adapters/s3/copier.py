@@ -15,7 +15,15 @@ from fanout.adapters.s3.transport import Response
 from fanout.domain import limits
 from fanout.domain.checksums import NO_BYTES, combine, from_base64
 from fanout.domain.entries import Entry
-from fanout.domain.errors import Archived, FanoutError, ItemError, NotFound, OutOfTime, PreconditionFailed
+from fanout.domain.errors import (
+    AccessDenied,
+    Archived,
+    FanoutError,
+    ItemError,
+    NotFound,
+    OutOfTime,
+    PreconditionFailed,
+)
 from fanout.domain.locations import S3Location
 from fanout.domain.outcomes import Reason
 
@@ -59,7 +67,7 @@ class S3EntryCopier:
         if entry.size > self._whole_bytes:
             return self._copy_parts(entry, out_of_time)
         ends = (*self._target_of(entry), *self._source_of(entry))
-        with self._pinned(entry):
+        with self._pinned(entry), self._whose_denial(entry):
             copied = self._client.copy_object(*ends, self._write_headers, source_if_match=entry.etag)
         return copied.crc64nvme or self._checksum_of_copy(entry)
 
@@ -86,7 +94,7 @@ class S3EntryCopier:
             if out_of_time():
                 raise OutOfTime
             bucket, key = self._target_of(entry)
-            with self._pinned(entry):
+            with self._pinned(entry), self._whose_denial(entry):
                 return self._client.upload_part_copy(
                     bucket,
                     key,
@@ -123,12 +131,33 @@ class S3EntryCopier:
                 raise
             raise ItemError(Reason.SOURCE_VANISHED, f"{name} is no longer there") from exc
 
+    @contextmanager
+    def _whose_denial(self, entry: Entry) -> Iterator[None]:
+        """Tell a source that may not be read from a destination that may not be written: one copy asks for both."""
+        try:
+            yield
+        except Archived:
+            raise
+        except AccessDenied:
+            self._head(entry)
+            self._tags(entry)
+            raise
+
+    @contextmanager
+    def _reading(self, entry: Entry) -> Iterator[None]:
+        """As ``_pinned``, for requests that the source alone can deny."""
+        try:
+            with self._pinned(entry):
+                yield
+        except AccessDenied as denied:
+            raise ItemError(Reason.SOURCE_DENIED, str(denied)) from denied
+
     def _head(self, entry: Entry) -> Response:
-        with self._pinned(entry):
+        with self._reading(entry):
             return self._client.head_object(*self._source_of(entry), if_match=entry.etag)
 
     def _tags(self, entry: Entry) -> dict[str, str]:
-        with self._pinned(entry):
+        with self._reading(entry):
             return tagging_header(self._client.get_object_tagging(*self._source_of(entry)))
 
     def _checksum_of_copy(self, entry: Entry) -> str | None:

@@ -1,0 +1,393 @@
+"""Whole runs against an S3 whose answers are another's, come twice, or say what did not happen.
+
+A lie that passes costs a repetition; one that stays ends as a failed entry or an incomplete listing. It is never
+another object's bytes under a name, an entry that is missing, or a deletion that was none.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.posix.tree import PosixTree
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.copier import S3EntryCopier
+from fanout.adapters.s3.credentials import Credentials
+from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.s3.object_page import ObjectPage
+from fanout.adapters.s3.tree import S3Tree
+from fanout.domain.errors import ListingIncomplete, Transient
+from fanout.domain.limits import BLOCK_BYTES, MIB
+from fanout.domain.locations import S3Location
+from fanout.domain.rows import Json
+from fanout.domain.segments import Segment
+from tests.support import lying_s3
+from tests.support.flow import World
+from tests.support.lying_s3 import LyingS3, about
+from tests.support.s3_servers import KEY, Lack, S3Server
+
+TO_FILES = {"source": "s3://a-bucket/in/", "destination": "efs:///copy", "verify": "copied"}
+TO_KEYS = {"source": "efs:///copy", "destination": "s3://a-bucket/in/"}
+INSIDE = {"source": "s3://a-bucket/in/", "destination": "s3://b-bucket/in/", "verify": "copied"}
+SMALL_BYTES = 700  # all alike, so that size tells nothing
+PAGE_KEYS = 10
+
+
+class SmallPages(S3Client):
+    """A client that asks for pages of a few keys."""
+
+    def list_objects_v2(self, bucket: str, **options: Any) -> ObjectPage:
+        return super().list_objects_v2(bucket, **{"max_keys": PAGE_KEYS, **options})
+
+
+@pytest.fixture
+def liar(s3_url: str) -> Iterator[LyingS3]:
+    made = LyingS3(s3_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def deceived(liar: LyingS3) -> S3Client:
+    """A client whose way to S3 is the liar."""
+    return SmallPages(Endpoint("us-east-1", liar.url), lambda: Credentials(KEY, KEY), sleep=lambda seconds: None)
+
+
+@pytest.fixture
+def locations(make_bucket: Callable[[], str]) -> Iterator[S3Location]:
+    return (S3Location(make_bucket(), "in/") for _ in range(9))
+
+
+def tree_at(client: S3Client, location: S3Location) -> S3Tree:
+    return S3Tree(client, location.bucket, location.prefix)
+
+
+def bodies_of(count: int, *, large: int = 0) -> dict[str, bytes]:
+    draw = random.Random(7)
+    found = {f"d{number % 3}/f{number:02d}": draw.randbytes(SMALL_BYTES) for number in range(count)}
+    return found | {f"large{number}": draw.randbytes(BLOCK_BYTES + 99) for number in range(large)}
+
+
+def fill(client: S3Client, location: S3Location, bodies: dict[str, bytes], *, checksums: bool = True) -> None:
+    for path, body in bodies.items():
+        checksum = crc64nvme(body) if checksums else None
+        client.put_object(location.bucket, location.prefix + path, body, crc64nvme=checksum)
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    found = [path for path in directory.rglob("*") if path.is_file()]
+    return {str(path.relative_to(directory)): path.read_bytes() for path in found}
+
+
+def objects(client: S3Client, location: S3Location) -> dict[str, bytes]:
+    listed = [path for page in [client.list_objects_v2(location.bucket, prefix=location.prefix)] for path in page.keys]
+    return {
+        key.removeprefix(location.prefix): client.get_object(location.bucket, key).body
+        for key in listed
+        if not key.endswith("/")
+    }
+
+
+def to_files(client: S3Client, there: S3Location, directory: Path) -> World:
+    return World(source=tree_at(client, there), destination=PosixTree(directory, "", "run-1", "n"))
+
+
+def failures(world: World) -> dict[str, str]:
+    return {row["path"]: row["reason"] for row in world.ledger.read_rows("failures.jsonl")}
+
+
+@pytest.mark.parametrize("checksums", [True, False], ids=["with checksums", "without checksums"])
+def test_lies_that_pass_change_nothing(
+    client: S3Client,
+    deceived: S3Client,
+    liar: LyingS3,
+    locations: Iterator[S3Location],
+    tmp_path: Path,
+    s3_server: S3Server,
+    checksums: bool,
+) -> None:
+    there, back, twin = next(locations), next(locations), next(locations)
+    bodies = bodies_of(40, large=1)
+    fill(client, there, bodies, checksums=checksums)
+    skipped = () if s3_server.name != "moto" else (lying_s3.PAGE_SKIPPED,)  # moto does not echo the token
+    lies = tuple(lie for lie in lying_s3.LIES if lie not in skipped)
+    liar.choose = lying_s3.at_random(seed=11, fraction=0.12, lies=lies)
+    assert_whole(to_files(deceived, there, tmp_path).run(TO_FILES), len(bodies))
+    assert files(tmp_path) == bodies
+    directory = PosixTree(tmp_path, "", "run-2", "n")
+    summary = World(source=directory, destination=tree_at(deceived, back), run_id="run-2").run(TO_KEYS)
+    assert_whole(summary, len(bodies) + 3)
+    assert objects(client, back) == bodies
+    if Lack.COPIED_RANGE_CHECKSUMS not in s3_server.lacks:
+        copier = S3EntryCopier(deceived, there, twin, whole_bytes=8 * MIB, part_bytes=5 * MIB)
+        ends = tree_at(deceived, there), tree_at(deceived, twin)
+        w=World(source=ends[0], destination=ends[1], copier=copier); sm=w.run(INSIDE)
+        print(list(w.ledger.read_rows("failures.jsonl")))
+        assert_whole(sm, len(bodies))
+        assert objects(client, twin) == bodies
+    many = {lying_s3.ANOTHERS, lying_s3.DOUBLED, lying_s3.ERROR_INSIDE, lying_s3.HTML_INSIDE, lying_s3.HTML_AFTER}
+    assert {lie for lie, _ in liar.told} >= many
+
+
+def assert_whole(summary: Json, entries: int) -> None:
+    print(summary["totals"], summary.get("verification"))
+    assert (summary["status"], summary["balanced"]) == ("SUCCEEDED", True)
+    assert summary["totals"]["copied"]["entries"] == entries
+
+
+READ_LIES = [
+    ("GetObject", lying_s3.ANOTHERS),
+    ("GetObject", lying_s3.HTML_INSIDE),
+    ("GetObject", lying_s3.NOTHING_INSIDE),
+]
+
+
+@pytest.mark.parametrize(("operation", "lie"), READ_LIES)
+def test_an_object_whose_answer_is_never_its_own_is_a_failed_entry(
+    client: S3Client,
+    deceived: S3Client,
+    liar: LyingS3,
+    locations: Iterator[S3Location],
+    tmp_path: Path,
+    operation: str,
+    lie: str,
+) -> None:
+    there, bodies = next(locations), bodies_of(12)
+    fill(client, there, bodies)
+    deceived.get_object(there.bucket, "in/d0/f00")  # for the liar to tell
+    liar.choose = about(operation, lie, "/d1/f07")
+    world = to_files(deceived, there, tmp_path)
+    summary = world.run(TO_FILES)
+    assert (summary["status"], summary["balanced"]) == ("FAILED_WITH_ITEMS", True)
+    assert failures(world) == {"d1/f07": "failed after retries"}
+    assert files(tmp_path) == {path: body for path, body in bodies.items() if path != "d1/f07"}
+
+
+@pytest.mark.parametrize("lie", [lying_s3.ANOTHERS, lying_s3.WRONG_RANGE])
+@pytest.mark.parametrize("times", [1, 10**9], ids=["once", "always"])
+def test_a_large_object_without_a_checksum_is_never_torn(
+    client: S3Client,
+    deceived: S3Client,
+    liar: LyingS3,
+    locations: Iterator[S3Location],
+    tmp_path: Path,
+    lie: str,
+    times: int,
+) -> None:
+    there, bodies = next(locations), bodies_of(0, large=2)
+    fill(client, there, bodies, checksums=False)
+    liar.choose = about("GetObject", lie, "/large1", times)
+    world = to_files(deceived, there, tmp_path)
+    if times > 1:
+        remembered = tree_at(deceived, there)  # ranges of the other one, for the liar to tell
+        for entry in remembered.list(Segment("")):
+            if entry.path == "large0":
+                source = remembered.open(entry)
+                [
+                    source.read(offset, min(BLOCK_BYTES, entry.size - offset))
+                    for offset in range(0, entry.size, BLOCK_BYTES)
+                ]
+                source.close()
+    summary = world.run({**TO_FILES, "verify": "none"})
+    if times == 1:
+        assert summary["status"] == "SUCCEEDED"
+    else:
+        assert failures(world) == {"large1": "failed after retries"}
+        del bodies["large1"]
+    assert files(tmp_path) == bodies
+    assert liar.told
+
+
+LIST_LIES = [
+    lying_s3.ERROR_INSIDE,
+    lying_s3.HTML_INSIDE,
+    lying_s3.NOTHING_INSIDE,
+    lying_s3.NO_IS_TRUNCATED,
+    lying_s3.ANOTHERS,
+]
+TOKEN = "continuation-token"  # in the request for a later page
+
+
+@pytest.mark.parametrize(
+    ("lie", "part"),
+    [*((lie, part) for lie in LIST_LIES for part in ("prefix", TOKEN)), (lying_s3.FIRST_PAGE_AGAIN, TOKEN)],
+)
+def test_a_page_that_is_none_ends_no_listing(
+    client: S3Client, deceived: S3Client, liar: LyingS3, locations: Iterator[S3Location], lie: str, part: str
+) -> None:
+    there, bodies = next(locations), bodies_of(25)
+    fill(client, there, bodies)
+    fill(client, S3Location(there.bucket, "other/"), {"x": b"x"})
+    deceived.list_objects_v2(there.bucket, prefix="other/")  # for the liar to tell
+    tree = tree_at(deceived, there)
+    liar.choose = about("ListObjectsV2", lie, part, times=4)
+    assert [entry.path for entry in tree.list(Segment(""))] == sorted(bodies)
+    assert liar.told == {(lie, "ListObjectsV2"): 4}
+    liar.choose = about("ListObjectsV2", lie, part)
+    with pytest.raises(ListingIncomplete, match="WrongAnswer"):
+        list(tree.list(Segment("")))
+
+
+def test_a_bucket_that_answers_for_another_one_lists_nothing(
+    client: S3Client, deceived: S3Client, liar: LyingS3, locations: Iterator[S3Location]
+) -> None:
+    there, empty = next(locations), next(locations)
+    fill(client, there, bodies_of(3))
+    deceived.list_objects_v2(empty.bucket, prefix="in/")
+    liar.choose = about("ListObjectsV2", lying_s3.ANOTHERS, times=1)
+    assert len(list(tree_at(deceived, there).list(Segment("")))) == 3
+    assert liar.told == {(lying_s3.ANOTHERS, "ListObjectsV2"): 1}
+
+
+WRITE_LIES = [
+    lying_s3.ANOTHERS,
+    lying_s3.ERROR_INSIDE,
+    lying_s3.HTML_INSIDE,
+    lying_s3.NOTHING_INSIDE,
+]
+
+
+@pytest.mark.parametrize("lie", WRITE_LIES)
+@pytest.mark.parametrize(
+    ("operation", "path"),
+    [
+        ("PutObject", "d1/f07"),
+        ("UploadPart", "large0"),
+        ("CreateMultipartUpload", "large0"),
+        ("CompleteMultipartUpload", "large0"),
+    ],
+)
+def test_what_is_not_shown_as_written_is_written_again_or_failed(
+    client: S3Client,
+    deceived: S3Client,
+    liar: LyingS3,
+    locations: Iterator[S3Location],
+    tmp_path: Path,
+    operation: str,
+    path: str,
+    lie: str,
+) -> None:
+    bodies = bodies_of(9, large=1 if path == "large0" else 0)
+    for name, body in bodies.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(body)
+    source = PosixTree(tmp_path, "", "run-1", "n")
+    for times in (2, 10**9):
+        back = next(locations)
+        if lie == lying_s3.ANOTHERS:  # an answer for the liar to tell
+            write_beside(deceived, back, path)
+        liar.choose = about(operation, lie, f"/{path}", times)
+        liar.told.clear()
+        world = World(source=source, destination=tree_at(deceived, back), run_id=f"run-{times}")
+        summary = world.run(TO_KEYS)
+        assert liar.told[lie, operation] >= 2
+        assert summary["balanced"]
+        if times == 2:
+            assert summary["status"] == "SUCCEEDED"
+            assert objects(client, back) == bodies
+        else:
+            assert failures(world) == {path: "failed after retries"}
+            assert objects(client, back) == {name: body for name, body in bodies.items() if name != path}
+
+
+def write_beside(client: S3Client, location: S3Location, path: str) -> None:
+    """Write an object of the same kind beside the tree."""
+    other = S3Location(location.bucket, "beside/")
+    body = b"another's" * (MIB // 4 if path == "large0" else 3)
+    if path != "large0":
+        client.put_object(other.bucket, "beside/small", body, crc64nvme=crc64nvme(body))
+        return
+    upload_id = client.create_multipart_upload(other.bucket, "beside/large")
+    part = client.upload_part(other.bucket, "beside/large", upload_id, 1, body, crc64nvme(body))
+    client.complete_multipart_upload(
+        other.bucket, "beside/large", upload_id, [part], crc64nvme=crc64nvme(body), size=len(body)
+    )
+
+
+def test_a_completion_that_happened_is_found_by_a_head(
+    client: S3Client, deceived: S3Client, liar: LyingS3, locations: Iterator[S3Location], tmp_path: Path
+) -> None:
+    bodies = bodies_of(0, large=1)
+    (tmp_path / "large0").write_bytes(bodies["large0"])
+    back = next(locations)
+    liar.choose = about("CompleteMultipartUpload", lying_s3.HTML_AFTER)
+    source = PosixTree(tmp_path, "", "run-1", "n")
+    assert World(source=source, destination=tree_at(deceived, back)).run(TO_KEYS)["status"] == "SUCCEEDED"
+    assert objects(client, back) == bodies
+
+
+DELETE_LIES = [lying_s3.NONE_DELETED, lying_s3.ERROR_INSIDE, lying_s3.HTML_INSIDE, lying_s3.NOTHING_INSIDE]
+
+
+@pytest.mark.parametrize("lie", DELETE_LIES)
+@pytest.mark.parametrize("times", [1, 10**9], ids=["once", "always"])
+def test_a_deletion_that_no_answer_shows_is_none(
+    client: S3Client,
+    deceived: S3Client,
+    liar: LyingS3,
+    locations: Iterator[S3Location],
+    tmp_path: Path,
+    lie: str,
+    times: int,
+) -> None:
+    back, bodies = next(locations), bodies_of(9)
+    extras = {"d0/extra": b"x", "extra": b"y"}
+    for name, body in bodies.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(body)
+    fill(client, back, bodies | extras)
+    liar.choose = about("DeleteObjects", lie, times=times)
+    world = World(source=PosixTree(tmp_path, "", "run-1", "n"), destination=tree_at(deceived, back))
+    request = {**TO_KEYS, "mode": "sync", "delete_guard": {"max_percent": 90}}
+    if times == 1:
+        summary = world.run(request)
+        assert (summary["status"], summary["totals"]["deleted"]["entries"]) == ("SUCCEEDED", 2)
+        assert objects(client, back) == bodies
+    else:
+        with pytest.raises(Transient, match="2 entries could not be deleted"):  # the task is repeated, then ends
+            world.run(request)
+        assert objects(client, back) == bodies | extras
+    assert liar.told
+
+
+def test_only_what_is_shown_counts_as_deleted(
+    client: S3Client, deceived: S3Client, liar: LyingS3, locations: Iterator[S3Location]
+) -> None:
+    back = next(locations)
+    fill(client, back, {"a": b"x", "b": b"y"})
+    liar.choose = about("DeleteObjects", lying_s3.NAMELESS_ERROR)
+    assert deceived.delete_objects(back.bucket, ["in/a", "in/b"]) == {"in/b": "NotShown"}
+
+
+@pytest.mark.parametrize("denied", ["tagging", "copy"])
+def test_tags_that_may_not_be_read_are_the_sources_denial(
+    client: S3Client, deceived: S3Client, liar: LyingS3, locations: Iterator[S3Location], denied: str
+) -> None:
+    """CopyObject asks for rights at both ends at once; which one lacks shows when the source is asked alone."""
+    there, twin = next(locations), next(locations)
+    fill(client, there, bodies_of(2, large=1))
+
+    def choose(head: Any) -> str:
+        operation = lying_s3.operation_of(head)
+        refused = ("GetObjectTagging", "CopyObject") if denied == "tagging" else ("CopyObject",)
+        return "403 AccessDenied" if operation in refused else ""
+
+    liar.choose = choose
+    copier = S3EntryCopier(deceived, there, twin, whole_bytes=8 * MIB, part_bytes=5 * MIB)
+    world = World(source=tree_at(deceived, there), destination=tree_at(deceived, twin), copier=copier)
+    world.run(INSIDE)
+    rows = {row["path"]: row for row in world.ledger.read_rows("failures.jsonl")}
+    if denied == "tagging":
+        assert {path: row["reason"] for path, row in rows.items()} == dict.fromkeys(
+            ["d0/f00", "d1/f01", "large0"], "source can not be read"
+        )
+        assert all("allow s3:GetObjectTagging " in row["message"] for row in rows.values())
+    else:
+        assert {path: row["reason"] for path, row in rows.items()} == dict.fromkeys(
+            ["d0/f00", "d1/f01"], "destination can not be written"
+        )
