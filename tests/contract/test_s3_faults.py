@@ -17,6 +17,7 @@ from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest, NotF
 from tests.contract.scripted_server import RESET, STALL, TRUNCATED, ScriptedServer, answer, error
 
 OK = answer(200, b"body", 'ETag: "e"')
+STORED = answer(200, b"", 'ETag: "e"')
 COPIED = answer(200, b'<CopyObjectResult><ETag>"e"</ETag></CopyObjectResult>')
 COMPLETED = answer(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
 
@@ -54,7 +55,7 @@ def test_passing_fault_is_repeated(client: S3Client, server: ScriptedServer, wai
 
 
 def test_put_is_repeated_with_its_body(client: S3Client, server: ScriptedServer) -> None:
-    server.script = [RESET, error(503, "SlowDown"), OK]
+    server.script = [RESET, error(503, "SlowDown"), STORED]
     assert client.put_object("bucket", "key", b"body") == '"e"'
     assert len(server.requests) == 3
 
@@ -130,7 +131,7 @@ def test_credentials_are_asked_for_at_every_attempt(server: ScriptedServer) -> N
 
 
 def test_keys_are_sent_as_they_are(client: S3Client, server: ScriptedServer) -> None:
-    server.script = [OK, OK]
+    server.script = [OK, STORED]
     client.get_object("bucket", "../a//./b+ ")
     client.put_object("bucket", "key", b"x", {"x-amz-meta-empty": ""})
     assert server.requests[0].startswith(b"GET /bucket/../a//./b%2B%20 HTTP/1.1\r\n")
@@ -140,9 +141,11 @@ def test_keys_are_sent_as_they_are(client: S3Client, server: ScriptedServer) -> 
 
 def test_what_the_work_store_could_not_remove_is_tried_again(server: ScriptedServer, client: S3Client) -> None:
     kept = (
-        b"<DeleteResult><Error><Key>staged/b</Key><Code>InternalError</Code><Message>x</Message></Error></DeleteResult>"
+        b"<DeleteResult><Deleted><Key>staged/a</Key></Deleted>"
+        b"<Error><Key>staged/b</Key><Code>InternalError</Code><Message>x</Message></Error></DeleteResult>"
     )
-    server.script = [answer(200, kept), answer(200, b"<DeleteResult/>")]
+    gone = b"<DeleteResult><Deleted><Key>staged/b</Key></Deleted></DeleteResult>"
+    server.script = [answer(200, kept), answer(200, gone)]
     store = S3WorkStore(client, "work")
     with pytest.raises(Transient, match="1 of 2 objects, work/staged/b first"):
         store.remove(["staged/a", "staged/b"])

@@ -27,7 +27,8 @@ def filled_target(server: ScriptedServer) -> MultipartTarget:
 
 
 def head_answer(body: bytes) -> bytes:
-    return answer(200, b"", f"x-amz-checksum-crc64nvme: {to_base64(crc64nvme(body))}")
+    checksum = f"x-amz-checksum-crc64nvme: {to_base64(crc64nvme(body))}"
+    return answer(200, b"", 'ETag: "e"', checksum, length=len(body))
 
 
 def test_object_of_the_same_checksum_is_the_commit(server: ScriptedServer) -> None:

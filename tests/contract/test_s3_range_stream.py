@@ -108,13 +108,16 @@ def test_a_break_that_stays_is_transient(server: ScriptedServer, source: ObjectS
 def test_a_block_is_never_put_together_of_two_objects(
     server: ScriptedServer, source: ObjectSource, changed: bytes
 ) -> None:
-    server.script = [part(0, BLOCK - 1, come=PIECE), changed]
+    server.script = [part(0, BLOCK - 1, come=PIECE), *[changed] * 4]
     first = source.read(0, PIECE)
     assert first == BODY[:PIECE]
     try:
-        assert source.read(PIECE, PIECE) == BODY[PIECE : 2 * PIECE]  # right bytes or none
+        source.read(PIECE, PIECE)
+        pytest.fail("bytes of another object")
     except ItemError as problem:
         assert problem.reason is Reason.SOURCE_CHANGED
+    except Transient as problem:
+        assert "WrongAnswer" in str(problem)
 
 
 def test_an_object_of_another_size_is_refused(server: ScriptedServer, source: ObjectSource) -> None:

@@ -102,7 +102,7 @@ class S3Proxy:
         if _source_has_changed(head, upstream):
             connection.sendall(error_answer(head, 412, "PreconditionFailed"))
             return True
-        answer = whole_answer(head, body, upstream)
+        answer = self.answer(head, body, upstream, fault)
         if fault == LOST_ANSWER:
             return _reset(connection)
         if fault == TRUNCATED:
@@ -110,6 +110,10 @@ class S3Proxy:
             return False
         connection.sendall(answer)
         return True
+
+    def answer(self, head: Head, body: bytes, upstream: http.client.HTTPConnection, fault: str) -> bytes:
+        """What is sent back: the upstream's answer, if the fault leaves it whole."""
+        return whole_answer(head, body, upstream)
 
 
 def _source_has_changed(head: Head, upstream: http.client.HTTPConnection) -> bool:

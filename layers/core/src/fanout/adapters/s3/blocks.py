@@ -7,10 +7,11 @@ from contextlib import suppress
 
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.responses import Copied, Part
+from fanout.adapters.s3.source import stored_checksum
 from fanout.domain.big_files import Receipt
 from fanout.domain.checksums import to_base64
 from fanout.domain.entries import Attributes
-from fanout.domain.errors import FanoutError, ItemError, NotFound
+from fanout.domain.errors import FanoutError, ItemError, NotFound, Transient
 from fanout.domain.outcomes import Reason
 
 
@@ -52,12 +53,24 @@ class UploadBlocks:
 def complete_upload(
     client: S3Client, bucket: str, key: str, upload_id: str, parts: Sequence[Part], crc64nvme: int | None, size: int
 ) -> Copied:
-    """Complete an upload, also one whose completion happened although the answer to it was lost."""
+    """Complete an upload, also one whose completion happened although the answer to it was lost or is none.
+
+    A HEAD decides where the answer does not: the object is there with this size and checksum, or the error stays.
+    """
     try:
         return client.complete_multipart_upload(bucket, key, upload_id, parts, crc64nvme=crc64nvme, size=size)
-    except NotFound:
-        found = client.head_object(bucket, key).headers
-        stored = found.get("x-amz-checksum-crc64nvme", "")
-        if crc64nvme is None or stored != to_base64(crc64nvme):
+    except (NotFound, Transient):
+        done = None if crc64nvme is None else _completed(client, bucket, key, crc64nvme, size)
+        if done is None:
             raise
-        return Copied(found.get("etag", ""), stored)
+        return done
+
+
+def _completed(client: S3Client, bucket: str, key: str, crc64nvme: int, size: int) -> Copied | None:
+    try:
+        found = client.head_object(bucket, key)
+    except FanoutError:
+        return None
+    if found.total_bytes != size or stored_checksum(found.headers) != crc64nvme:
+        return None
+    return Copied(found.headers["etag"], to_base64(crc64nvme))

@@ -6,7 +6,7 @@ from fanout.adapters.s3.listings import ListingCalls
 from fanout.adapters.s3.multipart import MultipartCalls
 from fanout.adapters.s3.objects import ObjectCalls
 from fanout.adapters.s3.transport import Response
-from fanout.domain.errors import AccessDenied, NotFound
+from fanout.domain.errors import AccessDenied, ListingIncomplete, NotFound, Transient
 
 
 class S3Client(ObjectCalls, ListingCalls, MultipartCalls):
@@ -24,6 +24,13 @@ class S3Client(ObjectCalls, ListingCalls, MultipartCalls):
         try:
             return super().head_object(bucket, key, if_match=if_match)
         except AccessDenied as denied:
-            if key in self.list_objects_v2(bucket, prefix=key, max_keys=1).keys:
+            if self.is_listed(bucket, key):
                 raise
             raise NotFound(f"HeadObject on s3://{bucket}/{key}: it is not listed", "NoSuchKey") from denied
+
+    def is_listed(self, bucket: str, key: str) -> bool:
+        """Whether a listing shows the key: an answer without a body can be another's, a page says what it is of."""
+        try:
+            return key in self.list_objects_v2(bucket, prefix=key, max_keys=1).keys
+        except ListingIncomplete as error:
+            raise Transient(str(error)) from error

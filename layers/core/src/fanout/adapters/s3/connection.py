@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import ssl
 import struct
@@ -63,6 +64,14 @@ class Connection:
         self.reusable = False
         self.used_at = 0.0
         self._socket = _connected(host, port, context, timeouts)
+        self._readable = select.poll()
+        self._readable.register(self._socket, select.POLLIN)
+
+    def is_quiet(self) -> bool:
+        """Whether nothing came since the last response; what came would be taken for the next one. Does not wait."""
+        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+            return False
+        return not self._readable.poll(0)
 
     def close(self) -> None:
         """End the connection; never raises."""

@@ -30,6 +30,8 @@ def delete_listed(client: S3Client, bucket: str, prefix: str, entries: Sequence[
         try:
             etag = client.head_object(bucket, key).headers.get("etag", "")
         except NotFound:
+            if client.is_listed(bucket, key):
+                problems[entry.path] = ItemError(Reason.TRANSIENT, "a HEAD does not find it, a listing does")
             continue
         if etag == entry.etag:
             etags[key] = etag

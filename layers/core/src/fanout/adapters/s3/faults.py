@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
+from fanout.adapters.s3.answers import WrongAnswer
 from fanout.adapters.s3.transport import Response
 from fanout.domain.errors import (
     AccessDenied,
     Archived,
     FanoutError,
     InvalidRequest,
+    ListingIncomplete,
     NotFound,
     PreconditionFailed,
     Throttled,
     Transient,
 )
 
+# Our own code for an answer that is none to what was asked.
+WRONG_ANSWER = "WrongAnswer"
 THROTTLING_CODES = frozenset({"SlowDown", "Throttling", "ThrottlingException", "TooManyRequests"})
 PASSING_CODES = frozenset(
     {
@@ -27,12 +33,14 @@ PASSING_CODES = frozenset(
         "BadDigest",
         "ExpiredToken",
         "ConnectionBroken",
+        WRONG_ANSWER,
     }
 )
 PASSING_STATUSES = frozenset({500, 502, 503, 504})
 
 # Operations that S3 begins to answer with 200 before it knows how they end.
 _LATE_OPERATIONS = frozenset({"CopyObject", "UploadPartCopy", "CompleteMultipartUpload"})
+_ERROR_DOCUMENT = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>/]")
 
 _ACTIONS = {
     "HeadBucket": "s3:ListBucket",
@@ -75,16 +83,35 @@ def broken(error: Exception) -> Fault:
     return Fault(0, "ConnectionBroken", str(error), cause=error)
 
 
-def find_fault(operation: str, response: Response) -> Fault | None:
-    """The fault in a response, also one that hides in a 200; ``None`` if the operation succeeded."""
+def wrong(error: WrongAnswer) -> Fault:
+    """The fault of an answer that is none to what was asked."""
+    return Fault(0, WRONG_ANSWER, str(error), cause=error)
+
+
+def find_fault(operation: str, response: Response, key: str = "") -> Fault | None:
+    """The fault in a response, also one that hides in a 200; ``None`` if it is for the operation to read.
+
+    Raises ``WrongAnswer`` for an error inside a 200 that S3 never answers so, and for one about another key.
+    """
+    body = response.body
     if response.status < 300:
-        if operation not in _LATE_OPERATIONS or (response.body.strip() and b"<Error" not in response.body):
+        if operation == "GetObject" or not _ERROR_DOCUMENT.match(body):
             return None
-        code = _element(response.body, b"Code") or "InternalError"
+        code = _element(body, b"Code") or "InternalError"
+        if operation not in _LATE_OPERATIONS and code not in THROTTLING_CODES:
+            raise WrongAnswer(f"an error inside a {response.status}: {code}")
     else:
-        code = _element(response.body, b"Code")
-    message = _element(response.body, b"Message")
+        code = _element(body, b"Code")
+        if operation == "GetObject" and response.status == 404 and _is_of_another(body, key):
+            raise WrongAnswer(f"a 404 of another key: {_element(body, b'Key')}")
+    message = _element(body, b"Message")
     return Fault(response.status, code, message, response.headers.get("x-amz-bucket-region", ""))
+
+
+def _is_of_another(body: bytes, key: str) -> bool:
+    """Whether an error names another key; a key of odd characters is not always named as it is."""
+    named = _element(body, b"Key")
+    return bool(named) and key.isprintable() and named != key
 
 
 def to_error(fault: Fault, operation: str, bucket: str, key: str, region: str) -> FanoutError:
@@ -94,6 +121,8 @@ def to_error(fault: Fault, operation: str, bucket: str, key: str, region: str) -
     text = f"{operation} on {target}: {said}"
     if fault.throttled:
         return Throttled(text)
+    if fault.code == WRONG_ANSWER and operation == "ListObjectsV2":
+        return ListingIncomplete(text)
     if fault.passing:
         return Transient(text)
     wrong_region = bool(fault.bucket_region) and fault.bucket_region != region

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fanout.adapters.s3.object_page import ObjectPage, parse_object_page
+from fanout.adapters.s3.answers import hold_there
+from fanout.adapters.s3.object_page import ObjectPage, PageAsked, parse_object_page
 from fanout.adapters.s3.requests import S3Requests
 from fanout.adapters.s3.responses import UploadPage, parse_upload_page, to_seconds
 
@@ -12,7 +13,7 @@ class ListingCalls(S3Requests):
 
     def head_bucket(self, bucket: str) -> None:
         """Raise ``InvalidRequest`` or ``AccessDenied`` if the bucket is not there to be listed."""
-        self.call("HeadBucket", "HEAD", bucket)
+        self.call("HeadBucket", "HEAD", bucket, hold=hold_there)
 
     def list_objects_v2(
         self,
@@ -23,8 +24,13 @@ class ListingCalls(S3Requests):
         continuation: str = "",
         delimiter: str = "",
         max_keys: int = 1000,
+        after: str = "",
     ) -> ObjectPage:
-        """A page of the keys under ``prefix`` after ``start_after``, or the page that ``continuation`` names."""
+        """A page of the keys under ``prefix`` after ``start_after``, or the page that ``continuation`` names.
+
+        With ``after``, the last key of the pages before, its keys must lie after that.
+        Raises ``ListingIncomplete`` where no answer was the page that was asked for.
+        """
         query = [("list-type", "2"), ("encoding-type", "url"), ("max-keys", str(max_keys))]
         optional = {
             "prefix": prefix,
@@ -33,7 +39,10 @@ class ListingCalls(S3Requests):
             "delimiter": delimiter,
         }
         query += [(name, value) for name, value in optional.items() if value]
-        return parse_object_page(self.call("ListObjectsV2", "GET", bucket, query=query).body)
+        least = after if continuation else start_after
+        asked = PageAsked(bucket, prefix, start_after, continuation, delimiter, max_keys, least)
+        call = self.begin("ListObjectsV2", "GET", bucket, query=query)
+        return call.read(lambda response: parse_object_page(response.body, asked))
 
     def time_ns(self, bucket: str, prefix: str) -> int:
         """S3's own time, in whole seconds: the Date of an answer."""
@@ -49,4 +58,5 @@ class ListingCalls(S3Requests):
         query = [("uploads", ""), ("encoding-type", "url")]
         optional = {"prefix": prefix, "key-marker": key_marker, "upload-id-marker": upload_id_marker}
         query += [(name, value) for name, value in optional.items() if value]
-        return parse_upload_page(self.call("ListMultipartUploads", "GET", bucket, query=query).body)
+        call = self.begin("ListMultipartUploads", "GET", bucket, query=query)
+        return call.read(lambda response: parse_upload_page(response.body, bucket, (key_marker, upload_id_marker)))

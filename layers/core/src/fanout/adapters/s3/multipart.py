@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from fanout.adapters.s3.answers import BytesSent, hold_gone
 from fanout.adapters.s3.objects import copy_source
 from fanout.adapters.s3.requests import S3Requests
-from fanout.adapters.s3.responses import Copied, Part, PartPage, parse_copied, parse_part_page, parse_text
+from fanout.adapters.s3.responses import (
+    Copied,
+    Part,
+    PartPage,
+    parse_completed,
+    parse_copied,
+    parse_part_page,
+    parse_upload_id,
+)
 from fanout.adapters.s3.xml_text import escape
 from fanout.domain.checksums import to_base64
 
@@ -19,18 +28,17 @@ class MultipartCalls(S3Requests):
     def create_multipart_upload(self, bucket: str, key: str, headers: Mapping[str, str] = _NO_HEADERS) -> str:
         """Begin an upload and return its id."""
         sent = {**headers, "x-amz-checksum-algorithm": "CRC64NVME", "x-amz-checksum-type": "FULL_OBJECT"}
-        response = self.call(
-            "CreateMultipartUpload", "POST", bucket, key, query=[("uploads", "")], headers=sent, body=b""
-        )
-        return parse_text(response.body, "UploadId")
+        call = self.begin("CreateMultipartUpload", "POST", bucket, key, query=[("uploads", "")], headers=sent, body=b"")
+        return call.read(lambda response: parse_upload_id(response.body, bucket, key))
 
     def upload_part(self, bucket: str, key: str, upload_id: str, number: int, body: bytes, crc64nvme: int) -> Part:
         """Upload part ``number``, counted from 1; S3 refuses bytes that the checksum does not fit."""
         crc = to_base64(crc64nvme)
         headers = {"x-amz-sdk-checksum-algorithm": "CRC64NVME", "x-amz-checksum-crc64nvme": crc}
         query = [("partNumber", str(number)), ("uploadId", upload_id)]
-        response = self.call("UploadPart", "PUT", bucket, key, query=query, headers=headers, body=body)
-        return Part(number, response.headers.get("etag", ""), crc)
+        hold = BytesSent(crc64nvme, is_part=True).hold
+        response = self.call("UploadPart", "PUT", bucket, key, query=query, headers=headers, body=body, hold=hold)
+        return Part(number, response.headers["etag"], crc)
 
     def upload_part_copy(
         self,
@@ -48,14 +56,15 @@ class MultipartCalls(S3Requests):
         headers = copy_source(source_bucket, source_key, source_if_match)
         headers["x-amz-copy-source-range"] = f"bytes={byte_range[0]}-{byte_range[1]}"
         query = [("partNumber", str(number)), ("uploadId", upload_id)]
-        body = self.call("UploadPartCopy", "PUT", bucket, key, query=query, headers=headers, body=b"").body
-        copied = parse_copied(body)
+        call = self.begin("UploadPartCopy", "PUT", bucket, key, query=query, headers=headers, body=b"")
+        copied = call.read(lambda response: parse_copied(response.body, "CopyPartResult"))
         return Part(number, copied.etag, copied.crc64nvme)
 
     def list_parts(self, bucket: str, key: str, upload_id: str, *, marker: int = 0) -> PartPage:
         """A page of the parts that the upload holds after number ``marker``."""
         query = [("uploadId", upload_id), ("part-number-marker", str(marker))]
-        return parse_part_page(self.call("ListParts", "GET", bucket, key, query=query).body)
+        call = self.begin("ListParts", "GET", bucket, key, query=query)
+        return call.read(lambda response: parse_part_page(response.body, upload_id, marker))
 
     def complete_multipart_upload(
         self, bucket: str, key: str, upload_id: str, parts: Iterable[Part], *, crc64nvme: int | None, size: int
@@ -74,14 +83,14 @@ class MultipartCalls(S3Requests):
         if crc64nvme is not None:
             headers["x-amz-checksum-crc64nvme"] = to_base64(crc64nvme)
         query = [("uploadId", upload_id)]
-        response = self.call(
+        call = self.begin(
             "CompleteMultipartUpload", "POST", bucket, key, query=query, headers=headers, body=body.encode()
         )
-        return parse_copied(response.body)
+        return call.read(lambda response: parse_completed(response.body, bucket, key, crc64nvme))
 
     def abort_multipart_upload(self, bucket: str, key: str, upload_id: str) -> None:
         """Discard the upload and its parts. Raises ``NotFound`` if it is not there."""
-        self.call("AbortMultipartUpload", "DELETE", bucket, key, query=[("uploadId", upload_id)])
+        self.call("AbortMultipartUpload", "DELETE", bucket, key, query=[("uploadId", upload_id)], hold=hold_gone)
 
 
 def _part_element(part: Part) -> str:

@@ -6,16 +6,18 @@ import base64
 import zlib
 from collections.abc import Iterable, Mapping
 
+from fanout.adapters.s3.answers import BytesSent, ObjectAsked, WrongAnswer, hold_gone
 from fanout.adapters.s3.requests import Call, S3Requests
-from fanout.adapters.s3.responses import Copied, parse_copied, parse_delete_errors, parse_tags
+from fanout.adapters.s3.responses import Copied, parse_copied, parse_deleted, parse_tags
 from fanout.adapters.s3.sigv4 import encode_path
 from fanout.adapters.s3.transport import Response
 from fanout.adapters.s3.xml_text import escape
 from fanout.domain.checksums import to_base64
-from fanout.domain.errors import FanoutError
+from fanout.domain.errors import FanoutError, Transient
 
 _NO_HEADERS: Mapping[str, str] = {}
-_SPACES = frozenset("\r\n\t")
+# Our own word for a key of DeleteObjects that no answer showed as deleted.
+NOT_SHOWN = "NotShown"
 
 
 class ObjectCalls(S3Requests):
@@ -26,7 +28,8 @@ class ObjectCalls(S3Requests):
     ) -> Response:
         """The object, or its bytes from the first to the last of ``byte_range``, both included.
 
-        ``total_bytes`` of the response is the size of the whole object.
+        ``total_bytes`` of the response is the size of the whole object. Without ``if_match`` nothing tells the
+        object's bytes from those of another one.
         """
         return self.begin_get_object(bucket, key, if_match=if_match, byte_range=byte_range).result()
 
@@ -46,14 +49,16 @@ class ObjectCalls(S3Requests):
         if byte_range:
             headers["range"] = f"bytes={byte_range[0]}-{byte_range[1]}"
             body_bytes = byte_range[1] + 1 - byte_range[0]
-        return self.begin("GetObject", "GET", bucket, key, headers=headers, body_bytes=body_bytes)
+        hold = ObjectAsked(if_match, byte_range).hold
+        return self.begin("GetObject", "GET", bucket, key, headers=headers, body_bytes=body_bytes, hold=hold)
 
     def head_object(self, bucket: str, key: str, *, if_match: str = "") -> Response:
         """The object's headers, its checksum among them."""
         headers = {"x-amz-checksum-mode": "ENABLED"}
         if if_match:
             headers["if-match"] = if_match
-        return self.call("HeadObject", "HEAD", bucket, key, headers=headers)
+        hold = ObjectAsked(if_match, is_head=True).hold
+        return self.call("HeadObject", "HEAD", bucket, key, headers=headers, hold=hold)
 
     def put_object(
         self,
@@ -92,7 +97,7 @@ class ObjectCalls(S3Requests):
             sent["if-match"] = if_match
         if if_none_match:
             sent["if-none-match"] = if_none_match
-        return self.begin("PutObject", "PUT", bucket, key, headers=sent, body=body)
+        return self.begin("PutObject", "PUT", bucket, key, headers=sent, body=body, hold=BytesSent(crc64nvme).hold)
 
     def copy_object(
         self,
@@ -107,22 +112,25 @@ class ObjectCalls(S3Requests):
         """Copy an object of at most 5 GB inside S3, with its metadata and tags; S3 makes a CRC64NVME of the copy."""
         sent = {**headers, **copy_source(source_bucket, source_key, source_if_match)}
         sent["x-amz-checksum-algorithm"] = "CRC64NVME"
-        return parse_copied(self.call("CopyObject", "PUT", bucket, key, headers=sent, body=b"").body)
+        call = self.begin("CopyObject", "PUT", bucket, key, headers=sent, body=b"")
+        return call.read(lambda response: parse_copied(response.body, "CopyObjectResult"))
 
     def get_object_tagging(self, bucket: str, key: str) -> dict[str, str]:
         """The object's tags."""
-        return parse_tags(self.call("GetObjectTagging", "GET", bucket, key, query=[("tagging", "")]).body)
+        call = self.begin("GetObjectTagging", "GET", bucket, key, query=[("tagging", "")])
+        return call.read(lambda response: parse_tags(response.body))
 
     def delete_object(self, bucket: str, key: str, *, if_match: str = "") -> None:
         """Delete the object; one that is not there counts as deleted."""
-        self.call("DeleteObject", "DELETE", bucket, key, headers={"if-match": if_match} if if_match else _NO_HEADERS)
+        headers = {"if-match": if_match} if if_match else _NO_HEADERS
+        self.call("DeleteObject", "DELETE", bucket, key, headers=headers, hold=hold_gone)
 
     def delete_objects(
         self, bucket: str, keys: Iterable[str], etags: Mapping[str, str] = _NO_HEADERS
     ) -> dict[str, str]:
-        """Delete at most 1,000 objects; the keys that are still there, each with the code of its error.
+        """Delete at most 1,000 objects; the keys that are not shown as deleted, each with the code of its error.
 
-        One that ``etags`` names is deleted only with that ETag. Keys that XML can not hold are deleted one by one.
+        One that ``etags`` names is deleted only with that ETag. Keys that XML does not keep are deleted one by one.
         """
         plain: list[str] = []
         failed: dict[str, str] = {}
@@ -134,17 +142,30 @@ class ObjectCalls(S3Requests):
                 self.delete_object(bucket, key, if_match=etags.get(key, ""))
             except FanoutError as exc:
                 failed[key] = type(exc).__name__
-        if plain:
-            listed = "".join(_to_delete(key, etags.get(key, "")) for key in plain)
-            body = f"<Delete><Quiet>true</Quiet>{listed}</Delete>".encode()
-            headers = {
-                "content-type": "application/xml",
-                "x-amz-sdk-checksum-algorithm": "CRC32",
-                "x-amz-checksum-crc32": base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode("ascii"),
-            }
-            response = self.call("DeleteObjects", "POST", bucket, query=[("delete", "")], headers=headers, body=body)
-            failed |= parse_delete_errors(response.body)
-        return failed
+        return failed | self._delete_plain(bucket, plain, etags) if plain else failed
+
+    def _delete_plain(self, bucket: str, keys: list[str], etags: Mapping[str, str]) -> dict[str, str]:
+        listed = "".join(_to_delete(key, etags.get(key, "")) for key in keys)
+        body = f"<Delete><Quiet>false</Quiet>{listed}</Delete>".encode()
+        headers = {
+            "content-type": "application/xml",
+            "x-amz-sdk-checksum-algorithm": "CRC32",
+            "x-amz-checksum-crc32": base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode("ascii"),
+        }
+        shown: dict[str, str] = {}
+
+        def read(response: Response) -> None:
+            shown.update(parse_deleted(response.body, keys))
+            if len(shown) < len(keys):
+                raise WrongAnswer(f"{len(keys) - len(shown)} of {len(keys)} keys are not shown as deleted")
+
+        call = self.begin("DeleteObjects", "POST", bucket, query=[("delete", "")], headers=headers, body=body)
+        try:
+            call.read(read)
+        except Transient as error:
+            if not isinstance(error.__cause__, WrongAnswer):
+                raise
+        return {key: shown.get(key, NOT_SHOWN) for key in keys if shown.get(key, NOT_SHOWN)}
 
 
 def copy_source(bucket: str, key: str, if_match: str) -> dict[str, str]:
@@ -161,4 +182,5 @@ def _to_delete(key: str, etag: str) -> str:
 
 
 def _fits_xml(key: str) -> bool:
-    return not any((char < " " and char not in _SPACES) or char in "\ufffe\uffff" for char in key)
+    """Whether an answer shows a key as it was sent; line breaks and tabs do not come back from every server."""
+    return not any(char < " " or char in "\ufffe\uffff" for char in key)

@@ -17,20 +17,28 @@ def object_pages(
 
     While the consumer works on a page a thread fetches the next one, and no more than that; none is fetched
     after a page that reaches ``last_key``. Closing the iterator waits for the fetch under way.
-    Raises ``ListingIncomplete`` where S3 says that there is more but not how to go on.
+    Raises ``ListingIncomplete`` where no answer is the page that was asked for, and where pages lead in a circle.
     """
 
-    def fetch(continuation: str) -> ObjectPage:
-        return client.list_objects_v2(bucket, prefix=prefix, start_after=start_after, continuation=continuation)
+    def fetch(continuation: str, after: str) -> ObjectPage:
+        return client.list_objects_v2(
+            bucket, prefix=prefix, start_after=start_after, continuation=continuation, after=after
+        )
 
-    page = fetch("")
+    page, after = fetch("", start_after), start_after
+    empty: set[str] = set()  # tokens of empty pages in a row, which no order of keys keeps from a circle
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="list") as executor:
         while page.truncated:
-            if not page.continuation:
-                raise ListingIncomplete(f"s3://{bucket}/{prefix}: a page without a token for the next one")
+            if page.keys:
+                after = page.keys[-1]
+                empty.clear()
+            elif page.continuation in empty:
+                raise ListingIncomplete(f"s3://{bucket}/{prefix}: empty pages lead in a circle")
+            else:
+                empty.add(page.continuation)
             if last_key and page.keys and page.keys[-1].encode() >= last_key.encode():
                 break
-            ahead = executor.submit(fetch, page.continuation)
+            ahead = executor.submit(fetch, page.continuation, after)
             yield page
             page = ahead.result()
         yield page

@@ -5,17 +5,26 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from msgspec import Struct
 
+from fanout.adapters.s3.answers import WrongAnswer
 from fanout.adapters.s3.connection import ConnectionBroken
 from fanout.adapters.s3.credentials import CredentialsProvider, credentials_from_environment
 from fanout.adapters.s3.endpoint import Endpoint, locate
-from fanout.adapters.s3.faults import Fault, broken, find_fault, to_error
+from fanout.adapters.s3.faults import WRONG_ANSWER, Fault, broken, find_fault, to_error, wrong
 from fanout.adapters.s3.sigv4 import Signer, encode_path, encode_query
 from fanout.adapters.s3.transport import Exchange, OpenResponse, Response, Transport
 
 _NO_HEADERS: Mapping[str, str] = {}
+Answer = TypeVar("Answer")
+Hold = Callable[[Response], Response]
+
+
+def as_it_is(response: Response) -> Response:
+    """The response, whatever it says."""
+    return response
 
 
 class RetryPolicy(Struct, frozen=True):
@@ -63,14 +72,16 @@ class S3Requests:
         query: Iterable[tuple[str, str]] = (),
         headers: Mapping[str, str] = _NO_HEADERS,
         body: bytes | None = None,
+        hold: Hold = as_it_is,
     ) -> Response:
         """The response of an operation that succeeded, repeated where its failure may pass.
 
-        Header names are lower-case. Raises ``Throttled``, ``Transient``, ``AccessDenied``, ``NotFound``,
-        ``PreconditionFailed`` or ``InvalidRequest``. A repeated conditional write can find its own
-        first attempt done and raise ``PreconditionFailed``.
+        ``hold`` raises ``WrongAnswer`` for a response that is none to this request. Header names are lower-case.
+        Raises ``Throttled``, ``Transient``, ``AccessDenied``, ``NotFound``, ``PreconditionFailed``, ``InvalidRequest``
+        or, for a listing without an answer that is its own, ``ListingIncomplete``.
+        A repeated conditional write can find its own first attempt done and raise ``PreconditionFailed``.
         """
-        return self.begin(operation, method, bucket, key, query=query, headers=headers, body=body).result()
+        return self.begin(operation, method, bucket, key, query=query, headers=headers, body=body, hold=hold).result()
 
     def begin(
         self,
@@ -83,6 +94,7 @@ class S3Requests:
         headers: Mapping[str, str] = _NO_HEADERS,
         body: bytes | None = None,
         body_bytes: int = 0,
+        hold: Hold = as_it_is,
     ) -> Call:
         """The same, its request sent and nothing waited for. ``body_bytes`` is about what the response brings."""
         location = locate(self._endpoint, bucket)
@@ -90,13 +102,13 @@ class S3Requests:
         query_text = encode_query(query) if query else ""
         target = f"{path}?{query_text}" if query_text else path
 
-        def send() -> Exchange:
+        def send(fresh: bool) -> Exchange:
             signed = self._signer.sign(
                 method, location.host, path, query_text, headers, self._credentials(), self._now()
             )
-            return self._transport.begin(location.origin, method, target, signed, body, body_bytes)
+            return self._transport.begin(location.origin, method, target, signed, body, body_bytes, fresh=fresh)
 
-        return Call(operation, bucket, key, send, self)
+        return Call(operation, bucket, key, send, self, hold)
 
     def wait_or_raise(self, fault: Fault, failures: int, operation: str, bucket: str, key: str) -> None:
         """Wait before another attempt after so many that failed, the last one by this fault, or raise what it means."""
@@ -113,27 +125,38 @@ class S3Requests:
 class Call:
     """An operation whose request has been sent."""
 
-    __slots__ = ("_bucket", "_exchange", "_key", "_operation", "_requests", "_send")
+    __slots__ = ("_bucket", "_exchange", "_hold", "_key", "_operation", "_requests", "_send")
 
     def __init__(
-        self, operation: str, bucket: str, key: str, send: Callable[[], Exchange], requests: S3Requests
+        self,
+        operation: str,
+        bucket: str,
+        key: str,
+        send: Callable[[bool], Exchange],
+        requests: S3Requests,
+        hold: Hold,
     ) -> None:
         self._operation, self._bucket, self._key = operation, bucket, key
         self._send = send
         self._requests = requests
-        self._exchange = send()
+        self._hold = hold
+        self._exchange = send(False)
 
     def result(self) -> Response:
         """The response, waited for once. Repeats and raises as ``S3Requests.call`` does."""
+        return self.read(self._hold)
+
+    def read(self, take: Callable[[Response], Answer]) -> Answer:
+        """The response as ``take`` reads it, which raises ``WrongAnswer`` for one that is none to this request."""
         failures = 0
         while True:
             try:
-                response = self._exchange.response()
-                fault = find_fault(self._operation, response)
-                if fault is None:
-                    return response
-            except ConnectionBroken as exc:
-                fault = broken(exc)
+                found = self._exchange.read(lambda response: self._fault(response) or take(response))
+                if not isinstance(found, Fault):
+                    return found
+                fault = found
+            except (ConnectionBroken, WrongAnswer) as exc:
+                fault = _fault_of(exc)
             failures += 1
             self._repeat(fault, failures)
 
@@ -141,20 +164,27 @@ class Call:
         """The same, of a part of an object without its bytes, after so many failures to receive them."""
         while True:
             try:
-                opened = self._exchange.opened()
-                fault = find_fault(self._operation, opened.response)
+                opened = self._exchange.opened(lambda response: self._fault(response) or self._hold(response))
+                fault = self._fault(opened.response)
                 if fault is None:
                     return opened
                 opened.close()
-            except ConnectionBroken as exc:
-                fault = broken(exc)
+            except (ConnectionBroken, WrongAnswer) as exc:
+                fault = _fault_of(exc)
             failures += 1
             self._repeat(fault, failures)
 
+    def _fault(self, response: Response) -> Fault | None:
+        return find_fault(self._operation, response, self._key)
+
     def _repeat(self, fault: Fault, failures: int) -> None:
         self._requests.wait_or_raise(fault, failures, self._operation, self._bucket, self._key)
-        self._exchange = self._send()
+        self._exchange = self._send(fault.code == WRONG_ANSWER)
 
     def abandon(self) -> None:
         """Do without the response of a request that changes nothing."""
         self._exchange.abandon()
+
+
+def _fault_of(error: ConnectionBroken | WrongAnswer) -> Fault:
+    return wrong(error) if isinstance(error, WrongAnswer) else broken(error)

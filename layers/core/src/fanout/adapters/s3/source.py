@@ -149,7 +149,11 @@ class ObjectSource:
         return response
 
     def _pinned(self, response: Response) -> None:
-        """Raise ``ItemError`` unless the answer is of the object that was listed."""
+        """Raise ``ItemError`` unless the answer is of the object that was listed.
+
+        Where the listing gave no ETag, the first answer's pins all that follow; that this one is of the right
+        object is then shown by its size alone.
+        """
         if response.total_bytes != self._entry.size:
             message = f"{self._name} has {response.total_bytes} bytes, listed with {self._entry.size}"
             raise ItemError(Reason.SOURCE_CHANGED, message)

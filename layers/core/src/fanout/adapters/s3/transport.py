@@ -23,11 +23,12 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Response(Struct):
-    """What the server said; header names are lower-case."""
+    """What the server said; header names are lower-case. ``left_bytes`` of the body are still to be received."""
 
     status: int
     headers: dict[str, str]
     body: bytes
+    left_bytes: int = 0
 
     @property
     def total_bytes(self) -> int:
@@ -42,12 +43,14 @@ class Exchange:
 
     __slots__ = ("_body", "_body_bytes", "_connection", "_failure", "_has_body", "_head", "_is_fresh", "_origin")
 
-    def __init__(self, origin: Origin, head: bytes, body: bytes, *, has_body: bool, body_bytes: int) -> None:
+    def __init__(
+        self, origin: Origin, head: bytes, body: bytes, *, has_body: bool, body_bytes: int, fresh: bool = False
+    ) -> None:
         self._origin = origin
         self._head, self._body = head, body
         self._has_body, self._body_bytes = has_body, body_bytes
         self._failure: ConnectionBroken | None = None
-        self._send(fresh=False)
+        self._send(fresh=fresh)
 
     def _send(self, *, fresh: bool) -> None:
         kept = None if fresh else self._origin.kept()
@@ -64,11 +67,15 @@ class Exchange:
         A kept connection that the server ended meanwhile says nothing about the request, so that one is
         sent again over a new one.
         """
-        return self._answer(self._received)
+        return self.read(lambda response: response)
 
-    def opened(self) -> OpenResponse:
-        """Receive the head, once, and of a part of an object no more than that. Raises as ``response`` does."""
-        return self._answer(self._begun)
+    def read(self, take: Callable[[Response], Answer]) -> Answer:
+        """The same, as ``take`` reads it; the connection of an answer that it raises for is closed."""
+        return self._answer(lambda: self._received(take))
+
+    def opened(self, hold: Callable[[Response], object]) -> OpenResponse:
+        """Receive the head, once, and of a part of an object no more than that. Raises as ``read`` does."""
+        return self._answer(lambda: self._begun(hold))
 
     def _answer(self, receive: Callable[[], Answer]) -> Answer:
         try:
@@ -80,27 +87,30 @@ class Exchange:
         self._send(fresh=True)
         return receive()
 
-    def _received(self) -> Response:
+    def _received(self, take: Callable[[Response], Answer]) -> Answer:
         if self._failure is not None:
             raise self._failure
         connection = self._connection
         try:
-            status, headers, body = connection.receive(has_body=self._has_body, body_bytes=self._body_bytes)
+            received = connection.receive(has_body=self._has_body, body_bytes=self._body_bytes)
+            answer = take(Response(*received))
         except BaseException:
             connection.close()
             raise
         self._origin.keep(connection)
-        return Response(status, headers, body)
+        return answer
 
-    def _begun(self) -> OpenResponse:
+    def _begun(self, hold: Callable[[Response], object]) -> OpenResponse:
         if self._failure is not None:
             raise self._failure
         try:
             begun, left_bytes = self._connection.receive_begin(self._body_bytes)
+            response = Response(*begun, left_bytes)
+            hold(response)
         except BaseException:
             self._connection.close()
             raise
-        return OpenResponse(Response(*begun), left_bytes, self._connection, self._origin)
+        return OpenResponse(response, self._connection, self._origin)
 
     def abandon(self) -> None:
         """Give up the response; the connection, on which it may still come, with it."""
@@ -111,12 +121,12 @@ class Exchange:
 class OpenResponse:
     """A response whose body is received piece by piece; ``response`` holds the beginning of it, or all."""
 
-    def __init__(self, response: Response, left_bytes: int, connection: Connection, origin: Origin) -> None:
+    def __init__(self, response: Response, connection: Connection, origin: Origin) -> None:
         self.response = response
-        self._begun, self._left_bytes = response.body, left_bytes
+        self._begun, self._left_bytes = response.body, response.left_bytes
         self._connection, self._origin = connection, origin
         self._is_open = True
-        if not left_bytes:
+        if not response.left_bytes:
             self._let_go()
 
     def read(self, length: int) -> bytes:
@@ -164,16 +174,20 @@ class Origin:
         return Connection(self._host, self._port, self._context, self._timeouts)
 
     def kept(self) -> Connection | None:
-        """A connection that was used a moment ago, if there is one."""
+        """A connection that was used a moment ago and on which nothing came since, if there is one."""
         if self._pid != os.getpid():
             self._pid = os.getpid()
             self._idle.clear()
-        try:
-            found = self._idle.pop()
-        except IndexError:
-            return None
-        if time.monotonic() - found.used_at < IDLE_SECONDS:
-            return found
+        while True:
+            try:
+                found = self._idle.pop()
+            except IndexError:
+                return None
+            if time.monotonic() - found.used_at >= IDLE_SECONDS:
+                break
+            if found.is_quiet():
+                return found
+            found.close()
         found.close()
         while self._idle:  # the others were used before it
             try:
@@ -202,12 +216,20 @@ class Transport:
         self._context: ssl.SSLContext | None = None
 
     def begin(
-        self, origin: str, method: str, target: str, headers: Mapping[str, str], body: bytes | None, body_bytes: int = 0
+        self,
+        origin: str,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        body_bytes: int = 0,
+        *,
+        fresh: bool = False,
     ) -> Exchange:
         """Send one request, once. ``origin`` is a scheme, host and port, ``target`` the path and query as encoded.
 
         What goes wrong shows when the response is asked for; raises only ``InvalidRequest``, for a value that no
-        header can have. ``body_bytes`` is about what comes.
+        header can have. ``body_bytes`` is about what comes. ``fresh`` takes a connection that nothing was sent over.
         """
         place = self._origins.get(origin) or self._origin(origin)
         length = "" if body is None else f"content-length: {len(body)}\r\n"
@@ -217,7 +239,7 @@ class Transport:
         host = origin.partition("//")[2]
         head = f"{method} {target} HTTP/1.1\r\nhost: {host}\r\n{lines}{length}\r\n"
         encoded = head.encode("utf-8", "surrogateescape")
-        return Exchange(place, encoded, body or b"", has_body=method != "HEAD", body_bytes=body_bytes)
+        return Exchange(place, encoded, body or b"", has_body=method != "HEAD", body_bytes=body_bytes, fresh=fresh)
 
     def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Response:
         """Send one request, once. Raises ``ConnectionBroken`` where no whole response comes back."""

@@ -24,7 +24,7 @@ from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.domain import limits
 from fanout.domain.big_files import block_bytes_of
 from fanout.domain.entries import Attributes, Entry, Found
-from fanout.domain.errors import ItemError, ListingIncomplete, NotFound
+from fanout.domain.errors import ItemError, NotFound
 from fanout.domain.file_columns import Listed, in_columns, one_by_one
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
@@ -93,14 +93,10 @@ class S3Tree:
             start_after=self._prefix + after if after else "",
             last_key=self._prefix + until if until else "",
         )
-        end, last = os.fsencode(segment.until), ""
+        end = os.fsencode(segment.until)
         for page in pages:
-            if not page.is_in_order(last):  # a merge over keys in another order would take what is there for missing
-                problem = "does not list its keys in the order of their bytes; a general purpose bucket does"
-                raise ListingIncomplete(f"s3://{self._bucket}/{self._prefix} {problem}")
             yield paths_within(segment, page, len(self._prefix))
-            last = page.keys[-1] if page.keys else last
-            if end and last[len(self._prefix) :].encode() > end:
+            if end and page.keys and page.keys[-1][len(self._prefix) :].encode() > end:
                 return
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:

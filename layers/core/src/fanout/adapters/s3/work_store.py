@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.pages import object_pages
 from fanout.domain.errors import NotFound, PreconditionFailed, Transient
@@ -11,7 +12,12 @@ from fanout.ports import Versioned
 
 
 class S3WorkStore:
-    """A ``WorkStore`` and a ``VersionedStore`` over the keys of one bucket; a version is an ETag."""
+    """A ``WorkStore`` and a ``VersionedStore`` over the keys of one bucket; a version is an ETag.
+
+    What is written is held against its checksum, and a listing against what was asked. Of an object that is read
+    nothing is known beforehand, so the answer to another GET can not be told from it: the ledger's own documents say
+    what they are.
+    """
 
     def __init__(self, client: S3Client, bucket: str) -> None:
         self._client = client
@@ -19,7 +25,7 @@ class S3WorkStore:
 
     def put(self, key: str, data: bytes) -> None:
         """Write the object whole; a reader sees the old one or the new one."""
-        self._client.put_object(self._bucket, key, data)
+        self._client.put_object(self._bucket, key, data, crc64nvme=crc64nvme(data))
 
     def get(self, key: str) -> bytes:
         """The object's bytes. Raises ``NotFound``."""
@@ -48,9 +54,13 @@ class S3WorkStore:
     def write_version(self, key: str, data: bytes, version: str) -> None:
         """See ``fanout.ports.VersionedStore``."""
         try:
-            if version:
-                self._client.put_object(self._bucket, key, data, if_match=version)
-            else:
-                self._client.put_object(self._bucket, key, data, if_none_match="*")
+            self._client.put_object(
+                self._bucket,
+                key,
+                data,
+                crc64nvme=crc64nvme(data),
+                if_match=version,
+                if_none_match="" if version else "*",
+            )
         except NotFound as error:
             raise PreconditionFailed(f"s3://{self._bucket}/{key} is not there any more") from error
