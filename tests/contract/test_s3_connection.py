@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from fanout.adapters.s3.answers import WrongAnswer
 from fanout.adapters.s3.connection import ConnectionBroken, Timeouts
 from fanout.adapters.s3.transport import Response, Transport
 from fanout.domain.errors import InvalidRequest
@@ -126,6 +127,28 @@ def test_connection_is_kept_after_a_whole_response(serve: Serve, answer: bytes) 
 def test_connection_is_not_kept_after_a_response_that_ends_it(serve: Serve, answer: bytes) -> None:
     server, transport = serve([answer], [OK]), Transport(TIMEOUTS)
     assert get(transport, server).body == b"body"
+    assert get(transport, server).body == b"body"
+    assert [number for number, _ in server.requests] == [0, 1]
+
+
+@pytest.mark.parametrize("late", [OK, b"\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 1048576\r\n\r\n" + BIG])
+def test_connection_on_which_anything_came_between_two_exchanges_is_closed(serve: Serve, late: bytes) -> None:
+    """An answer that comes twice would be taken for that to the next request."""
+    first = b"HTTP/1.1 200 OK\r\nContent-Length: 1048576\r\n\r\n" + BIG
+    server, transport = serve([first + late, OK], [OK]), Transport(TIMEOUTS)
+    assert get(transport, server).body == BIG
+    assert get(transport, server, "/next").body == b"body"
+    assert [number for number, _ in server.requests] == [0, 1]
+
+
+def test_connection_of_an_answer_that_is_refused_is_closed(serve: Serve) -> None:
+    server, transport = serve([OK, OK], [OK]), Transport(TIMEOUTS)
+
+    def refuse(response: Response) -> Response:
+        raise WrongAnswer("another's")
+
+    with pytest.raises(WrongAnswer):
+        transport.begin(server.origin, "GET", "/", {}, None).read(refuse)
     assert get(transport, server).body == b"body"
     assert [number for number, _ in server.requests] == [0, 1]
 

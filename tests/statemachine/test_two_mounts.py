@@ -65,16 +65,10 @@ def test_a_destination_that_can_not_be_listed_ends_the_run(engine: Engine) -> No
     assert engine.service.calls("ListSegment") == []
 
 
-@pytest.mark.parametrize("options", [{"mode": "verify"}, {"verify": "all"}], ids=str)
-def test_whole_trees_are_read_at_the_source_first(engine: Engine, options: dict[str, str]) -> None:
+@pytest.mark.parametrize("options", [{"mode": "verify"}, {"verify": "all"}, {"verify": "copied"}], ids=str)
+def test_what_is_verified_is_read_at_the_source_first(engine: Engine, options: dict[str, str]) -> None:
     engine.transfer(two_mounts=True, shards=("a", "b"), cursors={"b": (1,)} if "mode" in options else {}, **options)
     assert engine.run().status == "SUCCEEDED"
     called = engine.service.called()
     assert called.count("DigestShard") == called.count("VerifyShard") == (3 if "mode" in options else 2)
     assert all(call["end"] == "source" for call in engine.service.calls("DigestShard"))
-
-
-def test_what_was_copied_is_verified_at_the_destination_alone(engine: Engine) -> None:
-    engine.transfer(two_mounts=True, verify="copied")
-    assert engine.run().status == "SUCCEEDED"
-    assert (engine.service.called().count("DigestShard"), engine.service.called().count("VerifyShard")) == (0, 1)

@@ -85,6 +85,21 @@ def test_a_second_run_finds_everything_unchanged(mounts: TwoMounts, monkeypatch:
     assert (mounts.root / "none").read_bytes() == b"not any more"
 
 
+@pytest.mark.parametrize("name", ["two MiB", "blocks"])
+def test_what_the_source_does_not_hold_does_not_verify(mounts: TwoMounts, name: str) -> None:
+    """Other bytes under the same size and times stand for what was read wrongly while it was copied."""
+    split = {"limits": {"split_bytes": limits.BLOCK_BYTES, "shard_seconds": 0.1}}
+    mounts.list_all({"verify": "copied"} | split)
+    mounts.copy_all()
+    finish_tree(mounts.destination())
+    times = (mounts.source_root / name).stat()
+    with (mounts.source_root / name).open("r+b") as file:
+        file.write(b"others")
+    os.utime(mounts.source_root / name, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert mounts.end("copied")["status"] == "FAILED_WITH_ITEMS"
+    assert set(mounts.failures()) == {name}
+
+
 def test_verify_alone_writes_nothing_and_names_every_difference(mounts: TwoMounts) -> None:
     assert mounts.run()["status"] == "SUCCEEDED"
     (mounts.root / "d" / "new").write_bytes(b"only here")

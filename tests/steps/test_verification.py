@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.memory import MemoryTree
+from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.memory import MemorySource, MemoryTree
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.digests import TreeDigest, digest_from_row, digest_row, entry_digest, whole
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.limits import BLOCK_BYTES
 from fanout.domain.rows import Json
+from fanout.ports import Found
 from fanout.steps.finish_tree import finish_tree
 from fanout.steps.partition_shards import partition_shards
 from tests.support.flow import REQUEST, ManualClock, World
@@ -73,6 +77,56 @@ def test_what_was_damaged_after_the_copy_is_found(world: World, tmp_path: Path, 
     assert verification["source_digest"] != verification["destination_digest"]
     assert set(verification["differing_directories"]) <= {"d0", "d1", "d2"}
     assert "d1" in verification["differing_directories"]
+
+
+class Mixed(MemoryTree):
+    """A tree that gives another file's bytes where it is told to; with ``keeps`` it has checksums of its own."""
+
+    def __init__(self, changes: Iterator[int], *, keeps: bool) -> None:
+        super().__init__(changes)
+        self.keeps, self.mixed, self.opened = keeps, False, 0
+
+    def open(self, entry: Entry) -> MemorySource:
+        self.opened += 1
+        other = next(
+            (name for name in self.contents() if self.mixed and name[-4:] == "swap" and name != entry.path), ""
+        )
+        return MemorySource(self.contents()[other]) if other else super().open(entry)
+
+    def find_stored(self, path: str) -> Found | None:
+        found = super().find_stored(path)
+        is_file = found is not None and found.entry.kind is Kind.FILE
+        return Found(found.entry, crc64nvme(self.contents()[path].data)) if found and is_file and self.keeps else found
+
+
+SPLIT = {"limits": {"split_bytes": BLOCK_BYTES, "shard_seconds": 0.1}}
+
+
+@pytest.mark.parametrize("keeps", [True, False], ids=["the store keeps checksums", "the source is read again"])
+@pytest.mark.parametrize("size", [50, 2 * BLOCK_BYTES + 5], ids=["small", "big"])
+def test_what_was_received_of_another_object_does_not_verify(tmp_path: Path, keeps: bool, size: int) -> None:
+    changes = itertools.count(1)
+    source = Mixed(changes, keeps=keeps)
+    source.put("d/one-swap", Kind.FILE, os.urandom(size))
+    source.put("d/two-swap", Kind.FILE, os.urandom(size))
+    world = World(changes, source=source, destination=PosixTree(tmp_path, "", "run-1", "n"))
+    source.mixed = True
+    copied(world, COPIED | SPLIT)
+    source.mixed, source.opened = False, 0
+    assert (tmp_path / "d/one-swap").read_bytes() == source.contents()["d/two-swap"].data
+    summary = world.end("copied")
+    assert (summary["status"], summary["balanced"]) == ("FAILED_WITH_ITEMS", True)
+    assert failures(world) == {"d/one-swap": "checksum differs", "d/two-swap": "checksum differs"}
+    assert bool(source.opened) is not keeps
+
+
+def test_what_changed_at_the_source_after_the_copy_is_not_verified(world: World) -> None:
+    assert isinstance(world.source, MemoryTree)
+    copied(world, COPIED)
+    world.source.put("d1/f1", Kind.FILE, b"newer")
+    world.source.remove("d2/f2")
+    world.end("copied")
+    assert failures(world) == {"d1/f1": "source changed", "d2/f2": "source vanished"}
 
 
 def test_comparing_both_trees_finds_what_does_not_belong(world: World, tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ class HandlerFlow:
     def _verify(self, run: dict[str, Any], key: str) -> None:
         for row in self._rows(key):
             event = {"run": run, "shard": row["shard"]}
-            if run["apart"] == "verify":
+            if run["apart"]:
                 self._repeat(run["functions"]["DigestShard"], {**event, "end": "source"})
             self._repeat(run["functions"]["VerifyShard"], event)
 

@@ -128,9 +128,9 @@ class TwoMounts:
         for shard in self.shards():
             self.copy_shard(shard)
 
-    def verify_all(self, *, both_ends: bool) -> None:
+    def verify_all(self) -> None:
         for shard in self.shards():
-            while both_ends and not digest_shard(shard, self.source(), crc64nvme)["done"]:
+            while not digest_shard(shard, self.source(), crc64nvme)["done"]:
                 pass
             while not verify_shard(shard, self.destination(), crc64nvme)["done"]:
                 pass
@@ -138,13 +138,13 @@ class TwoMounts:
     def end(self, verify: str = "none") -> Any:
         """What follows the copy; returns summary.json."""
         if verify == "copied":
-            self.verify_all(both_ends=False)
+            self.verify_all()
         elif verify == "all":
             begun = begin_verification(self.neither(), "work")
             assert begun["run"]["apart"] == "verify"
             outer, self.world = self.world, dataclasses.replace(self.world, prefix=begun["run"]["prefix"])
             self.list_rounds(begun["list"])
-            self.verify_all(both_ends=True)
+            self.verify_all()
             self.world = outer
         summarise_transfer(None, self.neither())
         summary = self.world.ledger.read_json("summary.json")
@@ -155,7 +155,7 @@ class TwoMounts:
         """The whole flow; returns summary.json."""
         what = self.list_all(options)
         if what["next"] == "verify":
-            self.verify_all(both_ends=True)
+            self.verify_all()
         else:
             self.copy_all()
             finish_tree(self.destination())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fanout.adapters.s3 import object_page
 from fanout.adapters.s3.answers import WrongAnswer
-from fanout.adapters.s3.object_page import ObjectPage, parse_object_page
+from fanout.adapters.s3.object_page import ObjectPage, PageAsked, parse_object_page
 from fanout.adapters.s3.path_columns import paths_within
 from fanout.adapters.s3.responses import parse_document
 from fanout.domain.entries import Entry, Kind
@@ -117,6 +117,68 @@ def test_half_a_page_is_none(lost: int) -> None:
 def test_keys_that_hold_any_character_are_decoded() -> None:
     page = page_of([("a b+c%", 1, 1), ("d\0e", 1, 1), ("\u20ac/\n\r", 1, 1)], ["x\0/"], truncated=False)
     assert parse_object_page(written(page, ["s3"] * 3, encoded=True)) == page
+
+
+ASKED = PageAsked("b", "k", start_after="k0", most_keys=3, after="k0")
+CONTINUED = PageAsked("b", "k", continuation="t", most_keys=3, after="k0")
+
+
+def listed(inside: str, *, keys: tuple[str, ...] = ("k1", "k2"), truncated: str = "false") -> bytes:
+    objects = "".join(
+        f"<Contents><Key>{key}</Key><LastModified>2026-01-01T00:00:00Z</LastModified><Size>1</Size></Contents>"
+        for key in keys
+    )
+    return f"<ListBucketResult><IsTruncated>{truncated}</IsTruncated>{inside}{objects}</ListBucketResult>".encode()
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "",
+        "<Name>b</Name><Prefix>k</Prefix><KeyCount>2</KeyCount><StartAfter>k0</StartAfter>",
+        "<EncodingType>url</EncodingType><Prefix>%6B</Prefix><Delimiter/>",
+    ],
+)
+def test_a_page_that_answers_what_was_asked(inside: str) -> None:
+    assert parse_object_page(listed(inside), ASKED).keys == ["k1", "k2"]
+
+
+@pytest.mark.parametrize(
+    ("body", "asked", "words"),
+    [
+        (listed("<KeyCount>3</KeyCount>"), ASKED, "KeyCount is 3"),
+        (listed("", keys=("k1", "k2", "k3", "k4")), ASKED, "4 keys where 3"),
+        (listed("<Name>other</Name>"), ASKED, "Name"),
+        (listed("<Prefix>x</Prefix>", keys=()), ASKED, "Prefix"),
+        (listed("<Prefix/>", keys=()), ASKED, "Prefix"),
+        (listed("<StartAfter>k9</StartAfter>", keys=()), ASKED, "StartAfter"),
+        (listed("<Delimiter>/</Delimiter>"), ASKED, "Delimiter"),
+        (listed("", keys=("j", "k1")), PageAsked("b", "k"), "'j'"),
+        (listed("", keys=("k1", "l")), ASKED, "'l'"),
+        (listed("", keys=("k0", "k1")), ASKED, "order of their bytes"),
+        (listed("", keys=("k2", "k1")), ASKED, "order of their bytes"),
+        (listed("", keys=("k1", "k1")), ASKED, "order of their bytes"),
+        (listed("<ContinuationToken>u</ContinuationToken>"), CONTINUED, "ContinuationToken"),
+        (listed("<ContinuationToken>t</ContinuationToken>"), ASKED, "ContinuationToken"),
+        (listed("", truncated="true"), ASKED, "without a token"),
+        (listed("<NextContinuationToken>t</NextContinuationToken>", truncated="true"), CONTINUED, "without a token"),
+        (listed("", truncated=""), ASKED, "IsTruncated"),
+        (listed("").replace(b"<Size>1</Size>", b""), ASKED, "a key or a size"),
+        (listed("").replace(b"2026-01-01T", b"today"), ASKED, "is no time"),
+        (listed("").replace(b"ListBucketResult", b"ListPartsResult"), ASKED, "in place of ListBucketResult"),
+        (b"<Error><Code>InternalError</Code></Error>", ASKED, "a document Error"),
+        (b"<html><body>Welcome<br></body></html>", ASKED, "no XML"),
+        (b"", ASKED, "no XML"),
+    ],
+)
+def test_a_page_that_does_not_is_none(body: bytes, asked: PageAsked, words: str) -> None:
+    with pytest.raises(WrongAnswer, match=words):
+        parse_object_page(body, asked)
+
+
+def test_the_bucket_behind_an_access_point_has_another_name() -> None:
+    alias = PageAsked("data-abcdefgh-s3alias", "k")
+    assert parse_object_page(listed("<Name>b</Name>"), alias).keys == ["k1", "k2"]
 
 
 PATHS = st.lists(st.text("ab/é\U0001f600", min_size=1, max_size=5), unique=True, max_size=30)

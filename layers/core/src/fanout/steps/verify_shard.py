@@ -33,9 +33,10 @@ Work = tuple[Entry, Callable[[], Seen], Result]
 def verify_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     """Verify what the ledger does not show as verified; returns ``cursor`` and ``done`` as CopyShard does.
 
-    After a copy the entries that were copied are compared with the checksum of what was read;
-    in ``mode: verify`` both ends are read, with their attributes unless the request is about content
-    alone, and the outcomes are those of the run.
+    Both ends are asked anew: the source's checksum is its store's own or that of bytes read again, never that of
+    what was received while it was copied, which another object's bytes would fit as well. In ``mode: verify`` all
+    entries are compared, with their attributes unless the request is about content alone, and the outcomes are those
+    of the run; after a copy, those that were copied.
     Raises ``Transient`` if nothing at all could be verified for reasons that may pass.
     """
     work = verify_blocks if shard.blocks is not None else _verify_entries
@@ -49,17 +50,16 @@ def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Pro
     rules = rules_of(plan, ledger)
     out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
     verifier = Verifier(context.destination(plan), crc64nvme, out_of_time, context.limiter, rules)
-    links: dict[str, str] = {}
-    if plan.request.mode is Mode.VERIFY:
-        links = link_differences(shard, ledger)
-        outcomes_id = shard.id
-        if plan.request.between_mounts:
-            work = work_of_checksums(shard, ledger)
-        else:
-            work = _both_ends(shard, ledger, context.source(plan), verifier)
+    links = link_differences(shard, ledger) if plan.request.mode is Mode.VERIFY else {}
+    if plan.request.between_mounts:
+        work = work_of_checksums(shard, ledger)
     else:
+        work = _both_ends(shard, ledger, context.source(plan), verifier)
+    outcomes_id = shard.id
+    if plan.request.mode is not Mode.VERIFY:
         outcomes_id = keys.verified_id(shard.id)
-        work = _copied(shard, ledger)
+        copied = _copied(shard, ledger)
+        work = {index: (*item[:2], Result.COPIED) for index, item in work.items() if index in copied}
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = [(index, item) for index, item in work.items() if index not in known]
     outcomes = _verify(left, links, verifier, shard, outcomes_id, context)
@@ -110,18 +110,10 @@ def _verify(
     return outcomes
 
 
-def _copied(shard: Shard, ledger: Ledger) -> dict[int, Work]:
-    """The entries of a shard that were copied, with the checksum of what was read."""
-    outcomes = {
-        index: outcome for file in ledger.outcome_files(shard.id) for index, outcome in ledger.read_outcomes(file)
-    }
-    entries = ledger.read_shard(shard)
-    work: dict[int, Work] = {}
-    for index, outcome in outcomes.items():
-        if outcome.result is Result.COPIED:
-            entry = entries[index]
-            work[index] = (entry, _given(outcome.crc64nvme or ""), Result.COPIED)
-    return work
+def _copied(shard: Shard, ledger: Ledger) -> frozenset[int]:
+    """The indexes of a shard's entries that were copied."""
+    outcomes = (pair for file in ledger.outcome_files(shard.id) for pair in ledger.read_outcomes(file))
+    return frozenset({index: outcome for index, outcome in outcomes if outcome.result is Result.COPIED})
 
 
 def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -> dict[int, Work]:
@@ -140,7 +132,3 @@ def source_checksum(entry: Entry, source: Tree, verifier: Verifier) -> Seen:
     if found is None:
         raise ItemError(Reason.SOURCE_VANISHED, "the entry is no longer there")
     return verifier.seen(source, entry, found if found.entry.etag == entry.etag else None)
-
-
-def _given(checksum: str) -> Callable[[], Seen]:
-    return lambda: Seen(checksum)
