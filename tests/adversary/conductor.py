@@ -1,0 +1,136 @@
+"""Counts the operations of each run and lets the script's faults happen at theirs."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter
+from collections.abc import Callable
+from contextlib import contextmanager
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fanout.domain.errors import Transient
+from tests.adversary.script import Fault
+
+REFUSALS = ("ENOSPC", "EDQUOT", "EIO", "EACCES", "ESTALE", "EMFILE", "EROFS", "ENOENT")
+
+
+class Killed(BaseException):
+    """The function's process is gone; nothing that it would still do happens."""
+
+
+@dataclass
+class Running:
+    """A run as the conductor sees it: its faults, and how many operations of each kind it has made."""
+
+    name: str
+    faults: list[Fault]
+    counts: Counter[str] = field(default_factory=Counter)
+    stopped: bool = False
+
+
+@dataclass
+class Attempt:
+    """A function at work."""
+
+    run: Running
+    state: str
+    dead: bool = False
+    opened: set[int] = field(default_factory=set)
+
+
+class Conductor:
+    """Every operation of a function passes here before and after it happens.
+
+    ``perform`` does what concerns more than the operation: changes, other runs, time. ``told`` counts the faults that
+    happened. ``lies`` are those of the next request, which the S3 tells.
+    """
+
+    def __init__(self, perform: Callable[[Fault, Attempt], None]) -> None:
+        self.perform = perform
+        self.told: Counter[str] = Counter()
+        self.attempts: list[Attempt] = []
+        self.watch: Callable[[], None] = lambda: None
+        self._paused = 0
+
+    @property
+    def current(self) -> Attempt | None:
+        """Who is at work; nobody while the script itself acts."""
+        return self.attempts[-1] if self.attempts and not self._paused else None
+
+    @contextmanager
+    def attempt(self, run: Running, state: str) -> Iterator[Attempt]:
+        """A function begins, inside another one where the script says so."""
+        mine = Attempt(run, state)
+        self.attempts.append(mine)
+        paused, self._paused = self._paused, 0
+        try:
+            yield mine
+        finally:
+            self._paused = paused
+            self.attempts.remove(mine)
+            if mine.dead:
+                for descriptor in mine.opened:
+                    os.close(descriptor)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The script itself acts."""
+        self._paused += 1
+        try:
+            yield
+        finally:
+            self._paused -= 1
+
+    def before(self, kind: str) -> tuple[Attempt, list[Fault]] | None:
+        """An operation is about to happen; returns whose it is and the faults of it, if it is a function's."""
+        mine = self.current
+        if mine is None:
+            return None
+        if mine.dead:
+            raise Killed
+        due = self._due(mine.run, kind)
+        for fault in due:
+            if not fault.after:
+                self._happen(fault, mine, kind)
+        return mine, due
+
+    def after(self, passed: tuple[Attempt, list[Fault]] | None) -> None:
+        """It has happened."""
+        if passed is None:
+            return
+        mine, due = passed
+        for fault in due:
+            if fault.after:
+                self._happen(fault, mine, fault.kind)
+
+    def _due(self, run: Running, kind: str) -> list[Fault]:
+        channel = kind.partition(":")[0]
+        names = (kind, channel, "any")
+        for name in names:
+            run.counts[name] += 1
+        counts = run.counts
+        return [one for one in run.faults if one.kind in names and one.at <= counts[one.kind] < one.at + one.times]
+
+    def _happen(self, fault: Fault, mine: Attempt, kind: str) -> None:
+        if fault.what in REFUSALS:
+            if not kind.startswith("os:"):
+                return
+            self.told[fault.what] += 1
+            number = getattr(errno, fault.what)
+            raise OSError(number, os.strerror(number))
+        if fault.what == "no answer of the ledger":
+            if kind.startswith("ledger:"):
+                self.told[fault.what] += 1
+                raise Transient("the ledger does not answer")
+            return
+        if fault.what.startswith("S3: "):
+            return  # the S3 tells it
+        self.told[fault.what] += 1
+        if fault.what in ("kill", "stop"):
+            mine.dead = True
+            mine.run.stopped = mine.run.stopped or fault.what == "stop"
+            raise Killed
+        with self.paused():
+            self.perform(fault, mine)

@@ -1,0 +1,92 @@
+"""A file system that refuses: the operations of ``os`` pass the conductor, and times are the script's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from tests.adversary.clock import LabClock
+from tests.adversary.conductor import Conductor
+
+# The functions of ``os`` that the adapters use; a line each.
+OPERATIONS = (
+    "open",
+    "close",
+    "pread",
+    "pwrite",
+    "rename",
+    "link",
+    "unlink",
+    "mkdir",
+    "rmdir",
+    "scandir",
+    "listdir",
+    "stat",
+    "fstat",
+    "fchmod",
+    "fchown",
+    "chown",
+    "utime",
+    "ftruncate",
+    "symlink",
+    "readlink",
+)
+# After these the destination may show something that it did not before.
+SHOWING = frozenset({"create", "rename", "link", "mkdir", "fchmod", "fchown"})
+
+
+@contextmanager
+def failing_files(conductor: Conductor, clock: LabClock, base: str) -> Iterator[None]:
+    """Let what happens to files below ``base`` pass the conductor."""
+    plain = {name: getattr(os, name) for name in OPERATIONS}
+
+    def concerns(name: str, arguments: tuple[Any, ...], more: dict[str, Any]) -> bool:
+        if conductor.current is None:
+            return False
+        first = arguments[0]
+        return isinstance(first, int) or "dir_fd" in more or "src_dir_fd" in more or str(first).startswith(base)
+
+    def hooked(name: str) -> Callable[..., Any]:
+        original = plain[name]
+
+        def call(*arguments: Any, **more: Any) -> Any:
+            if not concerns(name, arguments, more):
+                return original(*arguments, **more)
+            kind = "create" if name == "open" and len(arguments) > 1 and arguments[1] & os.O_CREAT else name
+            if name == "close":
+                return _closed(conductor, original, arguments[0])
+            passed = conductor.before(f"os:{kind}")
+            result = original(*arguments, **more)
+            if name == "open" and passed:
+                passed[0].opened.add(result)
+            if kind in SHOWING:
+                conductor.watch()
+            conductor.after(passed)
+            return _at(clock, result) if name in ("stat", "fstat") else result
+
+        return call
+
+    replaced = {name: hooked(name) for name in OPERATIONS}
+    with patch.multiple(os, **replaced):
+        yield
+
+
+def _closed(conductor: Conductor, original: Callable[[int], None], descriptor: int) -> None:
+    """Closing happens in any case, so that a function that was killed leaves no descriptors."""
+    mine = conductor.current
+    if mine is not None:
+        mine.opened.discard(descriptor)
+    original(descriptor)
+    if mine is not None and not mine.dead:
+        conductor.after(conductor.before("os:close"))
+
+
+def _at(clock: LabClock, found: os.stat_result) -> os.stat_result:
+    """What was found with its ctime in the script's time."""
+    row, more = found.__reduce__()[1]
+    changed_ns = clock.virtual_ns(found.st_ctime_ns)
+    more = {**more, "st_ctime_ns": changed_ns, "st_ctime": changed_ns / 1e9}
+    return os.stat_result(row, more)

@@ -1,0 +1,246 @@
+"""The laboratory of one script: both ends, the ledger, the time, and functions that see them as those of a stack do."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import fanout.report.page
+import fanout.requests
+from fanout.adapters.memory_store import MemoryStore
+from fanout.adapters.posix.tree import PosixTree
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.copier import S3EntryCopier
+from fanout.adapters.s3.credentials import Credentials
+from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.s3.metadata import write_headers
+from fanout.adapters.s3.object_reader import S3ObjectReader
+from fanout.adapters.s3.tree import S3Tree
+from fanout.adapters.s3.work_store import S3WorkStore
+from fanout.domain import limits
+from fanout.domain.locations import MountLocation, S3Location
+from fanout.domain.plan import Plan
+from fanout.domain.request import Symlinks
+from fanout.ledger import Ledger
+from fanout.ports import Tree, Versioned
+from fanout.steps.context import Context
+from fanout.steps.unseen_tree import UnseenTree
+from fanout.steps.write_turn import WriteTurns
+from msgspec.structs import replace
+from tests.adversary.clock import LabClock
+from tests.adversary.conductor import Attempt, Conductor
+from tests.adversary.failing_files import failing_files
+from tests.adversary.lying_s3 import URL, LyingS3, wires
+from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Fault, Script
+from tests.adversary.strict_s3 import StrictS3
+from tests.adversary.trees import BucketPlace, MountPlace, Place
+
+# A larger tree is listed in the product's own rounds, which are fewer.
+MANY_ENTRIES = 100
+WORK, LISTS = "work-bucket", "lists-bucket"
+SPLIT_BYTES = 48 * 1024
+# So that little data takes every way: blocks, parts, packs, rounds of a listing, segments.
+LIMITS = {
+    "MIB": 4096,
+    "BLOCK_BYTES": 16_384,
+    "BLOCK_BYTES_ON_MOUNTS": 8192,
+    "BLOCK_BYTES_FREE": 8192,
+    "PACK_BYTES": 32_768,
+    "PACKED_BYTES": 12_288,
+    "FIRST_SEGMENT_ENTRIES": 9,
+    "SEGMENT_ENTRIES": 40,
+    "SHARD_ENTRIES": 12,
+}
+
+
+class Inline:
+    """An executor that does everything at once, in the order in which it is asked to."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """As ``ThreadPoolExecutor``."""
+
+    def __enter__(self) -> Inline:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        """Nothing is left to wait for."""
+
+    def submit(self, work: Callable[..., Any], *arguments: Any, **more: Any) -> Future[Any]:
+        """A future that is done."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(work(*arguments, **more))
+        except Exception as error:  # noqa: BLE001 - a future holds any
+            future.set_exception(error)
+        return future
+
+    def map(self, work: Callable[..., Any], *items: Sequence[Any]) -> Iterator[Any]:
+        """The results."""
+        return iter([work(*some) for some in zip(*items, strict=False)])
+
+    def shutdown(self, *_: Any, **__: Any) -> None:
+        """Nothing is left to end."""
+
+
+class HookedStore:
+    """A store of which each operation passes the conductor."""
+
+    def __init__(self, store: Any, conductor: Conductor) -> None:
+        self.plain, self._conductor = store, conductor
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        passed = self._conductor.before(f"ledger:{name}")
+        result = getattr(self.plain, name)(*arguments)
+        self._conductor.after(passed)
+        return result
+
+    def put(self, key: str, data: bytes) -> None:
+        self._call("put", key, data)
+
+    def get(self, key: str) -> bytes:
+        data: bytes = self._call("get", key)
+        return data
+
+    def list(self, prefix: str) -> Iterator[str]:
+        found: Iterator[str] = self._call("list", prefix)
+        return found
+
+    def remove(self, keys: Sequence[str]) -> None:
+        self._call("remove", keys)
+
+    def read_version(self, key: str) -> Versioned:
+        found: Versioned = self._call("read_version", key)
+        return found
+
+    def write_version(self, key: str, data: bytes, version: str) -> None:
+        self._call("write_version", key, data, version)
+
+
+class Lab:
+    """See the module. ``running`` are the executions that go on."""
+
+    def __init__(self, script: Script, base: Path, perform: Callable[[Fault, Attempt], None]) -> None:
+        self.script, self.base = script, base
+        self.clock = LabClock()
+        self.conductor = Conductor(perform)
+        self.going: set[str] = set()
+        self.truth = StrictS3(lambda: self.clock.now() + script.skew_seconds, script.page_keys)
+        self.s3 = LyingS3(self.truth, self.conductor, WORK)
+        for bucket in (WORK, LISTS, "source-bucket", "target-bucket"):
+            self.truth.buckets[bucket] = {}
+        self.between_mounts = script.direction == TWO_MOUNTS
+        self.source, self.destination = self._source(), self._destination()
+        self.store = HookedStore(S3WorkStore(self.client(), WORK) if script.ledger_in_s3 else MemoryStore(), self.conductor)
+        self._nonces = 0
+
+    def _source(self) -> Place:
+        if self.script.direction in (S3_TO_MOUNT, INSIDE_S3):
+            return BucketPlace(self.s3, "source-bucket", "tree/in/")
+        return MountPlace(self.base / "data", "in", self.clock)
+
+    def _destination(self) -> Place:
+        if self.script.direction in (MOUNT_TO_S3, INSIDE_S3):
+            return BucketPlace(self.s3, "target-bucket", "tree/out/")
+        return MountPlace(self.base / ("archive" if self.between_mounts else "data"), "out", self.clock)
+
+    @property
+    def ends(self) -> dict[str, str]:
+        """The ends of the request."""
+        from_s3 = isinstance(self.source, BucketPlace)
+        to_s3 = isinstance(self.destination, BucketPlace)
+        to_mount = "efs://archive/out" if self.between_mounts else "efs://data/out"
+        return {
+            "source": "s3://source-bucket/tree/in/" if from_s3 else "efs://data/in",
+            "destination": "s3://target-bucket/tree/out/" if to_s3 else to_mount,
+        }
+
+    def client(self) -> S3Client:
+        """A client as a new function makes one, that waits for nothing."""
+        credentials = Credentials("testing", "testing")
+        return S3Client(
+            Endpoint("us-east-1", URL), lambda: credentials, sleep=lambda seconds: None, draw=lambda: 0.0, now=self.clock.now
+        )
+
+    def running(self, execution: str) -> bool:
+        """See ``fanout.ports.Executions``."""
+        return execution in self.going
+
+    def context(self, run_id: str, prefix: str, client: S3Client, sees: str) -> Context:
+        """A new attempt of a function that sees the mounts of ``sees``: source, destination, both or none."""
+        self._nonces += 1
+        nonce = f"n{self._nonces}"
+        ledger = Ledger(self.store, run_id, prefix)
+        opened: list[Tree] = []
+
+        def tree(end: str, plan: Plan) -> Tree:
+            location = getattr(plan.request, end)
+            if self.between_mounts and sees not in (end, "both"):
+                return UnseenTree(ledger, nonce, str(location))
+            if isinstance(location, S3Location):
+                headers = write_headers(plan.request.objects)
+                opened.append(S3Tree(client, location.bucket, location.prefix, write_headers=headers))
+            else:
+                assert isinstance(location, MountLocation)
+                follow = end == "source" and plan.request.symlinks is Symlinks.FOLLOW
+                mount = self.base / location.mount
+                opened.append(PosixTree(mount, location.path, plan.run_id, nonce, end, follow=follow))
+            return opened[-1]
+
+        def copier(plan: Plan) -> S3EntryCopier | None:
+            source, destination = plan.request.source, plan.request.destination
+            if not isinstance(source, S3Location) or not isinstance(destination, S3Location):
+                return None
+            return S3EntryCopier(client, source, destination, whole_bytes=16_384, part_bytes=8192)
+
+        def release() -> None:
+            for one in opened:
+                one.close()
+
+        return Context(
+            ledger=ledger,
+            clock=self.clock,
+            deadline=self.clock.now() + 900,
+            nonce=nonce,
+            source=lambda plan: tree("source", plan),
+            destination=lambda plan: tree("destination", plan),
+            entry_copier=copier,
+            release=release,
+            objects=S3ObjectReader(lambda bucket: client),
+            turns=WriteTurns(self.store, self, self.clock),
+        )
+
+
+@contextmanager
+def laboratory(script: Script, base: Path, perform: Callable[[Fault, Attempt], None]) -> Iterator[Lab]:
+    """A lab at work: limits are small, nothing runs in threads, and files and S3 answer to the conductor."""
+    import fanout.steps.unpack_shard  # noqa: F401 - so that its executors are found below
+
+    parse = fanout.requests.parse_request
+
+    def with_small_files_split(*arguments: Any) -> Any:
+        request = parse(*arguments)
+        return replace(request, limits=replace(request.limits, split_bytes=SPLIT_BYTES))
+
+    with ExitStack() as stack:
+        for name, value in LIMITS.items():
+            if len(script.source) < MANY_ENTRIES and not any(spec.path.count("/") > MANY_ENTRIES for spec in script.source):
+                stack.enter_context(patch.object(limits, name, value))
+        stack.enter_context(patch.object(fanout.requests, "parse_request", with_small_files_split))
+        # Its templates take longer than all the rest of a run, and other tests look at it.
+        stack.enter_context(patch.object(fanout.report.page, "render_report", lambda findings: "a page"))
+        for name, module in list(sys.modules.items()):
+            if name.startswith("fanout.") and hasattr(module, "ThreadPoolExecutor"):
+                stack.enter_context(patch.object(module, "ThreadPoolExecutor", Inline))
+        lab = Lab(script, base, perform)
+        stack.enter_context(wires(lab.s3))
+        stack.enter_context(failing_files(lab.conductor, lab.clock, str(base)))
+        lab.source.build(script.source)
+        lab.destination.build(script.destination)
+        yield lab
+    shutil.rmtree(base, ignore_errors=True)

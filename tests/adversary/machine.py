@@ -1,0 +1,295 @@
+"""The state machine's flow for one run, with its retries and its catches, function by function."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.domain.errors import FanoutError, NotFound, Throttled, Transient
+from fanout.domain.partitioning import Shard
+from fanout.domain.rows import Json, segment_from_row, shard_from_row
+from fanout.ledger import Ledger
+from fanout.steps.begin_deletion import begin_deletion
+from fanout.steps.begin_verification import begin_verification
+from fanout.steps.check_mount import check_mount
+from fanout.steps.context import Context
+from fanout.steps.copy_shard import copy_shard
+from fanout.steps.delete_shard import delete_shard
+from fanout.steps.digest_shard import digest_shard
+from fanout.steps.finish_tree import finish_tree
+from fanout.steps.gather_segments import gather_segments
+from fanout.steps.list_destination import list_destination
+from fanout.steps.list_segment import list_segment
+from fanout.steps.pack_shard import pack_shard
+from fanout.steps.partition_shards import partition_shards
+from fanout.steps.plan_transfer import plan_transfer
+from fanout.steps.record_shard_failure import record_shard_failure
+from fanout.steps.remove_directories import remove_directories
+from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.steps.unpack_shard import unpack_shard
+from fanout.steps.verify_shard import verify_shard
+from tests.adversary.conductor import Attempt, Killed, Running
+from tests.adversary.lab import WORK, Lab
+from tests.adversary.script import Act
+
+# As the state machine retries what may pass and what was lost; more tasks than any state takes here.
+RETRIES, TASKS = 6, 400
+UseCase = Callable[[Context], Any]
+
+
+class Stopped(Exception):
+    """The execution was stopped from outside."""
+
+
+class Caught(Exception):
+    """A state failed for good."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(str(error))
+        self.row = {"Error": type(error).__name__, "Cause": json.dumps({"errorMessage": str(error)})}
+
+
+class Endless(Exception):
+    """A state is never done."""
+
+
+@dataclass
+class Result:
+    """How a run ended: its summary, if it wrote one, and what went wrong that nobody named."""
+
+    status: str = ""
+    error: Json = None
+    summary: Json = None
+    failures: list[Json] = field(default_factory=list)
+    unnamed: list[str] = field(default_factory=list)
+    finished: bool = False
+
+
+class Machine:
+    """One execution."""
+
+    def __init__(self, lab: Lab, act: Act, options: Json) -> None:
+        self.lab, self.run_id = lab, act.run
+        self.request: Json = {**lab.ends, **options}
+        if "resume_from" in act.options:
+            self.request = {"resume_from": act.options["resume_from"]}
+        self.running = Running(act.run, list(act.faults))
+        self.result = Result()
+        self._client = lab.client()
+        self._apart = ""
+        self._prefix = ""
+        self._state = ""
+        self._again: tuple[UseCase, str] | None = None
+
+    def run(self) -> Result:
+        """The whole execution."""
+        self.lab.going.add(self.run_id)
+        try:
+            self._flow()
+        except Stopped:
+            self.result.status = "STOPPED"
+        finally:
+            self.lab.going.discard(self.run_id)
+        return self.result
+
+    def _flow(self) -> None:
+        result = self.result
+        try:
+            state = self._plan()
+        except Caught as caught:
+            result.status, result.error = "FAILED", caught.row
+            return
+        if "holder" in state:
+            result.status = "SKIPPED"
+            return
+        error = None
+        verify, extras = "none", 0
+        try:
+            self._apart = state["run"]["apart"]
+            what = self._list(state["list"])
+            verify, extras = what["verify"], what["extras"]
+            if what["next"] == "verify":
+                self._verify()
+            elif what["next"] != "plan":
+                self._copy()
+        except Caught as caught:
+            error, what = caught.row, {"next": "copy"}
+        if what["next"] not in ("verify", "plan"):
+            error = self._end(error, verify, extras)
+        try:
+            summary = self._task("summarise", lambda context: summarise_transfer(error, context))
+        except Caught as caught:
+            result.status, result.error = "FAILED", caught.row
+            return
+        result.status = summary["status"]
+        ledger = Ledger(self.lab.store.plain, self.run_id)
+        with self.lab.conductor.paused():
+            result.summary = ledger.read_json("summary.json")
+            result.failures = list(ledger.read_rows("failures.jsonl"))
+            result.error = result.summary.get("error")
+
+    def _plan(self) -> Json:
+        mounts = ("data", "archive") if self.lab.between_mounts else ("data",)
+
+        def plan(context: Context) -> Any:
+            return plan_transfer(self.request, context, mounts, 10, WORK, execution=self.run_id)
+
+        state = self._task("plan", plan, "none")
+        if "holder" not in state:
+            self._task("check", check_mount, "source" if self.lab.between_mounts else "both")
+            if self.lab.between_mounts:
+                self._task("check", check_mount, "destination")
+        return state
+
+    def _list(self, reference: Json) -> Json:
+        source = "source" if self.lab.between_mounts else "both"
+        while reference["count"]:
+            for row in self._rows(reference["key"]):
+                segment = segment_from_row(row)
+                if self.lab.between_mounts:
+                    self._task("list destination", lambda context, one=segment: list_destination(one, context), "destination")
+                self._task("list", lambda context, one=segment: list_segment(one, context), source)
+            number = reference["round"]
+            reference = self._task("gather", lambda context, one=number: gather_segments(one, context), "none")
+        return self._task("partition", partition_shards, "none")
+
+    def _copy(self) -> None:
+        for row in self._rows(f"runs/{self.run_id}/shards.json"):
+            shard = shard_from_row(row["shard"])
+            try:
+                self._copy_shard(shard)
+            except Caught as caught:
+                error = caught.row
+                self._task("record", lambda context, one=shard, why=error: record_shard_failure(one, why, context), "none")
+
+    def _copy_shard(self, shard: Shard) -> None:
+        if not self.lab.between_mounts:
+            self._until_done("copy", lambda context: copy_shard(shard, context, crc64nvme), "both")
+            return
+        following = "pack"
+        for _ in range(TASKS):
+            if following == "pack":
+                self._task("pack", lambda context: pack_shard(shard, context, crc64nvme), "source")
+            answer = self._task("unpack", lambda context: unpack_shard(shard, context, crc64nvme), "destination")
+            following = answer["next"]
+            if following == "done":
+                return
+        raise Endless("a shard is never unpacked")
+
+    def _end(self, error: Json, verify: str, extras: int) -> Json:
+        """FinishTree and what follows it; returns the error, if there is one."""
+        sees = "destination" if self.lab.between_mounts else "both"
+        try:
+            self._until_done("finish", finish_tree, sees)
+            self.result.finished = True
+            if error is not None:
+                return error
+            if extras:
+                self._delete()
+            if verify == "all":
+                begun = self._task("begin verification", lambda context: begin_verification(context, WORK), "none")
+                self._prefix, self._apart = begun["run"]["prefix"], begun["run"]["apart"]
+                self._list(begun["list"])
+                self._verify()
+                self._prefix = ""
+            elif verify == "copied":
+                self._verify()
+        except Caught as caught:
+            self._prefix = ""
+            return error or caught.row
+        return None
+
+    def _delete(self) -> None:
+        deletion = self._task("begin deletion", begin_deletion, "none")
+        if deletion["count"]:
+            for row in self._rows(deletion["key"]):
+                shard = shard_from_row(row["shard"])
+                try:
+                    self._until_done("delete", lambda context, one=shard: delete_shard(one, context), "both")
+                except Caught:
+                    continue  # the Map tolerates it, and the summary finds it
+        if deletion["directories"]:
+            self._until_done("remove directories", remove_directories, "both")
+
+    def _verify(self) -> None:
+        for row in self._rows(f"{self._prefix or f'runs/{self.run_id}/'}shards.json"):
+            shard = shard_from_row(row["shard"])
+            sees = "destination" if self.lab.between_mounts else "both"
+            try:
+                if self.lab.between_mounts and self._apart == "verify":
+                    self._until_done("digest", lambda context, one=shard: digest_shard(one, context, crc64nvme), "source")
+                self._until_done("verify", lambda context, one=shard: verify_shard(one, context, crc64nvme), sees)
+            except Caught:
+                continue  # the Map tolerates it, and the summary finds it
+
+    def _rows(self, key: str) -> list[Json]:
+        """What a Map reads of the ledger, by the service itself."""
+        with self.lab.conductor.paused():
+            try:
+                rows: list[Json] = json.loads(self.lab.store.plain.get(key))
+            except (FanoutError, ValueError) as error:
+                raise Caught(error) from error
+            return rows
+
+    def _until_done(self, state: str, use_case: UseCase, sees: str) -> None:
+        for _ in range(TASKS):
+            if self._task(state, use_case, sees)["done"]:
+                return
+        raise Endless(f"{state} is never done")
+
+    def _task(self, state: str, use_case: UseCase, sees: str = "none") -> Any:
+        """A task with its retries. Raises ``Caught`` or ``Stopped``."""
+        problem: BaseException = Transient("nothing was tried")
+        for _ in range(RETRIES + 1):
+            if self.running.stopped:
+                raise Stopped
+            self._again = (use_case, sees)
+            try:
+                answer = self._attempt(state, use_case, sees)
+            except (Throttled, Transient, Killed) as error:
+                problem = error
+                continue
+            except FanoutError as error:
+                raise Caught(error) from error
+            except Stopped:
+                raise
+            except Exception as error:
+                self._unnamed(state, error)
+                raise Caught(error) from error
+            if self.running.stopped:
+                raise Stopped
+            return answer
+        if self.running.stopped:
+            raise Stopped
+        raise Caught(problem)
+
+    def _attempt(self, state: str, use_case: UseCase, sees: str) -> Any:
+        with self.lab.conductor.attempt(self.running, state):
+            context = self.lab.context(self.run_id, self._prefix, self._client, sees)
+            try:
+                return use_case(context)
+            finally:
+                context.release()
+
+    def twice(self, attempt: Attempt) -> None:
+        """Carry out the task at work once more, in the middle of itself, as a queue that delivers twice."""
+        if self._again is None or attempt.state in ("plan", "summarise"):
+            return
+        use_case, sees = self._again
+        faults, self.running.faults = self.running.faults, []
+        try:
+            self._attempt(attempt.state, use_case, sees)
+        except (FanoutError, NotFound):
+            return  # nobody waits for its answer
+        except Exception as error:
+            self._unnamed(attempt.state, error)
+        finally:
+            self.running.faults = faults
+
+    def _unnamed(self, state: str, error: Exception) -> None:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        self.result.unnamed.append(f"{state}: {type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})")

@@ -1,0 +1,306 @@
+"""The one oracle: it looks at what the source held, at what the destination holds, and at what the run says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from fanout.domain.globs import compile_globs
+from tests.adversary.machine import Result
+from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, Script
+from tests.adversary.trees import Snapshot, Version
+
+# Why an entry may fail although nothing is in its way but itself.
+OF_ITS_OWN = frozenset(
+    {
+        "empty name component",
+        "name component . or ..",
+        "absolute name",
+        "NUL in name",
+        "name component over 255 bytes",
+        "name reserved for the run's own files",
+        "over 1,000 directories deep",
+        "key over 1,024 bytes",
+        "name is not UTF-8",
+        "key is a file and also a directory",
+        "destination has another kind of entry",
+        "symlink in the destination's path",
+        "symlink that leads nowhere",
+        "symlink that leads back to a directory above it",
+        "symlink that leads out of the source",
+        "symlink kept as an object can not be followed",
+        "symlink kept as an object cannot be followed",
+        "in the manifest but not at the source",
+        "row of the manifest can not be read",
+        "row of the manifest cannot be read",
+        "the file's first name was not copied",
+        "directory is not empty",
+        "not at the source",
+        "not verified",
+        "missing at the destination",
+        "size or kind differs",
+    }
+)
+# Errors that a run without a fault may end with.
+REFUSED = frozenset({"DeleteRefused", "InvalidRequest"})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that must not be; ``kind`` is the class of it."""
+
+    kind: str
+    text: str
+
+
+@dataclass
+class Record:
+    """What is known of one run when it has ended."""
+
+    run: str
+    options: dict[str, Any]
+    before: Snapshot
+    after: Snapshot
+    window: list[Snapshot]
+    result: Result
+    staged: list[str]
+    touched: set[str] = field(default_factory=set)
+    manifest: frozenset[str] | None = None
+    quiet: bool = False
+    resumed: bool = False
+    nested: bool = False
+    told: set[str] = field(default_factory=set)
+
+    @property
+    def mode(self) -> str:
+        """What was asked for."""
+        return str(self.options.get("mode", "copy"))
+
+
+class Scope:
+    """What a request is about, found out without the product's filters but for the language of its globs."""
+
+    def __init__(self, script: Script, record: Record) -> None:
+        options = record.options
+        self._direction = script.direction
+        self._options = options
+        self._manifest = record.manifest
+        self._exclude = compile_globs(options["exclude"]) if "exclude" in options else None
+        self._include = compile_globs(options["include"]) if "include" in options else None
+        self._most = options.get("max_size")
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing is left out."""
+        return not (self._exclude or self._include or self._most or self._manifest is not None)
+
+    def excludes(self, path: str) -> bool:
+        """Whether globs leave a path out."""
+        out = self._exclude is not None and self._exclude.match(path) is not None
+        return out or (self._include is not None and not self._include.match(path))
+
+    def holds(self, path: str, version: Version, tree: Snapshot) -> bool:
+        """Whether an entry of the source must be at the destination after a run that says so."""
+        if version.kind == "special" or self.excludes(path):
+            return False
+        if self._manifest is not None and path not in self._manifest:
+            return False
+        if self._most and version.kind == "file" and len(version.data) > self._most:
+            return False
+        if version.kind == "directory" and not self.is_all:
+            return False
+        symlinks = self._options.get("symlinks", "keep")
+        if version.kind == "symlink" and symlinks != "keep":
+            return False
+        skips = self._options.get("on_conflict") == "skip"
+        return not (skips and not self.can_be_held(path, version, tree))
+
+    def can_be_held(self, path: str, version: Version, tree: Snapshot) -> bool:
+        """Whether the destination has names like this one."""
+        raw = os.fsencode(path)
+        if self._direction == S3_TO_MOUNT:
+            names = path.rstrip("/").split("/") if version.kind == "directory" else path.split("/")
+            if any(name in ("", ".", "..") or len(os.fsencode(name)) > 255 or "\0" in name for name in names):
+                return False
+            above = ["/".join(names[:count]) for count in range(1, len(names))]
+            return not any(one in tree for one in above) and not any(other.startswith(f"{path}/") for other in tree)
+        if self._direction == MOUNT_TO_S3:
+            try:
+                return len(raw.decode()) > 0 and len(raw) + 9 <= 1024
+            except UnicodeDecodeError:
+                return False
+        return True
+
+
+def judge(script: Script, record: Record) -> Iterator[Finding]:
+    """Everything that is wrong about a run."""
+    scope = Scope(script, record)
+    yield from _ended(record)
+    yield from _written(record)
+    yield from _deleted(script, record, scope)
+    yield from _complete(script, record, scope)
+    if record.staged and record.result.finished and not record.told & {"kill", "os", "s3", "twice"}:
+        yield Finding("staged", f"run {record.run} left {record.staged}")
+
+
+def _ended(record: Record) -> Iterator[Finding]:
+    """Status, books, failures: what the run says of itself."""
+    result = record.result
+    for text in result.unnamed:
+        yield Finding("unnamed error", f"run {record.run}, {text}")
+    summary = result.summary
+    if summary is not None:
+        if result.status in ("SUCCEEDED", "FAILED_WITH_ITEMS") and not summary["balanced"]:
+            yield Finding("books", f"run {record.run} ended {result.status} and does not balance")
+        if not summary["balanced"] and summary.get("error") is None:
+            yield Finding("books", f"run {record.run}: {summary['totals']} does not balance")
+        if result.status == "SUCCEEDED" and result.failures:
+            yield Finding("status", f"run {record.run} is green with {len(result.failures)} failures")
+        if result.status == "FAILED_WITH_ITEMS" and not result.failures:
+            yield Finding("status", f"run {record.run} says FAILED_WITH_ITEMS of no item")
+    if not record.quiet:
+        return
+    if result.status == "FAILED" and _name(result.error) not in REFUSED:
+        yield Finding("quiet run failed", f"run {record.run}: {result.error}")
+    for row in result.failures if result.status == "FAILED_WITH_ITEMS" else []:
+        if row["reason"] not in OF_ITS_OWN:
+            yield Finding("quiet entry failed", f"run {record.run}: {row['path']!r}: {row['reason']} ({row.get('message')})")
+
+
+def _name(error: Any) -> str:
+    return "" if error is None else str(error.get("Error") or error.get("name") or error.get("error") or error)
+
+
+def _written(record: Record) -> Iterator[Finding]:
+    """Every entry of the destination is what it was before, or a version that the source held meanwhile."""
+    for path, now in record.after.items():
+        if now.kind == "directory" or path in record.touched:
+            continue
+        before = record.before.get(path)
+        if before is not None and before.content == now.content:
+            continue
+        if record.mode in ("plan", "verify"):
+            yield Finding("written", f"run {record.run} (mode {record.mode}) wrote {path!r}")
+        versions = [tree[path].content for tree in record.window if path in tree]
+        if now.content in versions or record.options.get("symlinks") == "follow":
+            continue
+        what = "which the source never held" if versions else "of which the source never had an entry"
+        yield Finding("foreign bytes", f"run {record.run}: {path!r} is {_told(now)}, {what}")
+
+
+def _told(version: Version) -> str:
+    return f"a {version.kind} of {len(version.data)} bytes {version.data[:12]!r}"
+
+
+def _deleted(script: Script, record: Record, scope: Scope) -> Iterator[Finding]:
+    """What has gone may go: a sync deletes what the source never had meanwhile, and keeps to its guard."""
+    gone = [path for path in record.before if path not in record.after and path not in record.touched]
+    if not gone or record.nested:
+        return
+    if record.mode != "sync":
+        yield Finding("deleted", f"run {record.run} (mode {record.mode}) deleted {gone}")
+        return
+    for path in gone:
+        if any(path in tree for tree in record.window):
+            yield Finding("deleted", f"run {record.run} deleted {path!r}, which the source had")
+        if scope.excludes(path):
+            yield Finding("deleted", f"run {record.run} deleted {path!r}, which the request is not about")
+    mine = [path for path in record.before if not scope.excludes(path)]
+    percent = 100 * len(gone) / max(1, len(mine))
+    most = record.options.get("delete_guard", {}).get("max_percent", 10.0)
+    if len(gone) >= len(mine):
+        yield Finding("guard", f"run {record.run} deleted all {len(mine)} entries that it is about")
+    elif percent > most:
+        yield Finding("guard", f"run {record.run} deleted {len(gone)} of {len(mine)} entries, over {most} %")
+
+
+def _complete(script: Script, record: Record, scope: Scope) -> Iterator[Finding]:
+    """What did not change during the run is at the destination, or the run says what is not."""
+    result = record.result
+    green = result.status == "SUCCEEDED"
+    if record.mode == "plan" or not (green or (result.status == "FAILED_WITH_ITEMS" and result.finished)):
+        return
+    if record.mode == "verify" and not green:
+        return
+    tree = record.window[-1]
+    failed = {row["path"] for row in result.failures}
+    resting = {path: version for path, version in tree.items() if _rested(path, version, record.window)}
+    for path, version in resting.items():
+        if path in record.touched or path in failed or not scope.holds(path, version, tree):
+            continue
+        if any(failure.endswith("/") and path.startswith(failure) for failure in failed):
+            continue
+        for kind, text in _differences(script, record, path, version):
+            yield Finding(kind if green else f"{kind}, not among the failures", f"run {record.run}: {path!r} {text}")
+    if green and scope.is_all and not record.resumed and resting.keys() == tree.keys():
+        yield from _counted(record, tree)
+    if green and record.mode != "verify":
+        yield from _linked(script, record, scope, resting)
+
+
+def _rested(path: str, version: Version, window: list[Snapshot]) -> bool:
+    if version.kind == "directory":
+        return all(path in one and one[path].mode == version.mode for one in window)
+    return all(path in one and _fixed(one[path]) == _fixed(version) for one in window)
+
+
+def _fixed(version: Version) -> tuple[Any, ...]:
+    return version.content, version.mode, version.mtime_ns, version.mark, version.uid, version.gid
+
+
+def _differences(script: Script, record: Record, path: str, version: Version) -> Iterator[tuple[str, str]]:
+    there = record.after.get(path)
+    if there is None:
+        yield "lost", "is not at the destination"
+        return
+    if there.kind != version.kind:
+        yield "wrong kind", f"is a {there.kind}, at the source a {version.kind}"
+        return
+    if version.kind != "directory" and there.data != version.data:
+        before = record.before.get(path)
+        known = before is not None and before.content == there.content
+        yield "stale" if known else "wrong bytes", f"is {_told(there)}, at the source {_told(version)}"
+    before = record.before.get(path)
+    is_new = before is None or before.mark != there.mark
+    if record.mode == "verify" or not is_new or version.kind == "symlink":
+        return
+    owner = (version.uid, version.gid)
+    to_mount = script.direction not in (MOUNT_TO_S3, INSIDE_S3)
+    ids = 0o6000 if version.kind == "file" and owner != (there.uid, there.gid) and to_mount else 0
+    if version.mode is not None and there.mode != version.mode & ~ids:
+        kind = "set-id without its owner" if (there.mode or 0) & ids else "mode"
+        yield kind, f"has mode {there.mode or 0:04o}, at the source {version.mode:04o}, owner {there.uid}:{there.gid}"
+    if version.mtime_ns is not None and there.mtime_ns != version.mtime_ns and version.kind == "file":
+        yield "mtime", f"has mtime {there.mtime_ns}, at the source {version.mtime_ns}"
+
+
+def _counted(record: Record, tree: Snapshot) -> Iterator[Finding]:
+    """The books count what the source holds."""
+    if record.options.get("symlinks") == "follow" or record.result.summary is None:
+        return
+    listed = record.result.summary["totals"]["listed"]["entries"]
+    if listed != len(tree):
+        yield Finding("listed", f"run {record.run} listed {listed} of {len(tree)} entries")
+    everything = record.options.get("verify") == "all" or record.mode == "verify"
+    if everything and not record.touched:
+        extra = [path for path in record.after if path not in tree and not any(one.startswith(path) for one in tree)]
+        if extra:
+            yield Finding("extra", f"run {record.run} verified all and did not see {extra}")
+
+
+def _linked(script: Script, record: Record, scope: Scope, resting: Snapshot) -> Iterator[Finding]:
+    """Names of one file stay names of one file where both ends are mounts."""
+    if script.direction in (S3_TO_MOUNT, MOUNT_TO_S3, INSIDE_S3) or record.manifest is not None:
+        return
+    groups: dict[str, list[str]] = {}
+    tree = record.window[-1]
+    for path, version in tree.items():
+        if version.kind == "file":
+            groups.setdefault(version.mark, []).append(path)
+    for names in groups.values():
+        held = all(name in resting and name not in record.touched and scope.holds(name, tree[name], tree) for name in names)
+        marks = {record.after[name].mark for name in names if name in record.after}
+        if len(names) > 1 and held and len(marks) > 1:
+            yield Finding("links", f"run {record.run}: {names} are one file at the source and {len(marks)} there")

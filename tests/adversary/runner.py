@@ -1,0 +1,276 @@
+"""Carries a script out, and asks the oracle after each of its runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.adversary.conductor import REFUSALS, Attempt
+from tests.adversary.lab import LISTS, Lab, laboratory
+from tests.adversary.machine import Endless, Machine
+from tests.adversary.oracle import Finding, Record, judge
+from tests.adversary.script import Act, Change, Fault, Script
+from tests.adversary.trees import STAGING, MountPlace, Snapshot
+
+__all__ = ["Outcome", "carry_out"]
+# Trees that are larger than this are looked at when a run has ended, and not all the time.
+WATCHED_ENTRIES = 80
+
+
+@dataclass
+class Outcome:
+    """What became of a script: findings, how each run ended, and which faults happened."""
+
+    findings: list[Finding] = field(default_factory=list)
+    statuses: list[tuple[str, str]] = field(default_factory=list)
+    told: Counter[str] = field(default_factory=Counter)
+    operations: int = 0
+
+    @property
+    def kinds(self) -> set[str]:
+        """The classes of what was found."""
+        return {finding.kind for finding in self.findings}
+
+
+class Experiment:
+    """One script at work."""
+
+    def __init__(self, script: Script, base: Path) -> None:
+        self.script, self._base = script, base
+        self.outcome = Outcome()
+        self.history: list[Snapshot] = []
+        self._machines: list[Machine] = []
+        self._touched: set[str] = set()
+        self._began: dict[str, int] = {}
+        self._nested: set[str] = set()
+        self._zombies: list[tuple[str, Snapshot]] = []
+        self._wide: dict[str, int] = {}
+
+    def carry_out(self) -> Outcome:
+        """All acts of the script."""
+        with laboratory(self.script, self._base, self._perform) as lab:
+            self.lab: Lab = lab
+            self._put_manifest()
+            self.history.append(lab.source.snapshot())
+            self._around = lab.source.around(), lab.destination.around()
+            if isinstance(lab.destination, MountPlace):
+                self._allow(lab.destination.snapshot())
+                self._allow(self.history[-1])
+                lab.conductor.watch = self._watch
+            for act in self.script.acts:
+                self._act(act, quiet=act is self.script.acts[-1])
+            self.outcome.told = lab.conductor.told
+        return self.outcome
+
+    def _find(self, kind: str, text: str) -> None:
+        finding = Finding(kind, text)
+        if finding not in self.outcome.findings:
+            self.outcome.findings.append(finding)
+
+    def _act(self, act: Act, *, quiet: bool = False) -> None:
+        if act.what == "wait":
+            self.lab.clock.wait(act.seconds)
+        elif act.change is not None:
+            self._change(act.change)
+        else:
+            self._run(act, quiet=quiet)
+
+    def _change(self, change: Change) -> None:
+        lab = self.lab
+        if change.end == "ledger":
+            self._damage(change)
+        elif change.end == "destination":
+            before = lab.destination.snapshot()
+            lab.destination.change(change)
+            after = lab.destination.snapshot()
+            self._touched |= {path for path in before | after if before.get(path) != after.get(path)}
+            self._touched |= {change.path, f"{change.path.rstrip('/')}/"}
+            above = [path for path in before | after if path.startswith(f"{change.path.rstrip('/')}/")]
+            self._touched |= set(above)
+            self._allow(after)
+            self._around = lab.source.around(), lab.destination.around()
+        else:
+            lab.source.change(change)
+            self.history.append(lab.source.snapshot())
+            self._allow(self.history[-1])
+
+    def _damage(self, change: Change) -> None:
+        """An object of an earlier run's ledger is gone, cut short, or has a byte that is another."""
+        with self.lab.conductor.paused():
+            store = self.lab.store.plain
+            keys = [key for key in store.list("runs/r1/") if key.removeprefix("runs/r1/").startswith(change.path)]
+            if not keys:
+                return
+            key = keys[change.seed % len(keys)]
+            data = store.get(key)
+            if change.what == "lose":
+                store.remove([key])
+            elif change.what == "cut":
+                store.put(key, data[: len(data) // 2])
+            elif data:
+                at = change.seed % len(data)
+                store.put(key, data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
+            self.lab.conductor.told[f"ledger: {change.what}"] += 1
+
+    def _run(self, act: Act, *, quiet: bool = False) -> None:
+        lab = self.lab
+        options = {**self.script.options, **act.options}
+        resumed = options.pop("resume_from", "")
+        began = self._began.get(resumed, len(self.history) - 1)
+        self._began[act.run] = began
+        before = lab.destination.snapshot()
+        told = Counter(lab.conductor.told)
+        machine = Machine(lab, act, options)
+        self._machines.append(machine)
+        touched, self._touched = self._touched, set()
+        zombies = len(self._zombies)
+        try:
+            result = machine.run()
+        except Endless as error:
+            self._find("endless", f"run {act.run}: {error}")
+            result = machine.result
+        finally:
+            self._machines.remove(machine)
+        after = lab.destination.snapshot()
+        happened = lab.conductor.told - told
+        record = Record(
+            act.run,
+            options,
+            before,
+            after,
+            self.history[began:],
+            result,
+            self._staged(act.run),
+            self._touched | (touched if resumed else set()),
+            self._listed(options),
+            quiet,
+            bool(resumed),
+            act.run in self._nested,
+            _classes(happened),
+        )
+        self._touched |= touched
+        self.outcome.statuses.append((act.run, result.status))
+        for finding in judge(self.script, record):
+            self._find(finding.kind, finding.text)
+        self._judge_zombies(act.run, self._zombies[zombies:], after)
+        del self._zombies[zombies:]
+        self._judge_places(act.run)
+
+    def _staged(self, run: str) -> list[str]:
+        found = self.lab.destination.staged(run)
+        with self.lab.conductor.paused():
+            return found + [key for key in self.lab.store.plain.list("staged/") if f"/{run}/" in key]
+
+    def _judge_zombies(self, run: str, zombies: list[tuple[str, Snapshot]], after: Snapshot) -> None:
+        for later, then in zombies:
+            for path in sorted(then.keys() | after.keys()):
+                old, new = then.get(path), after.get(path)
+                shown = [one and (one.content, one.mode) for one in (old, new)]
+                if shown[0] != shown[1]:
+                    self._find("zombie", f"run {run}, stopped, changed {path!r} after run {later} had ended")
+
+    def _judge_places(self, run: str) -> None:
+        """Nothing outside the roots changed, and the source is what its writers left."""
+        lab = self.lab
+        for end, place, before in zip(("source", "destination"), (lab.source, lab.destination), self._around, strict=True):
+            now = place.around()
+            changed = sorted(path for path in before | now if _seen(before, path) != _seen(now, path))
+            if changed:
+                self._find("outside", f"run {run} changed {changed} outside the {end}")
+        now, then = lab.source.snapshot(), self.history[-1]
+        changed = sorted(path for path in then | now if _seen(then, path) != _seen(now, path))
+        if changed:
+            self._find("source written", f"run {run} changed {changed} at the source")
+
+    def _allow(self, tree: Snapshot) -> None:
+        for path, version in tree.items():
+            if version.mode is not None:
+                self._wide[path] = self._wide.get(path, 0) | version.mode
+
+    def _watch(self) -> None:
+        """Nothing is open wider than it ever was at the source, or at the destination before."""
+        place = self.lab.destination
+        assert isinstance(place, MountPlace)
+        if len(self._wide) > WATCHED_ENTRIES:
+            return
+        with self.lab.conductor.paused():
+            left = [(str(place.root), "")]
+            while left:
+                directory, prefix = left.pop()
+                for entry in list(os.scandir(directory)):
+                    path = prefix + entry.name
+                    if entry.is_symlink():
+                        continue
+                    mode = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
+                    if entry.is_dir(follow_symlinks=False):
+                        path += "/"
+                        if not prefix and entry.name.startswith(STAGING):
+                            if mode & 0o077:
+                                self._find("staging open", f"{STAGING}* has mode {mode:04o}")
+                            continue
+                        left.append((entry.path, path))
+                    allowed = self._wide.get(path)
+                    if allowed is not None and mode & ~allowed and path not in self._touched:
+                        kind = "directory wider" if path.endswith("/") else "file wider"
+                        self._find(kind, f"{path!r} had mode {mode:04o}, at the source {allowed:04o}")
+
+    # What a fault does that is more than an error or a lie.
+
+    def _perform(self, fault: Fault, attempt: Attempt) -> None:
+        machine = next(one for one in self._machines if one.running is attempt.run)
+        if fault.what == "change" and fault.change is not None:
+            self._change(fault.change)
+        elif fault.what == "late":
+            self.lab.clock.wait(880)
+        elif fault.what == "twice":
+            machine.twice(attempt)
+        elif fault.what == "freeze":
+            machine.running.stopped = True
+            self.lab.going.discard(machine.run_id)
+            self._meanwhile(machine.run_id, fault.acts)
+            later = self.outcome.statuses[-1] if self.outcome.statuses else ("", "")
+            if later[1] in ("SUCCEEDED", "FAILED_WITH_ITEMS") and any(act.run == later[0] for act in fault.acts):
+                self._zombies.append((later[0], self.lab.destination.snapshot()))
+        elif fault.what == "another run":
+            self._meanwhile(machine.run_id, fault.acts)
+
+    def _meanwhile(self, run: str, acts: tuple[Act, ...]) -> None:
+        self._nested |= {run, *(act.run for act in acts)}
+        for act in acts:
+            self._act(act)
+
+    def _put_manifest(self) -> None:
+        if "manifest" in self.script.options:
+            rows = [json.dumps(spec.path) for spec in self.script.source]
+            if self.script.seed % 3 == 0:
+                rows.insert(1, '"\\ud800x"')
+            self.lab.truth.put(LISTS, "list.jsonl", "".join(f"{row}\n" for row in rows).encode())
+
+    def _listed(self, options: dict[str, Any]) -> frozenset[str] | None:
+        return frozenset(spec.path for spec in self.script.source) if "manifest" in options else None
+
+
+def _seen(tree: Snapshot, path: str) -> Any:
+    version = tree.get(path)
+    return version and replace(version, changed_ns=0)
+
+
+def _classes(told: Counter[str]) -> set[str]:
+    """The kinds of what happened, in few words."""
+    found = set(told)
+    if found & set(REFUSALS):
+        found.add("os")
+    if any(name.startswith("S3: ") for name in found):
+        found.add("s3")
+    return found
+
+
+def carry_out(script: Script, base: Path) -> Outcome:
+    """Carry a script out in a directory that is not there yet."""
+    base.mkdir(parents=True)
+    return Experiment(script, base).carry_out()

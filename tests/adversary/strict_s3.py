@@ -1,0 +1,421 @@
+"""An S3 in this process that keeps to S3's word: conditions, checksums, multipart uploads, pages and echoes.
+
+It takes a request and gives an answer; what lies between the two and a client is ``lying_s3``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import re
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import formatdate
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.domain.checksums import to_base64
+
+_XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
+_SPACE = ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
+KEPT = ("content-type", "cache-control", "content-encoding", "content-disposition", "content-language", "expires")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request; names of headers are lower-case."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def path(self) -> tuple[str, str]:
+        """Bucket and key."""
+        bucket, _, key = unquote(urlsplit(self.target).path, errors="strict")[1:].partition("/")
+        return bucket, key
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The parameters."""
+        return dict(parse_qsl(urlsplit(self.target).query, keep_blank_values=True))
+
+    @property
+    def operation(self) -> str:
+        """S3's name of what is asked."""
+        bucket, key = self.path
+        query = self.query
+        if not key:
+            named = {"list-type": "ListObjectsV2", "uploads": "ListMultipartUploads", "delete": "DeleteObjects"}
+            return next((name for word, name in named.items() if word in query), "HeadBucket")
+        if "uploads" in query:
+            return "CreateMultipartUpload"
+        copies = "x-amz-copy-source" in self.headers
+        if "uploadId" in query:
+            names = {"POST": "CompleteMultipartUpload", "DELETE": "AbortMultipartUpload", "GET": "ListParts"}
+            return names.get(self.method, "UploadPartCopy" if copies else "UploadPart")
+        if "tagging" in query:
+            return "GetObjectTagging"
+        return "CopyObject" if copies else {"PUT": "PutObject", "DELETE": "DeleteObject"}.get(
+            self.method, f"{self.method.title()}Object"
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer; ``length`` is that of the body of the GET where a HEAD sends none."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    length: int | None = None
+
+    def to_bytes(self) -> bytes:
+        """The answer on the wire."""
+        length = len(self.body) if self.length is None else self.length
+        lines = [f"HTTP/1.1 {self.status} X", *(f"{name}: {value}" for name, value in self.headers.items())]
+        return "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode("utf-8", "surrogateescape") + self.body
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An object as it is kept; times are seconds since 1970."""
+
+    data: bytes
+    etag: str
+    modified: int
+    headers: dict[str, str]
+    tags: str = ""
+
+    @property
+    def crc(self) -> str:
+        """The CRC64NVME of all bytes, as S3 writes it."""
+        return to_base64(crc64nvme(self.data))
+
+
+@dataclass
+class Upload:
+    """A multipart upload under way."""
+
+    bucket: str
+    key: str
+    headers: dict[str, str]
+    tags: str
+    begun: int
+    parts: dict[int, Stored] = field(default_factory=dict)
+
+
+class Refused(Exception):
+    """S3's error document."""
+
+    def __init__(self, status: int, code: str) -> None:
+        super().__init__(code)
+        self.status, self.code = status, code
+
+
+class StrictS3:
+    """Buckets by name, each with its objects by key."""
+
+    def __init__(self, seconds: Callable[[], float], page_keys: int = 1000) -> None:
+        self.buckets: dict[str, dict[str, Stored]] = {}
+        self.uploads: dict[str, Upload] = {}
+        self.page_keys = page_keys
+        self._seconds = seconds
+        self._numbers = itertools.count(1)
+
+    def answer(self, request: Request) -> Answer:
+        """Carry out a request."""
+        common = {"x-amz-request-id": f"{next(self._numbers):08x}", "Date": formatdate(self._seconds(), usegmt=True)}
+        try:
+            operation = request.operation
+            bucket, key = request.path
+            if bucket not in self.buckets:
+                raise Refused(404, "NoSuchBucket")
+            if len(key.encode()) > 1024:
+                raise Refused(400, "KeyTooLongError")
+            given = getattr(self, f"_{operation}")(request, bucket, key)
+        except Refused as refused:
+            given = error(refused.status, refused.code)
+        except UnicodeDecodeError:
+            given = error(400, "InvalidURI")
+        if request.method == "HEAD":
+            given = replace(given, body=b"", length=len(given.body) if given.length is None else given.length)
+        return replace(given, headers={**common, **given.headers})
+
+    def put(self, bucket: str, key: str, data: bytes, headers: dict[str, str] | None = None, tags: str = "") -> Stored:
+        """Store an object."""
+        etag = f'"{hashlib.md5(data).hexdigest()}"'
+        stored = Stored(data, etag, int(self._seconds()), headers or {}, tags)
+        self.buckets[bucket][key] = stored
+        return stored
+
+    def find(self, bucket: str, key: str) -> Stored:
+        """The object, or the error."""
+        try:
+            return self.buckets[bucket][key]
+        except KeyError:
+            raise Refused(404, "NoSuchKey") from None
+
+    # One method an operation, by S3's name for it.
+
+    def _HeadBucket(self, request: Request, bucket: str, key: str) -> Answer:
+        return Answer(200)
+
+    def _GetObject(self, request: Request, bucket: str, key: str) -> Answer:
+        return object_answer(request, self.find(bucket, key))
+
+    _HeadObject = _GetObject
+
+    def _GetObjectTagging(self, request: Request, bucket: str, key: str) -> Answer:
+        tags = parse_qsl(self.find(bucket, key).tags, keep_blank_values=True)
+        rows = "".join(f"<Tag><Key>{escape(k)}</Key><Value>{escape(v)}</Value></Tag>" for k, v in tags)
+        return document("Tagging", f"<TagSet>{rows}</TagSet>")
+
+    def _PutObject(self, request: Request, bucket: str, key: str) -> Answer:
+        wanted = request.headers.get("x-amz-checksum-crc64nvme")
+        if wanted and wanted != to_base64(crc64nvme(request.body)):
+            raise Refused(400, "BadDigest")
+        self._meet(request, bucket, key)
+        stored = self.put(bucket, key, request.body, kept_headers(request), request.headers.get("x-amz-tagging", ""))
+        return Answer(200, {"ETag": stored.etag, "x-amz-checksum-crc64nvme": stored.crc, **_FULL})
+
+    def _CopyObject(self, request: Request, bucket: str, key: str) -> Answer:
+        source = self._copied(request)
+        stored = self.put(bucket, key, source.data, dict(source.headers), source.tags)
+        return document("CopyObjectResult", _copied(stored))
+
+    def _DeleteObject(self, request: Request, bucket: str, key: str) -> Answer:
+        wanted = request.headers.get("if-match")
+        there = self.buckets[bucket].get(key)
+        if wanted and (there is None or there.etag != wanted):
+            raise Refused(412 if there else 404, "PreconditionFailed" if there else "NoSuchKey")
+        self.buckets[bucket].pop(key, None)
+        return Answer(204)
+
+    def _DeleteObjects(self, request: Request, bucket: str, key: str) -> Answer:
+        crc = base64.b64encode(zlib.crc32(request.body).to_bytes(4, "big")).decode()
+        if request.headers.get("x-amz-checksum-crc32") != crc:
+            raise Refused(400, "BadDigest")
+        root = ElementTree.fromstring(request.body)
+        rows = []
+        for one in root.iter("Object"):
+            name, etag = one.findtext("Key", ""), one.findtext("ETag", "")
+            there = self.buckets[bucket].get(name)
+            if etag and (there is None or there.etag.strip('"') != etag.strip('"')):
+                code = "PreconditionFailed" if there else "NoSuchKey"
+                rows.append(f"<Error><Key>{escape(name)}</Key><Code>{code}</Code></Error>")
+                continue
+            self.buckets[bucket].pop(name, None)
+            if root.findtext("Quiet") != "true":
+                rows.append(f"<Deleted><Key>{escape(name)}</Key></Deleted>")
+        return document("DeleteResult", "".join(rows))
+
+    def _ListObjectsV2(self, request: Request, bucket: str, key: str) -> Answer:
+        query = request.query
+        prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
+        token = query.get("continuation-token", "")
+        after = base64.b64decode(token).decode() if token else query.get("start-after", "")
+        most = min(int(query.get("max-keys", "1000")), self.page_keys)
+        keys = sorted(self.buckets[bucket], key=str.encode)
+        rows: list[str] = []
+        groups: list[str] = []
+        truncated, last = False, ""
+        for name in keys[bisect_right(keys, after.encode(), key=str.encode) :]:
+            if not name.startswith(prefix):
+                continue
+            cut = name.find(delimiter, len(prefix)) if delimiter else -1
+            group = name[: cut + len(delimiter)] if cut >= 0 else ""
+            if group and (group in groups or after.startswith(group)):
+                last = name
+                continue
+            if len(rows) + len(groups) >= most:
+                truncated = True
+                break
+            last = name
+            if group:
+                groups.append(group)
+            else:
+                rows.append(_contents(name, self.buckets[bucket][name]))
+        count = len(rows) + len(groups)
+        echoes = f"<Name>{bucket}</Name><Prefix>{quoted(prefix)}</Prefix>"
+        echoes += f"<Delimiter>{quoted(delimiter)}</Delimiter>" if delimiter else ""
+        echoes += f"<StartAfter>{quoted(query['start-after'])}</StartAfter>" if "start-after" in query else ""
+        echoes += f"<ContinuationToken>{token}</ContinuationToken>" if token else ""
+        following = base64.b64encode(last.encode()).decode()
+        echoes += f"<NextContinuationToken>{following}</NextContinuationToken>" if truncated else ""
+        echoes += f"<KeyCount>{count}</KeyCount><MaxKeys>{query.get('max-keys', '1000')}</MaxKeys>"
+        echoes += f"<EncodingType>url</EncodingType><IsTruncated>{str(truncated).lower()}</IsTruncated>"
+        commons = "".join(f"<CommonPrefixes><Prefix>{quoted(one)}</Prefix></CommonPrefixes>" for one in groups)
+        return document("ListBucketResult", echoes + "".join(rows) + commons)
+
+    def _ListMultipartUploads(self, request: Request, bucket: str, key: str) -> Answer:
+        prefix = request.query.get("prefix", "")
+        rows = "".join(
+            f"<Upload><Key>{quoted(one.key)}</Key><UploadId>{name}</UploadId>"
+            f"<Initiated>{_time(one.begun)}</Initiated></Upload>"
+            for name, one in self.uploads.items()
+            if one.bucket == bucket and one.key.startswith(prefix)
+        )
+        echoes = f"<Bucket>{bucket}</Bucket><EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>"
+        return document("ListMultipartUploadsResult", echoes + rows)
+
+    def _CreateMultipartUpload(self, request: Request, bucket: str, key: str) -> Answer:
+        name = f"upload{next(self._numbers)}"
+        tags = request.headers.get("x-amz-tagging", "")
+        self.uploads[name] = Upload(bucket, key, kept_headers(request), tags, int(self._seconds()))
+        echoes = f"<Bucket>{bucket}</Bucket><Key>{escape(key)}</Key><UploadId>{name}</UploadId>"
+        return document("InitiateMultipartUploadResult", echoes)
+
+    def _UploadPart(self, request: Request, bucket: str, key: str) -> Answer:
+        upload = self._upload(request, bucket, key)
+        if request.headers.get("x-amz-checksum-crc64nvme") != to_base64(crc64nvme(request.body)):
+            raise Refused(400, "BadDigest")
+        part = _part(request.body)
+        upload.parts[int(request.query["partNumber"])] = part
+        return Answer(200, {"ETag": part.etag, "x-amz-checksum-crc64nvme": part.crc})
+
+    def _UploadPartCopy(self, request: Request, bucket: str, key: str) -> Answer:
+        upload = self._upload(request, bucket, key)
+        first, last = map(int, request.headers["x-amz-copy-source-range"].removeprefix("bytes=").split("-"))
+        data = self._copied(request).data[first : last + 1]
+        if len(data) != last + 1 - first:
+            raise Refused(400, "InvalidRange")
+        part = _part(data)
+        upload.parts[int(request.query["partNumber"])] = part
+        return document("CopyPartResult", _copied(part))
+
+    def _ListParts(self, request: Request, bucket: str, key: str) -> Answer:
+        upload = self._upload(request, bucket, key)
+        rows = "".join(
+            f"<Part><PartNumber>{number}</PartNumber><ETag>{escape(part.etag)}</ETag>"
+            f"<ChecksumCRC64NVME>{part.crc}</ChecksumCRC64NVME></Part>"
+            for number, part in sorted(upload.parts.items())
+            if number > int(request.query.get("part-number-marker", "0"))
+        )
+        return document("ListPartsResult", f"<IsTruncated>false</IsTruncated>{rows}")
+
+    def _CompleteMultipartUpload(self, request: Request, bucket: str, key: str) -> Answer:
+        upload = self._upload(request, bucket, key)
+        self._meet(request, bucket, key)
+        named = [
+            (int(one.findtext("PartNumber", "0")), one.findtext("ETag", ""))
+            for one in ElementTree.fromstring(request.body).iter("Part")
+        ]
+        if [number for number, _ in named] != sorted({number for number, _ in named}) or not named:
+            raise Refused(400, "InvalidPartOrder")
+        if any(number not in upload.parts or upload.parts[number].etag != etag for number, etag in named):
+            raise Refused(400, "InvalidPart")
+        data = b"".join(upload.parts[number].data for number, _ in named)
+        wanted, size = request.headers.get("x-amz-checksum-crc64nvme"), request.headers.get("x-amz-mp-object-size")
+        if (wanted and wanted != to_base64(crc64nvme(data))) or (size and int(size) != len(data)):
+            raise Refused(400, "BadDigest")
+        joined = hashlib.md5(b"".join(bytes.fromhex(upload.parts[number].etag.strip('"')) for number, _ in named))
+        etag = f'"{joined.hexdigest()}-{len(named)}"'
+        stored = Stored(data, etag, int(self._seconds()), upload.headers, upload.tags)
+        self.buckets[bucket][key] = stored
+        del self.uploads[request.query["uploadId"]]
+        where = f"<Location>x</Location><Bucket>{bucket}</Bucket><Key>{escape(key)}</Key>"
+        return document("CompleteMultipartUploadResult", where + _copied(stored))
+
+    def _AbortMultipartUpload(self, request: Request, bucket: str, key: str) -> Answer:
+        self._upload(request, bucket, key)
+        del self.uploads[request.query["uploadId"]]
+        return Answer(204)
+
+    def _upload(self, request: Request, bucket: str, key: str) -> Upload:
+        upload = self.uploads.get(request.query["uploadId"])
+        if upload is None or (upload.bucket, upload.key) != (bucket, key):
+            raise Refused(404, "NoSuchUpload")
+        return upload
+
+    def _meet(self, request: Request, bucket: str, key: str) -> None:
+        """The conditions of a write."""
+        there = self.buckets[bucket].get(key)
+        if request.headers.get("if-none-match") == "*" and there is not None:
+            raise Refused(412, "PreconditionFailed")
+        wanted = request.headers.get("if-match")
+        if wanted and there is None:
+            raise Refused(404, "NoSuchKey")
+        if wanted and there is not None and there.etag.strip('"') != wanted.strip('"'):
+            raise Refused(412, "PreconditionFailed")
+
+    def _copied(self, request: Request) -> Stored:
+        bucket, _, key = unquote(request.headers["x-amz-copy-source"]).lstrip("/").partition("/")
+        source = self.find(bucket, key)
+        wanted = request.headers.get("x-amz-copy-source-if-match")
+        if wanted and wanted.strip('"') != source.etag.strip('"'):
+            raise Refused(412, "PreconditionFailed")
+        return source
+
+
+_FULL = {"x-amz-checksum-type": "FULL_OBJECT"}
+
+
+def object_answer(request: Request, stored: Stored) -> Answer:
+    """The answer to GET or HEAD of an object as it is kept; what it says of itself depends on the request's range."""
+    wanted = request.headers.get("if-match")
+    if wanted and wanted.strip('"') != stored.etag.strip('"'):
+        return error(412, "PreconditionFailed")
+    headers = {**stored.headers, "ETag": stored.etag, "Last-Modified": formatdate(stored.modified, usegmt=True)}
+    asked = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("range", ""))
+    if asked is None:
+        checksums = {"x-amz-checksum-crc64nvme": stored.crc, **_FULL} if request.headers.get("x-amz-checksum-mode") else {}
+        return Answer(200, {**headers, **checksums}, stored.data)
+    first, last = int(asked[1]), min(int(asked[2]), len(stored.data) - 1)
+    if first > last:
+        return error(416, "InvalidRange")
+    headers["Content-Range"] = f"bytes {first}-{last}/{len(stored.data)}"
+    return Answer(206, headers, stored.data[first : last + 1])
+
+
+def kept_headers(request: Request) -> dict[str, str]:
+    """The headers that stay with an object."""
+    return {name: value for name, value in request.headers.items() if name in KEPT or name.startswith("x-amz-meta-")}
+
+
+def error(status: int, code: str) -> Answer:
+    """S3's error document."""
+    body = f"{_XML}<Error><Code>{code}</Code><Message>as asked</Message></Error>".encode()
+    return Answer(status, {"Content-Type": "application/xml"}, body)
+
+
+def document(root: str, content: str) -> Answer:
+    """An answer in XML."""
+    body = f"{_XML}<{root}{_SPACE}>{content}</{root}>".encode()
+    return Answer(200, {"Content-Type": "application/xml"}, body)
+
+
+def quoted(text: str) -> str:
+    """A key as ``encoding-type: url`` writes it."""
+    return quote(text, safe="/")
+
+
+def _time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def _contents(key: str, stored: Stored) -> str:
+    etag = stored.etag.replace('"', "&quot;")
+    return (
+        f"<Contents><Key>{quoted(key)}</Key><LastModified>{_time(stored.modified)}</LastModified>"
+        f"<ETag>{etag}</ETag><ChecksumAlgorithm>CRC64NVME</ChecksumAlgorithm><ChecksumType>FULL_OBJECT</ChecksumType>"
+        f"<Size>{len(stored.data)}</Size><StorageClass>STANDARD</StorageClass></Contents>"
+    )
+
+
+def _part(data: bytes) -> Stored:
+    return Stored(data, f'"{hashlib.md5(data).hexdigest()}"', 0, {})
+
+
+def _copied(stored: Stored) -> str:
+    crc = f"<ChecksumCRC64NVME>{stored.crc}</ChecksumCRC64NVME>"
+    return f"<LastModified>{_time(stored.modified)}</LastModified><ETag>{escape(stored.etag)}</ETag>{crc}"
+
+

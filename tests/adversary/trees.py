@@ -1,0 +1,350 @@
+"""The two kinds of place that a tree lies in, as the script fills, changes and looks at them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tests.adversary.clock import LabClock
+from tests.adversary.lying_s3 import LyingS3
+from tests.adversary.script import Change, Spec, bytes_of
+from tests.adversary.strict_s3 import Stored
+
+STAGING = ".fanout-staging-"
+POSIX = "x-amz-meta-file-"
+
+
+@dataclass(frozen=True)
+class Version:
+    """What stood at a path at some moment. ``mark`` tells two versions with the same bytes apart (inode, ETag)."""
+
+    kind: str
+    data: bytes = b""
+    mode: int | None = None
+    mtime_ns: int | None = None
+    uid: int | None = None
+    gid: int | None = None
+    mark: str = ""
+    changed_ns: int = 0
+
+    @property
+    def content(self) -> tuple[str, bytes]:
+        """What a copy must carry in any case."""
+        return self.kind, self.data
+
+
+Snapshot = dict[str, Version]
+
+
+class Place(Protocol):
+    """A tree and all that lies around it."""
+
+    def build(self, specs: tuple[Spec, ...]) -> None:
+        """Fill the tree, and put canaries around it."""
+
+    def snapshot(self) -> Snapshot:
+        """The tree, without what runs stage."""
+
+    def around(self) -> Snapshot:
+        """Everything outside the tree."""
+
+    def change(self, change: Change) -> None:
+        """Have somebody else change it; what can not be done is left."""
+
+    def staged(self, run: str) -> list[str]:
+        """What a run left staged."""
+
+
+class MountPlace:
+    """A directory of a mount."""
+
+    def __init__(self, mount: Path, name: str, clock: LabClock) -> None:
+        self.mount, self.name, self._clock = mount, name, clock
+        self.root = mount / name
+
+    def build(self, specs: tuple[Spec, ...]) -> None:
+        self.root.mkdir(parents=True, exist_ok=True)
+        for name in ("canary", "attic", f"{self.name}x"):
+            (self.mount / name).mkdir(exist_ok=True)
+        for name in ("canary/secret", "canary/d1", f"{self.name}x/d1", "top"):
+            if not (self.mount / name).exists():
+                (self.mount / name).write_text(f"canary {name}")
+        for spec in specs:
+            with suppress(OSError):  # a name may stand under a file
+                self._make(spec)
+        for spec in reversed(specs):
+            if spec.kind == "directory":
+                with suppress(OSError):
+                    _dress(self.root / spec.path, spec)
+
+    def _make(self, spec: Spec) -> None:
+        path = self.root / spec.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if spec.kind == "directory":
+            path.mkdir(exist_ok=True)
+            return
+        if spec.kind == "link":
+            os.link(self.root / spec.target, path, follow_symlinks=False)
+            return
+        if spec.kind == "symlink":
+            path.symlink_to(spec.target)
+        elif spec.kind == "fifo":
+            os.mkfifo(path)
+        else:
+            path.write_bytes(spec.data())
+        _dress(path, spec)
+
+    def snapshot(self) -> Snapshot:
+        found: Snapshot = {}
+        _walk(self.root, "", found, skip_staging=True)
+        return found
+
+    def around(self) -> Snapshot:
+        found: Snapshot = {}
+        for name in sorted(os.listdir(self.mount)):
+            if name in ("in", "out", "attic"):
+                continue
+            found[name] = _version(self.mount / name)
+            _walk(self.mount / name, f"{name}/", found, skip_staging=False)
+        return found
+
+    def staged(self, run: str) -> list[str]:
+        return [name for name in os.listdir(self.root) if name == f"{STAGING}{run}"]
+
+    def change(self, change: Change) -> None:
+        path = self.root / change.path.rstrip("/")
+        with suppress(OSError, ValueError):
+            if STAGING not in change.path:
+                getattr(self, f"_{change.what.replace('-', '_')}")(path, change.seed)
+
+    # A method a change, by its name.
+
+    def _rewrite(self, path: Path, seed: int) -> None:
+        """Other bytes of the same size in place, the mtime put back."""
+        seen = _plain_file(path)
+        with path.open("r+b") as file:
+            file.write(bytes_of(seed, seen.st_size))
+        os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+
+    def _rewrite_now(self, path: Path, seed: int) -> None:
+        self._rewrite(path, seed)
+        self._touch(path)
+
+    def _append(self, path: Path, seed: int) -> None:
+        _plain_file(path)
+        with path.open("ab") as file:
+            file.write(bytes_of(seed, 1 + seed % 5000))
+        self._touch(path)
+
+    def _truncate(self, path: Path, seed: int) -> None:
+        seen = _plain_file(path)
+        os.truncate(path, seen.st_size // 2)
+        self._touch(path)
+
+    def _replace(self, path: Path, seed: int) -> None:
+        """Another file of the same size and mtime renamed over."""
+        seen = _plain_file(path)
+        other = self.mount / "attic" / f"new{seed}"
+        other.write_bytes(bytes_of(seed, seen.st_size))
+        other.chmod(stat.S_IMODE(seen.st_mode))
+        os.chown(other, seen.st_uid, seen.st_gid)
+        os.utime(other, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+        other.rename(path)
+
+    def _delete(self, path: Path, seed: int) -> None:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+    def _chmod(self, path: Path, seed: int) -> None:
+        modes = (0o600, 0o640, 0o755, 0o700, 0o4755, 0o444)
+        if not path.is_symlink():
+            path.chmod(modes[seed % len(modes)])
+
+    def _to_symlink(self, path: Path, seed: int) -> None:
+        self._aside(path, seed)
+        path.symlink_to(self.mount / "canary" if seed % 2 else "../canary/secret")
+
+    def _to_fifo(self, path: Path, seed: int) -> None:
+        self._aside(path, seed)
+        os.mkfifo(path)
+
+    def _to_directory(self, path: Path, seed: int) -> None:
+        self._aside(path, seed)
+        path.mkdir()
+        (path / "inner").write_bytes(bytes_of(seed, 10))
+
+    def _to_file(self, path: Path, seed: int) -> None:
+        self._aside(path, seed)
+        path.write_bytes(bytes_of(seed, seed % 9000))
+
+    def _create(self, path: Path, seed: int) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_bytes(bytes_of(seed, seed % 9000))
+
+    def _rename(self, path: Path, seed: int) -> None:
+        path.rename(path.with_name(f"{path.name[:40]}-{seed}"))
+
+    def _turn(self, path: Path, seed: int) -> None:
+        """A directory goes aside, and one with files of other bytes but the same names, sizes and times comes."""
+        if path.is_symlink() or not path.is_dir():
+            return
+        kept = self.mount / "attic" / f"turned-{path.name}"
+        if kept.exists():
+            path.rename(f"{kept}-other{seed}")
+            kept.rename(path)
+            return
+        path.rename(kept)
+        shutil.copytree(kept, path, symlinks=True)
+        for file in sorted(path.rglob("*")):
+            if file.is_file() and not file.is_symlink():
+                self._rewrite(file, seed + len(file.name))
+
+    _turn_back = _turn
+
+    def _aside(self, path: Path, seed: int) -> None:
+        if os.path.lexists(path):
+            path.rename(self.mount / "attic" / f"aside-{seed}-{len(os.listdir(self.mount / 'attic'))}")
+
+    def _touch(self, path: Path) -> None:
+        now = self._clock.now_ns()
+        os.utime(path, ns=(now, now))
+
+
+class BucketPlace:
+    """The keys below a prefix of a bucket."""
+
+    def __init__(self, s3: LyingS3, bucket: str, prefix: str) -> None:
+        self._s3, self.bucket, self.prefix = s3, bucket, prefix
+        self._older: dict[str, list[Stored]] = {}
+
+    @property
+    def _objects(self) -> dict[str, Stored]:
+        return self._s3.truth.buckets[self.bucket]
+
+    def build(self, specs: tuple[Spec, ...]) -> None:
+        above = self.prefix[:-1]
+        for key in (f"{above}x/d1", above, "top", f"{above}-2/d1"):
+            self._s3.truth.put(self.bucket, key, f"canary {key}".encode())
+        for spec in specs:
+            if spec.kind in ("fifo", "link"):
+                continue
+            data = spec.target.encode() if spec.kind == "symlink" else spec.data() if spec.kind == "file" else b""
+            self._s3.truth.put(self.bucket, self.prefix + spec.path, data, headers_of(spec), "a=b&c=" if spec.seed % 2 else "")
+
+    def snapshot(self) -> Snapshot:
+        return {
+            key.removeprefix(self.prefix): object_version(key, stored)
+            for key, stored in self._objects.items()
+            if key.startswith(self.prefix) and key != self.prefix
+        }
+
+    def around(self) -> Snapshot:
+        return {
+            key: object_version(key, stored) for key, stored in self._objects.items() if not key.startswith(self.prefix)
+        }
+
+    def staged(self, run: str) -> list[str]:
+        return [one.key for one in self._s3.truth.uploads.values() if one.bucket == self.bucket]
+
+    def change(self, change: Change) -> None:
+        key = self.prefix + change.path
+        there = self._objects.get(key)
+        if change.what in ("turn-back", "roll-back"):
+            older = self._older.get(key, [])
+            if older:
+                self._objects[key] = older[change.seed % len(older)]
+        elif change.what in ("delete", "rename"):
+            self._objects.pop(key, None)
+        elif change.what in ("append", "truncate", "create"):
+            self._put(key, bytes_of(change.seed, change.seed % 9000), there)
+        elif there is not None:
+            self._put(key, bytes_of(change.seed, len(there.data)), there)
+        if there is not None:
+            self._older.setdefault(key, []).append(there)
+            self._s3.older.setdefault((self.bucket, key), []).append(there)
+
+    def _put(self, key: str, data: bytes, there: Stored | None) -> None:
+        if not key.endswith("/"):
+            self._s3.truth.put(self.bucket, key, data, dict(there.headers) if there else {})
+
+
+def headers_of(spec: Spec) -> dict[str, str]:
+    """The metadata of an object as another service may have written it."""
+    if spec.mode is None:
+        return {}
+    kinds = {"symlink": stat.S_IFLNK, "directory": stat.S_IFDIR}
+    headers = {f"{POSIX}permissions": f"0{kinds.get(spec.kind, stat.S_IFREG) | spec.mode:06o}"}
+    headers[f"{POSIX}mtime"] = f"{spec.mtime_ns}ns"
+    if spec.uid is not None:
+        headers[f"{POSIX}owner"] = str(spec.uid)
+    if spec.gid is not None:
+        headers[f"{POSIX}group"] = str(spec.gid)
+    return headers
+
+
+def object_version(key: str, stored: Stored) -> Version:
+    """An object as a version of an entry."""
+
+    def number(name: str, base: int = 10) -> int | None:
+        text = stored.headers.get(POSIX + name, "").removesuffix("ns")
+        return int(text, base) if text else None
+
+    mode = number("permissions", 8)
+    kind = "symlink" if mode is not None and stat.S_ISLNK(mode) else "file"
+    if key.endswith("/") and not stored.data:
+        kind = "directory"
+    plain = None if mode is None else stat.S_IMODE(mode)
+    mark = f"{stored.etag} {stored.modified}"
+    changed_ns = stored.modified * 10**9
+    return Version(kind, stored.data, plain, number("mtime"), number("owner"), number("group"), mark, changed_ns)
+
+
+def _plain_file(path: Path) -> os.stat_result:
+    seen = path.lstat()
+    if not stat.S_ISREG(seen.st_mode):
+        raise ValueError(f"{path} is no file")
+    return seen
+
+
+def _dress(path: Path, spec: Spec) -> None:
+    if os.geteuid() == 0 and spec.uid is not None and spec.gid is not None and spec.uid < 2**32 - 1:
+        os.chown(path, spec.uid, spec.gid, follow_symlinks=False)
+    if spec.kind != "symlink" and spec.mode is not None:
+        path.chmod(spec.mode)
+    os.utime(path, ns=(spec.mtime_ns, spec.mtime_ns), follow_symlinks=False)
+
+
+def _walk(directory: Path, prefix: str, found: Snapshot, *, skip_staging: bool) -> None:
+    left = [(directory, prefix)] if directory.is_dir() and not directory.is_symlink() else []
+    while left:
+        above, before = left.pop()
+        for name in sorted(os.listdir(above)):
+            if skip_staging and above == directory and name.startswith(STAGING):
+                continue
+            version = _version(above / name)
+            if version.kind == "directory":
+                found[f"{before}{name}/"] = version
+                left.append((above / name, f"{before}{name}/"))
+            else:
+                found[f"{before}{name}"] = version
+
+
+def _version(path: Path) -> Version:
+    seen = path.lstat()
+    kind, data = "special", b""
+    if stat.S_ISREG(seen.st_mode):
+        kind, data = "file", path.read_bytes()
+    elif stat.S_ISDIR(seen.st_mode):
+        kind = "directory"
+    elif stat.S_ISLNK(seen.st_mode):
+        kind, data = "symlink", os.fsencode(os.readlink(path))
+    mode = stat.S_IMODE(seen.st_mode)
+    return Version(kind, data, mode, seen.st_mtime_ns, seen.st_uid, seen.st_gid, str(seen.st_ino), seen.st_ctime_ns)

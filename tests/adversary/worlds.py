@@ -1,0 +1,339 @@
+"""Scripts out of seeds: trees, requests, and what goes wrong."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from msgspec.structs import replace
+
+from tests.adversary.script import (
+    DIRECTIONS,
+    INSIDE_S3,
+    MOUNT_TO_S3,
+    S3_TO_MOUNT,
+    TWO_MOUNTS,
+    WITHIN_MOUNT,
+    Act,
+    Change,
+    Fault,
+    Script,
+    Spec,
+)
+
+# Around the sizes at which the product takes another way; see ``lab.LIMITS``.
+SIZES = (0, 1, 100, 4096, 8191, 8192, 8193, 12_288, 16_384, 16_385, 33_000, 49_152, 60_000)
+MODES = (0o644, 0o644, 0o600, 0o640, 0o755, 0o444, 0o4755, 0o2755, 0o000)
+DIRECTORY_MODES = (0o755, 0o755, 0o700, 0o750, 0o1777, 0o2770, 0o711)
+NAMES = ("a", "b.txt", "c d", "é", "new\nline", "x" * 200, "..f", "a+b%20", "z&<>", "~", "-n")
+MOUNT_NAMES = ("\udcff\udc80",)
+KEYS = ("a//b", "d1/../x", "./y", "d1", "x/", "y" * 260, "ctrl\x01")
+# Over the depth at which a function that calls itself for each directory dies, and under what is promised.
+DEEP = 520
+OWNERS = (0, 0, 0, 1000, 4_294_967_295, None)
+FILE_CHANGES = (
+    "rewrite",
+    "rewrite",
+    "rewrite-now",
+    "append",
+    "truncate",
+    "replace",
+    "delete",
+    "chmod",
+    "to-symlink",
+    "to-fifo",
+    "to-directory",
+    "rename",
+    "create",
+)
+DIRECTORY_CHANGES = ("turn", "turn", "turn-back", "to-symlink", "rename", "delete", "chmod", "to-file")
+OS_KINDS = (
+    "os:open",
+    "os:create",
+    "os:pread",
+    "os:pwrite",
+    "os:rename",
+    "os:link",
+    "os:unlink",
+    "os:mkdir",
+    "os:rmdir",
+    "os:scandir",
+    "os:stat",
+    "os:fstat",
+    "os:fchmod",
+    "os:utime",
+    "os:close",
+    "os:symlink",
+)
+REFUSALS = ("ENOSPC", "EDQUOT", "EIO", "EIO", "EACCES", "ESTALE", "EMFILE")
+S3_LIES: dict[str, tuple[str, ...]] = {
+    "s3:ListObjectsV2": (
+        "S3: HTML inside 200",
+        "S3: error inside 200",
+        "S3: no IsTruncated",
+        "S3: repeated page",
+        "S3: skipped page",
+        "S3: another's answer",
+        "S3: cut answer",
+    ),
+    "s3:GetObject": (
+        "S3: another's answer",
+        "S3: wrong range",
+        "S3: whole object for a range",
+        "S3: stale read",
+        "S3: stray answer",
+        "S3: doubled answer",
+        "S3: HTML inside 200",
+        "S3: no ETag",
+    ),
+    "s3:HeadObject": ("S3: another's answer", "S3: stale read", "S3: HTML inside 200"),
+    "s3:PutObject": ("S3: HTML inside 200", "S3: error inside 200", "S3: nothing inside 200", "S3: no ETag"),
+    "s3:UploadPart": ("S3: HTML inside 200", "S3: nothing inside 200"),
+    "s3:CompleteMultipartUpload": (
+        "S3: HTML inside 200",
+        "S3: error inside 200",
+        "S3: error inside 200, applied",
+        "S3: nothing inside 200",
+        "S3: reset after",
+    ),
+    "s3:CopyObject": ("S3: HTML inside 200", "S3: error inside 200", "S3: nothing inside 200"),
+    "s3:UploadPartCopy": ("S3: HTML inside 200", "S3: error inside 200"),
+    "s3:DeleteObjects": ("S3: HTML inside 200", "S3: error inside 200", "S3: nothing inside 200"),
+}
+ANY_LIES = (
+    "S3: 500",
+    "S3: 500, applied",
+    "S3: 503",
+    "S3: cut answer",
+    "S3: reset before",
+    "S3: reset after",
+    "S3: closed before",
+    "S3: closed after",
+    "S3: doubled answer",
+    "S3: stray answer",
+)
+LEDGER_OBJECTS = ("segments/", "outcomes/", "shards", "links.json", "big-files", "directories/", "index")
+
+
+def script_of(seed: int) -> Script:
+    """The script of a seed."""
+    return _Author(seed).script()
+
+
+class _Author:
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.draw = Random(seed)
+        self.direction = DIRECTIONS[seed % len(DIRECTIONS)]
+        self.from_s3 = self.direction in (S3_TO_MOUNT, INSIDE_S3)
+        self.to_s3 = self.direction in (MOUNT_TO_S3, INSIDE_S3)
+        self.with_s3 = self.from_s3 or self.to_s3
+
+    def script(self) -> Script:
+        draw = self.draw
+        source = self.tree()
+        destination = self.older(source)
+        options = self.options(source)
+        script = Script(
+            self.seed,
+            self.direction,
+            source,
+            destination,
+            self.acts(source, destination, options),
+            options,
+            skew_seconds=draw.choice((0, 0, 0, 0, 3, -3, 40, -40)) if self.with_s3 else 0,
+            ledger_in_s3=draw.random() < 0.25,
+            page_keys=draw.choice((3, 7, 7, 1000)),
+        )
+        return script
+
+    def tree(self) -> tuple[Spec, ...]:
+        """A tree of the source."""
+        draw = self.draw
+        directories = [""] + [f"d{number}/" for number in range(draw.randint(1, 3))]
+        directories += [f"{draw.choice(directories[1:])}e{number}/" for number in range(draw.randint(0, 2))]
+        if draw.random() < 0.03:
+            directories.append("p/" * (draw.choice((30, 30, DEEP)) if not self.with_s3 else 30))
+        specs = [
+            Spec(path.rstrip("/") if not self.from_s3 else path, "directory", mode=draw.choice(DIRECTORY_MODES))
+            for path in directories[1:]
+            if not self.from_s3 or draw.random() < 0.6
+        ]
+        names = [*NAMES, *(() if self.from_s3 else MOUNT_NAMES if draw.random() < 0.1 else ())]
+        for number in range(draw.randint(3, 18)):
+            name = draw.choice(names) if draw.random() < 0.4 else f"f{number}"
+            specs.append(self.entry(draw.choice(directories) + name, specs))
+        if self.from_s3 and draw.random() < 0.2:
+            specs.append(Spec(draw.choice(KEYS), size=draw.choice(SIZES[:4]), seed=1))
+        seen: set[str] = set()
+        return tuple(spec for spec in specs if not (spec.path in seen or seen.add(spec.path)))  # type: ignore[func-returns-value]
+
+    def entry(self, path: str, above: list[Spec]) -> Spec:
+        draw = self.draw
+        chance = draw.random()
+        files = [one.path for one in above if one.kind == "file"]
+        mtime_ns = 1_700_000_000_000_000_000 + draw.randrange(10**17)
+        if chance < 0.07:
+            return Spec(path, "symlink", target=draw.choice((*files[:1], "nowhere", "../canary/secret", "/etc/passwd")))
+        if chance < 0.10 and not self.from_s3:
+            return Spec(path, "fifo")
+        if chance < 0.2 and files and not self.from_s3:
+            return Spec(path, "link", target=draw.choice(files))
+        mode: int | None = draw.choice(MODES)
+        uid, gid = draw.choice(OWNERS), draw.choice(OWNERS)
+        if not self.from_s3:
+            uid, gid = uid if uid in (0, 1000) else 0, gid if gid in (0, 1000) else 0
+        elif draw.random() < 0.3:
+            mode = None
+        size = draw.choice(SIZES) if draw.random() < 0.5 else draw.randrange(9000)
+        return Spec(path, "file", size, draw.randrange(1, 10**6), mode, mtime_ns, "", uid, gid)
+
+    def older(self, source: tuple[Spec, ...]) -> tuple[Spec, ...]:
+        """What the destination holds at first: some of the source, some of it older, some of its own."""
+        draw = self.draw
+        if draw.random() < 0.35:
+            return ()
+        specs = []
+        for spec in source:
+            chance = draw.random()
+            path = spec.path.rstrip("/") if not self.to_s3 else spec.path
+            if spec.kind not in ("file", "directory") or chance < 0.5 or "\udcff" in path:
+                continue
+            if spec.kind == "directory":
+                specs.append(replace(spec, path=f"{path.rstrip('/')}/" if self.to_s3 else path, mode=spec.mode or 0o755))
+            elif chance < 0.75:
+                specs.append(replace(spec, path=path, mode=spec.mode or 0o644, uid=0, gid=0))
+            else:
+                specs.append(replace(spec, path=path, seed=spec.seed + 10**6, mode=spec.mode or 0o644, uid=0, gid=0))
+        for number in range(draw.randint(0, 6)):
+            specs.append(Spec(f"{draw.choice(('', 'd0/', 'old/'))}extra{number}", size=draw.randrange(100), seed=7))
+        return tuple(specs)
+
+    def options(self, source: tuple[Spec, ...]) -> dict[str, Any]:
+        """The request beside its ends."""
+        draw = self.draw
+        apart = self.direction == TWO_MOUNTS
+        options: dict[str, Any] = {}
+        if draw.random() < 0.35 and not apart:
+            options["mode"] = "sync"
+            options["delete_guard"] = {"max_percent": draw.choice((10.0, 50.0, 100.0))}
+        if draw.random() < 0.5:
+            options["verify"] = draw.choice(("copied", "all"))
+        if draw.random() < 0.3:
+            options["compare"] = draw.choice(("always",) if apart else ("always", "checksum"))
+        if draw.random() < 0.15:
+            options["symlinks"] = draw.choice(("skip", "follow"))
+        if draw.random() < 0.15:
+            options["exclude"] = [draw.choice(("d1/", "*.txt", "f1*", "e0/**"))]
+        if draw.random() < 0.08:
+            options["include"] = [draw.choice(("d0/**", "f*"))]
+        if draw.random() < 0.08:
+            options["max_size"] = 9000
+        if draw.random() < 0.1:
+            options["on_conflict"] = "skip"
+        if draw.random() < 0.6:
+            options["limits"] = {"shard_seconds": 0.1}
+        if draw.random() < 0.06 and options.get("mode") != "sync" and not apart and options.get("symlinks") != "follow":
+            options["manifest"] = "s3://lists-bucket/list.jsonl"
+        return options
+
+    def acts(self, source: tuple[Spec, ...], destination: tuple[Spec, ...], options: dict[str, Any]) -> tuple[Act, ...]:
+        """What happens."""
+        draw = self.draw
+        wait = Act("wait", seconds=draw.randint(5, 30))
+        last = Act("run", "last")
+        changes = [Act("change", change=self.change(source)) for _ in range(draw.randint(0, 3))]
+        chance = draw.random()
+        if chance < 0.35:
+            first = Act("run", "r1", faults=self.faults(source))
+            return (first, wait, *changes, wait, last)
+        if chance < 0.5:
+            stop = Fault("any", self.soon(300), "stop")
+            first = Act("run", "r1", faults=(stop, *self.faults(source)))
+            lost = self.lost("r1") if draw.random() < 0.3 else ()
+            again = Act("run", "r2", {"resume_from": "r1"}, self.faults(source) if draw.random() < 0.5 else ())
+            return (first, wait, *lost, again, wait, *changes, wait, last)
+        if chance < 0.65:
+            meanwhile = (*changes, Act("change", change=self.change(source)), wait, Act("run", "z"), wait)
+            kind = draw.choice(("s3:PutObject", "s3:CompleteMultipartUpload") if self.to_s3 else ("os:rename", "os:link", "os:create", "os:pwrite", "os:utime"))
+            kind = draw.choice((kind, kind, "any"))
+            freeze = Fault(kind, self.soon(12 if kind != "any" else 300), "freeze", acts=meanwhile)
+            return (Act("run", "r1", faults=(freeze,)), wait, last)
+        if chance < 0.85:
+            return self.three_runs(source, wait, last)
+        if chance < 0.93:
+            other = Act("run", "x", draw.choice(({}, {"compare": "always"}, {"mode": "copy"})))
+            meanwhile = Fault("any", self.soon(300), "another run", acts=(other,))
+            return (Act("run", "r1", faults=(meanwhile, *self.faults(source)[:1])), wait, last)
+        lost = self.lost("r1")
+        first = Act("run", "r1", faults=(Fault("any", self.soon(400), "stop"),))
+        return (first, wait, *lost, Act("run", "r2", {"resume_from": "r1"}), wait, last)
+
+    def three_runs(self, source: tuple[Spec, ...], wait: Act, last: Act) -> tuple[Act, ...]:
+        """Runs of one transfer with another between, and the source goes forward and back."""
+        draw = self.draw
+        files = [spec.path for spec in source if spec.kind == "file"] or ["f0"]
+        directories = [path.partition("/")[0] for path in files if "/" in path]
+        if self.from_s3 or not directories:
+            path, there, back = draw.choice(files), "rewrite-now", "roll-back" if self.from_s3 else "rewrite"
+        else:
+            path, there, back = draw.choice(directories), "turn", "turn-back"
+        between: dict[str, Any] = draw.choice(({"compare": "always"}, {"compare": "checksum"}, {"exclude": ["f3"]}, {}))
+        if self.direction == TWO_MOUNTS and between.get("compare") == "checksum":
+            between = {}
+        forward = Act("change", change=Change(there, path, draw.randrange(1, 10**6)))
+        backward = Act("change", change=Change(back, path, 0))
+        second = Act("run", "r2", between, self.faults(source)[:1] if draw.random() < 0.4 else ())
+        return (Act("run", "r1"), wait, forward, wait, second, wait, backward, wait, last)
+
+    def lost(self, run: str) -> tuple[Act, ...]:
+        """An object of a run's ledger is gone, or damaged."""
+        what = self.draw.choice(("lose", "lose", "cut", "flip"))
+        change = Change(what, self.draw.choice(LEDGER_OBJECTS), self.draw.randrange(1000), "ledger")
+        return (Act("change", change=change),)
+
+    def change(self, source: tuple[Spec, ...], end: str = "source") -> Change:
+        draw = self.draw
+        named = [spec for spec in source if spec.kind in ("file", "directory")] or [Spec("f0")]
+        spec = draw.choice(named)
+        path = spec.path
+        if end == "source" and draw.random() < 0.15 and "/" in path.rstrip("/"):
+            path, spec = path.rstrip("/").rpartition("/")[0], Spec("", "directory")
+        what = draw.choice(DIRECTORY_CHANGES if spec.kind == "directory" else FILE_CHANGES)
+        if what == "create":
+            path = f"{path.rstrip('/')}-new"
+        return Change(what, path, draw.randrange(1, 10**6), end)
+
+    def faults(self, source: tuple[Spec, ...]) -> tuple[Fault, ...]:
+        return tuple(self.fault(source) for _ in range(self.draw.choice((0, 1, 1, 2, 2, 3))))
+
+    def fault(self, source: tuple[Spec, ...]) -> Fault:
+        draw = self.draw
+        chance = draw.random()
+        if chance < 0.3:
+            kind = draw.choice(("any", "os:pread", "os:fstat", "os:open", "os:stat", "os:scandir", "s3:GetObject", "ledger"))
+            end = "destination" if draw.random() < 0.2 else "source"
+            return Fault(kind, self.soon(), "change", draw.random() < 0.5, change=self.change(source, end))
+        if chance < 0.36:
+            return Fault("any", self.soon(300), "kill", draw.random() < 0.5)
+        if chance < 0.42:
+            return Fault(draw.choice(("any", "os:rename", "os:pwrite", "ledger:put")), self.soon(), "twice")
+        if chance < 0.45:
+            return Fault("any", self.soon(300), "late")
+        if chance < 0.48:
+            return Fault("ledger", self.soon(60), "no answer of the ledger", times=draw.choice((1, 2, 9)))
+        s3 = self.with_s3 and (chance < 0.85 or self.direction == INSIDE_S3)
+        if s3:
+            kind = draw.choice(tuple(S3_LIES))
+            lies = S3_LIES[kind] if draw.random() < 0.75 else ANY_LIES
+            lie = draw.choice(lies)
+            return Fault(kind, self.soon(12), lie, times=draw.choice((1, 1, 1, 2, 6, 1000)), seed=draw.randrange(1000))
+        if self.direction in (WITHIN_MOUNT, TWO_MOUNTS, S3_TO_MOUNT, MOUNT_TO_S3):
+            after = draw.random() < 0.2
+            times = draw.choice((1, 1, 1, 2, 1000))
+            return Fault(draw.choice(OS_KINDS), self.soon(30), draw.choice(REFUSALS), after, times)
+        return Fault("s3", self.soon(60), draw.choice(ANY_LIES), times=draw.choice((1, 6)))
+
+    def soon(self, most: int = 60) -> int:
+        """A number of an operation, small ones more often."""
+        return max(1, int(most ** self.draw.random()))
