@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup setup-tests demo check test unit docs audit sbom bench bench-full bench-slow bench-s3 cold-start lock clean
+.PHONY: help setup setup-tests demo check test unit adversary docs audit sbom bench bench-full bench-slow bench-s3 cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -42,6 +42,10 @@ test: check ## Everything: the checks and all tests
 
 unit: setup-tests ## The tests that need no emulator
 	$(PY) -m pytest -m 'not e2e'
+
+SECONDS ?= 600
+adversary: setup-tests ## New seeds of the adversary for SECONDS: whole runs among faults, lies and other writers
+	$(PY) -m tests.adversary --seconds $(SECONDS)
 
 docs: setup ## Write the generated parts of docs/
 	$(PY) scripts/generate_docs.py

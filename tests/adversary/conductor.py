@@ -5,9 +5,8 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fanout.domain.errors import Transient
@@ -52,6 +51,7 @@ class Conductor:
         self.told: Counter[str] = Counter()
         self.attempts: list[Attempt] = []
         self.watch: Callable[[], None] = lambda: None
+        self.about: Callable[[], str] = str
         self._paused = 0
 
     @property
@@ -83,14 +83,15 @@ class Conductor:
         finally:
             self._paused -= 1
 
-    def before(self, kind: str) -> tuple[Attempt, list[Fault]] | None:
-        """An operation is about to happen; returns whose it is and the faults of it, if it is a function's."""
+    def before(self, kind: str, about: Callable[[], str] = str) -> tuple[Attempt, list[Fault]] | None:
+        """An operation on the path ``about`` comes; returns whose it is and its faults, if it is a function's."""
         mine = self.current
         if mine is None:
             return None
         if mine.dead:
             raise Killed
         due = self._due(mine.run, kind)
+        self.about = about
         for fault in due:
             if not fault.after:
                 self._happen(fault, mine, kind)

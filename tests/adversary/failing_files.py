@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -58,7 +59,7 @@ def failing_files(conductor: Conductor, clock: LabClock, base: str) -> Iterator[
             kind = "create" if name == "open" and len(arguments) > 1 and arguments[1] & os.O_CREAT else name
             if name == "close":
                 return _closed(conductor, original, arguments[0])
-            passed = conductor.before(f"os:{kind}")
+            passed = conductor.before(f"os:{kind}", lambda: _about(arguments, more))
             result = original(*arguments, **more)
             if name == "open" and passed:
                 passed[0].opened.add(result)
@@ -70,23 +71,42 @@ def failing_files(conductor: Conductor, clock: LabClock, base: str) -> Iterator[
         return call
 
     replaced = {name: hooked(name) for name in OPERATIONS}
-    with patch.multiple(os, **replaced):
+    with patch.dict(vars(os), replaced):
         yield
 
 
+def _about(arguments: tuple[Any, ...], more: dict[str, Any]) -> str:
+    """The path that an operation is about."""
+    first = arguments[0]
+    if isinstance(first, int):
+        return _path_of(first)
+    above = more.get("dir_fd", more.get("src_dir_fd"))
+    return os.path.join(_path_of(above) if isinstance(above, int) else "", os.fsdecode(first))
+
+
+def _path_of(descriptor: int) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return ""
+
+
 def _closed(conductor: Conductor, original: Callable[[int], None], descriptor: int) -> None:
-    """Closing happens in any case, so that a function that was killed leaves no descriptors."""
+    """Closing happens in any case, so that a function that was killed leaves no descriptors; of a file that was
+    written it may fail."""
     mine = conductor.current
     if mine is not None:
         mine.opened.discard(descriptor)
+    written = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY
     original(descriptor)
-    if mine is not None and not mine.dead:
+    if mine is not None and not mine.dead and written:
         conductor.after(conductor.before("os:close"))
 
 
 def _at(clock: LabClock, found: os.stat_result) -> os.stat_result:
     """What was found with its ctime in the script's time."""
-    row, more = found.__reduce__()[1]
+    reduced: Any = found.__reduce__()[1]
+    row, more = reduced
     changed_ns = clock.virtual_ns(found.st_ctime_ns)
     more = {**more, "st_ctime_ns": changed_ns, "st_ctime": changed_ns / 1e9}
     return os.stat_result(row, more)

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import fanout.report.page
-import fanout.requests
+from msgspec.structs import replace
+
+from fanout import requests
 from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client import S3Client
@@ -29,10 +30,10 @@ from fanout.domain.plan import Plan
 from fanout.domain.request import Symlinks
 from fanout.ledger import Ledger
 from fanout.ports import Tree, Versioned
+from fanout.report import page
 from fanout.steps.context import Context
 from fanout.steps.unseen_tree import UnseenTree
 from fanout.steps.write_turn import WriteTurns
-from msgspec.structs import replace
 from tests.adversary.clock import LabClock
 from tests.adversary.conductor import Attempt, Conductor
 from tests.adversary.failing_files import failing_files
@@ -136,18 +137,21 @@ class Lab:
             self.truth.buckets[bucket] = {}
         self.between_mounts = script.direction == TWO_MOUNTS
         self.source, self.destination = self._source(), self._destination()
-        self.store = HookedStore(S3WorkStore(self.client(), WORK) if script.ledger_in_s3 else MemoryStore(), self.conductor)
+        stored = S3WorkStore(self.client(), WORK) if script.ledger_in_s3 else MemoryStore()
+        self.store = HookedStore(stored, self.conductor)
         self._nonces = 0
 
     def _source(self) -> Place:
         if self.script.direction in (S3_TO_MOUNT, INSIDE_S3):
             return BucketPlace(self.s3, "source-bucket", "tree/in/")
-        return MountPlace(self.base / "data", "in", self.clock)
+        keeps = self.script.direction == MOUNT_TO_S3
+        return MountPlace(self.base / "data", "in", self.clock, keeps_mtimes=keeps)
 
     def _destination(self) -> Place:
         if self.script.direction in (MOUNT_TO_S3, INSIDE_S3):
             return BucketPlace(self.s3, "target-bucket", "tree/out/")
-        return MountPlace(self.base / ("archive" if self.between_mounts else "data"), "out", self.clock)
+        mount = self.base / ("archive" if self.between_mounts else "data")
+        return MountPlace(mount, "out", self.clock, keeps_mtimes=True)
 
     @property
     def ends(self) -> dict[str, str]:
@@ -163,9 +167,9 @@ class Lab:
     def client(self) -> S3Client:
         """A client as a new function makes one, that waits for nothing."""
         credentials = Credentials("testing", "testing")
-        return S3Client(
-            Endpoint("us-east-1", URL), lambda: credentials, sleep=lambda seconds: None, draw=lambda: 0.0, now=self.clock.now
-        )
+        endpoint = Endpoint("us-east-1", URL)
+        wait: Callable[[float], None] = lambda seconds: None  # noqa: E731
+        return S3Client(endpoint, lambda: credentials, sleep=wait, draw=lambda: 0.0, now=self.clock.now)
 
     def running(self, execution: str) -> bool:
         """See ``fanout.ports.Executions``."""
@@ -219,9 +223,7 @@ class Lab:
 @contextmanager
 def laboratory(script: Script, base: Path, perform: Callable[[Fault, Attempt], None]) -> Iterator[Lab]:
     """A lab at work: limits are small, nothing runs in threads, and files and S3 answer to the conductor."""
-    import fanout.steps.unpack_shard  # noqa: F401 - so that its executors are found below
-
-    parse = fanout.requests.parse_request
+    parse = requests.parse_request
 
     def with_small_files_split(*arguments: Any) -> Any:
         request = parse(*arguments)
@@ -229,11 +231,13 @@ def laboratory(script: Script, base: Path, perform: Callable[[Fault, Attempt], N
 
     with ExitStack() as stack:
         for name, value in LIMITS.items():
-            if len(script.source) < MANY_ENTRIES and not any(spec.path.count("/") > MANY_ENTRIES for spec in script.source):
+            if len(script.source) < MANY_ENTRIES and not any(
+                spec.path.count("/") > MANY_ENTRIES for spec in script.source
+            ):
                 stack.enter_context(patch.object(limits, name, value))
-        stack.enter_context(patch.object(fanout.requests, "parse_request", with_small_files_split))
+        stack.enter_context(patch.object(requests, "parse_request", with_small_files_split))
         # Its templates take longer than all the rest of a run, and other tests look at it.
-        stack.enter_context(patch.object(fanout.report.page, "render_report", lambda findings: "a page"))
+        stack.enter_context(patch.object(page, "render_report", lambda findings: "a page"))
         for name, module in list(sys.modules.items()):
             if name.startswith("fanout.") and hasattr(module, "ThreadPoolExecutor"):
                 stack.enter_context(patch.object(module, "ThreadPoolExecutor", Inline))

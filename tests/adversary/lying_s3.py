@@ -15,8 +15,9 @@ from typing import Any
 from unittest.mock import patch
 
 from tests.adversary.conductor import Conductor
+from tests.adversary.s3_words import Answer, Request, Stored, error, object_answer
 from tests.adversary.script import Fault
-from tests.adversary.strict_s3 import Answer, Request, Stored, StrictS3, error, object_answer
+from tests.adversary.strict_s3 import StrictS3
 
 HOST = "adversary.s3"
 URL = f"http://{HOST}:80"
@@ -96,8 +97,8 @@ def _wrong_range(teller: Teller) -> Said:
     if asked is None:
         return Said(teller.serve().to_bytes())
     first, last = int(asked[1]), int(asked[2])
-    shift = first // 2 if first else 7
-    moved = replace(request, headers={**request.headers, "range": f"bytes={first - shift if first else shift}-{last - shift if first else last + shift}"})
+    shift = -(first // 2) if first else 7
+    moved = replace(request, headers={**request.headers, "range": f"bytes={first + shift}-{last + shift}"})
     teller.request = moved
     return Said(teller.serve().to_bytes())
 
@@ -193,7 +194,7 @@ class LyingS3:
 
     def say(self, request: Request) -> Said:
         """What the client hears."""
-        passed = self._conductor.before(f"s3:{request.operation}")
+        passed = self._conductor.before(f"s3:{request.operation}", lambda: "/".join(request.path))
         lie = self._lie(request, passed[1] if passed else [])
         if lie is None:
             said = Said(self._served(request).to_bytes())

@@ -6,10 +6,11 @@ import json
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain.errors import FanoutError, NotFound, Throttled, Transient
+from fanout.domain.errors import FanoutError, Throttled, Transient
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json, segment_from_row, shard_from_row
 from fanout.ledger import Ledger
@@ -62,8 +63,8 @@ class Result:
     """How a run ended: its summary, if it wrote one, and what went wrong that nobody named."""
 
     status: str = ""
-    error: Json = None
-    summary: Json = None
+    error: Any = None
+    summary: Any = None
     failures: list[Json] = field(default_factory=list)
     unnamed: list[str] = field(default_factory=list)
     finished: bool = False
@@ -106,7 +107,7 @@ class Machine:
         if "holder" in state:
             result.status = "SKIPPED"
             return
-        error = None
+        error: Any = None
         verify, extras = "none", 0
         try:
             self._apart = state["run"]["apart"]
@@ -128,11 +129,15 @@ class Machine:
         result.status = summary["status"]
         ledger = Ledger(self.lab.store.plain, self.run_id)
         with self.lab.conductor.paused():
-            result.summary = ledger.read_json("summary.json")
-            result.failures = list(ledger.read_rows("failures.jsonl"))
+            try:
+                result.summary = ledger.read_json("summary.json")
+                result.failures = list(ledger.read_rows("failures.jsonl"))
+            except FanoutError as missing:
+                result.unnamed.append(f"summarise: says {result.status}, and {missing}")
+                return
             result.error = result.summary.get("error")
 
-    def _plan(self) -> Json:
+    def _plan(self) -> Any:
         mounts = ("data", "archive") if self.lab.between_mounts else ("data",)
 
         def plan(context: Context) -> Any:
@@ -145,16 +150,16 @@ class Machine:
                 self._task("check", check_mount, "destination")
         return state
 
-    def _list(self, reference: Json) -> Json:
+    def _list(self, reference: Json) -> Any:
         source = "source" if self.lab.between_mounts else "both"
         while reference["count"]:
             for row in self._rows(reference["key"]):
                 segment = segment_from_row(row)
                 if self.lab.between_mounts:
-                    self._task("list destination", lambda context, one=segment: list_destination(one, context), "destination")
-                self._task("list", lambda context, one=segment: list_segment(one, context), source)
+                    self._task("list destination", partial(list_destination, segment), "destination")
+                self._task("list", partial(list_segment, segment), source)
             number = reference["round"]
-            reference = self._task("gather", lambda context, one=number: gather_segments(one, context), "none")
+            reference = self._task("gather", partial(gather_segments, number), "none")
         return self._task("partition", partition_shards, "none")
 
     def _copy(self) -> None:
@@ -163,24 +168,23 @@ class Machine:
             try:
                 self._copy_shard(shard)
             except Caught as caught:
-                error = caught.row
-                self._task("record", lambda context, one=shard, why=error: record_shard_failure(one, why, context), "none")
+                self._task("record", partial(record_shard_failure, shard, caught.row), "none")
 
     def _copy_shard(self, shard: Shard) -> None:
         if not self.lab.between_mounts:
-            self._until_done("copy", lambda context: copy_shard(shard, context, crc64nvme), "both")
+            self._until_done("copy", partial(copy_shard, shard, crc64nvme=crc64nvme), "both")
             return
         following = "pack"
         for _ in range(TASKS):
             if following == "pack":
-                self._task("pack", lambda context: pack_shard(shard, context, crc64nvme), "source")
-            answer = self._task("unpack", lambda context: unpack_shard(shard, context, crc64nvme), "destination")
+                self._task("pack", partial(pack_shard, shard, crc64nvme=crc64nvme), "source")
+            answer = self._task("unpack", partial(unpack_shard, shard, crc64nvme=crc64nvme), "destination")
             following = answer["next"]
             if following == "done":
                 return
         raise Endless("a shard is never unpacked")
 
-    def _end(self, error: Json, verify: str, extras: int) -> Json:
+    def _end(self, error: Any, verify: str, extras: int) -> Any:
         """FinishTree and what follows it; returns the error, if there is one."""
         sees = "destination" if self.lab.between_mounts else "both"
         try:
@@ -209,7 +213,7 @@ class Machine:
             for row in self._rows(deletion["key"]):
                 shard = shard_from_row(row["shard"])
                 try:
-                    self._until_done("delete", lambda context, one=shard: delete_shard(one, context), "both")
+                    self._until_done("delete", partial(delete_shard, shard), "both")
                 except Caught:
                     continue  # the Map tolerates it, and the summary finds it
         if deletion["directories"]:
@@ -221,8 +225,8 @@ class Machine:
             sees = "destination" if self.lab.between_mounts else "both"
             try:
                 if self.lab.between_mounts and self._apart == "verify":
-                    self._until_done("digest", lambda context, one=shard: digest_shard(one, context, crc64nvme), "source")
-                self._until_done("verify", lambda context, one=shard: verify_shard(one, context, crc64nvme), sees)
+                    self._until_done("digest", partial(digest_shard, shard, crc64nvme=crc64nvme), "source")
+                self._until_done("verify", partial(verify_shard, shard, crc64nvme=crc64nvme), sees)
             except Caught:
                 continue  # the Map tolerates it, and the summary finds it
 
@@ -283,13 +287,15 @@ class Machine:
         faults, self.running.faults = self.running.faults, []
         try:
             self._attempt(attempt.state, use_case, sees)
-        except (FanoutError, NotFound):
+        except FanoutError:
             return  # nobody waits for its answer
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - it is what is looked for
             self._unnamed(attempt.state, error)
         finally:
             self.running.faults = faults
 
     def _unnamed(self, state: str, error: Exception) -> None:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        self.result.unnamed.append(f"{state}: {type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})")
+        self.result.unnamed.append(
+            f"{state}: {type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})"
+        )

@@ -50,6 +50,7 @@ class Experiment:
         self._nested: set[str] = set()
         self._zombies: list[tuple[str, Snapshot]] = []
         self._wide: dict[str, int] = {}
+        self._indexed = False
 
     def carry_out(self) -> Outcome:
         """All acts of the script."""
@@ -82,6 +83,11 @@ class Experiment:
 
     def _change(self, change: Change) -> None:
         lab = self.lab
+        if change.path == "@":
+            place = lab.destination if change.end == "destination" else lab.source
+            change = Change(change.what, place.path_of(lab.conductor.about()), change.seed, change.end)
+            if not change.path:
+                return
         if change.end == "ledger":
             self._damage(change)
         elif change.end == "destination":
@@ -123,7 +129,7 @@ class Experiment:
         resumed = options.pop("resume_from", "")
         began = self._began.get(resumed, len(self.history) - 1)
         self._began[act.run] = began
-        before = lab.destination.snapshot()
+        before, staged = lab.destination.snapshot(), self._staged(act.run)
         told = Counter(lab.conductor.told)
         machine = Machine(lab, act, options)
         self._machines.append(machine)
@@ -145,18 +151,21 @@ class Experiment:
             after,
             self.history[began:],
             result,
-            self._staged(act.run),
+            [one for one in self._staged(act.run) if one not in staged],
             self._touched | (touched if resumed else set()),
             self._listed(options),
             quiet,
             bool(resumed),
             act.run in self._nested,
             _classes(happened),
+            self.history,
+            self._indexed,
         )
         self._touched |= touched
         self.outcome.statuses.append((act.run, result.status))
         for finding in judge(self.script, record):
             self._find(finding.kind, finding.text)
+        self._indexed = self._indexed or (result.status == "SUCCEEDED" and options == self.script.options)
         self._judge_zombies(act.run, self._zombies[zombies:], after)
         del self._zombies[zombies:]
         self._judge_places(act.run)
@@ -177,7 +186,9 @@ class Experiment:
     def _judge_places(self, run: str) -> None:
         """Nothing outside the roots changed, and the source is what its writers left."""
         lab = self.lab
-        for end, place, before in zip(("source", "destination"), (lab.source, lab.destination), self._around, strict=True):
+        for end, place, before in zip(
+            ("source", "destination"), (lab.source, lab.destination), self._around, strict=True
+        ):
             now = place.around()
             changed = sorted(path for path in before | now if _seen(before, path) != _seen(now, path))
             if changed:

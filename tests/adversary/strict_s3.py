@@ -8,116 +8,34 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
-import re
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from email.utils import formatdate
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.domain.checksums import to_base64
-
-_XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
-_SPACE = ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
-KEPT = ("content-type", "cache-control", "content-encoding", "content-disposition", "content-language", "expires")
-
-
-@dataclass(frozen=True)
-class Request:
-    """A request; names of headers are lower-case."""
-
-    method: str
-    target: str
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def path(self) -> tuple[str, str]:
-        """Bucket and key."""
-        bucket, _, key = unquote(urlsplit(self.target).path, errors="strict")[1:].partition("/")
-        return bucket, key
-
-    @property
-    def query(self) -> dict[str, str]:
-        """The parameters."""
-        return dict(parse_qsl(urlsplit(self.target).query, keep_blank_values=True))
-
-    @property
-    def operation(self) -> str:
-        """S3's name of what is asked."""
-        bucket, key = self.path
-        query = self.query
-        if not key:
-            named = {"list-type": "ListObjectsV2", "uploads": "ListMultipartUploads", "delete": "DeleteObjects"}
-            return next((name for word, name in named.items() if word in query), "HeadBucket")
-        if "uploads" in query:
-            return "CreateMultipartUpload"
-        copies = "x-amz-copy-source" in self.headers
-        if "uploadId" in query:
-            names = {"POST": "CompleteMultipartUpload", "DELETE": "AbortMultipartUpload", "GET": "ListParts"}
-            return names.get(self.method, "UploadPartCopy" if copies else "UploadPart")
-        if "tagging" in query:
-            return "GetObjectTagging"
-        return "CopyObject" if copies else {"PUT": "PutObject", "DELETE": "DeleteObject"}.get(
-            self.method, f"{self.method.title()}Object"
-        )
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An answer; ``length`` is that of the body of the GET where a HEAD sends none."""
-
-    status: int
-    headers: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    length: int | None = None
-
-    def to_bytes(self) -> bytes:
-        """The answer on the wire."""
-        length = len(self.body) if self.length is None else self.length
-        lines = [f"HTTP/1.1 {self.status} X", *(f"{name}: {value}" for name, value in self.headers.items())]
-        return "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode("utf-8", "surrogateescape") + self.body
-
-
-@dataclass(frozen=True)
-class Stored:
-    """An object as it is kept; times are seconds since 1970."""
-
-    data: bytes
-    etag: str
-    modified: int
-    headers: dict[str, str]
-    tags: str = ""
-
-    @property
-    def crc(self) -> str:
-        """The CRC64NVME of all bytes, as S3 writes it."""
-        return to_base64(crc64nvme(self.data))
-
-
-@dataclass
-class Upload:
-    """A multipart upload under way."""
-
-    bucket: str
-    key: str
-    headers: dict[str, str]
-    tags: str
-    begun: int
-    parts: dict[int, Stored] = field(default_factory=dict)
-
-
-class Refused(Exception):
-    """S3's error document."""
-
-    def __init__(self, status: int, code: str) -> None:
-        super().__init__(code)
-        self.status, self.code = status, code
+from tests.adversary.s3_words import (
+    FULL,
+    Answer,
+    Refused,
+    Request,
+    Stored,
+    Upload,
+    contents,
+    copied,
+    document,
+    error,
+    kept_headers,
+    object_answer,
+    part_of,
+    quoted,
+    time_text,
+)
 
 
 class StrictS3:
@@ -140,7 +58,7 @@ class StrictS3:
                 raise Refused(404, "NoSuchBucket")
             if len(key.encode()) > 1024:
                 raise Refused(400, "KeyTooLongError")
-            given = getattr(self, f"_{operation}")(request, bucket, key)
+            given: Answer = getattr(self, f"_{operation}")(request, bucket, key)
         except Refused as refused:
             given = error(refused.status, refused.code)
         except UnicodeDecodeError:
@@ -184,12 +102,12 @@ class StrictS3:
             raise Refused(400, "BadDigest")
         self._meet(request, bucket, key)
         stored = self.put(bucket, key, request.body, kept_headers(request), request.headers.get("x-amz-tagging", ""))
-        return Answer(200, {"ETag": stored.etag, "x-amz-checksum-crc64nvme": stored.crc, **_FULL})
+        return Answer(200, {"ETag": stored.etag, "x-amz-checksum-crc64nvme": stored.crc, **FULL})
 
     def _CopyObject(self, request: Request, bucket: str, key: str) -> Answer:
         source = self._copied(request)
         stored = self.put(bucket, key, source.data, dict(source.headers), source.tags)
-        return document("CopyObjectResult", _copied(stored))
+        return document("CopyObjectResult", copied(stored))
 
     def _DeleteObject(self, request: Request, bucket: str, key: str) -> Answer:
         wanted = request.headers.get("if-match")
@@ -242,7 +160,7 @@ class StrictS3:
             if group:
                 groups.append(group)
             else:
-                rows.append(_contents(name, self.buckets[bucket][name]))
+                rows.append(contents(name, self.buckets[bucket][name]))
         count = len(rows) + len(groups)
         echoes = f"<Name>{bucket}</Name><Prefix>{quoted(prefix)}</Prefix>"
         echoes += f"<Delimiter>{quoted(delimiter)}</Delimiter>" if delimiter else ""
@@ -259,7 +177,7 @@ class StrictS3:
         prefix = request.query.get("prefix", "")
         rows = "".join(
             f"<Upload><Key>{quoted(one.key)}</Key><UploadId>{name}</UploadId>"
-            f"<Initiated>{_time(one.begun)}</Initiated></Upload>"
+            f"<Initiated>{time_text(one.begun)}</Initiated></Upload>"
             for name, one in self.uploads.items()
             if one.bucket == bucket and one.key.startswith(prefix)
         )
@@ -277,7 +195,7 @@ class StrictS3:
         upload = self._upload(request, bucket, key)
         if request.headers.get("x-amz-checksum-crc64nvme") != to_base64(crc64nvme(request.body)):
             raise Refused(400, "BadDigest")
-        part = _part(request.body)
+        part = part_of(request.body)
         upload.parts[int(request.query["partNumber"])] = part
         return Answer(200, {"ETag": part.etag, "x-amz-checksum-crc64nvme": part.crc})
 
@@ -287,9 +205,9 @@ class StrictS3:
         data = self._copied(request).data[first : last + 1]
         if len(data) != last + 1 - first:
             raise Refused(400, "InvalidRange")
-        part = _part(data)
+        part = part_of(data)
         upload.parts[int(request.query["partNumber"])] = part
-        return document("CopyPartResult", _copied(part))
+        return document("CopyPartResult", copied(part))
 
     def _ListParts(self, request: Request, bucket: str, key: str) -> Answer:
         upload = self._upload(request, bucket, key)
@@ -322,7 +240,7 @@ class StrictS3:
         self.buckets[bucket][key] = stored
         del self.uploads[request.query["uploadId"]]
         where = f"<Location>x</Location><Bucket>{bucket}</Bucket><Key>{escape(key)}</Key>"
-        return document("CompleteMultipartUploadResult", where + _copied(stored))
+        return document("CompleteMultipartUploadResult", where + copied(stored))
 
     def _AbortMultipartUpload(self, request: Request, bucket: str, key: str) -> Answer:
         self._upload(request, bucket, key)
@@ -353,69 +271,3 @@ class StrictS3:
         if wanted and wanted.strip('"') != source.etag.strip('"'):
             raise Refused(412, "PreconditionFailed")
         return source
-
-
-_FULL = {"x-amz-checksum-type": "FULL_OBJECT"}
-
-
-def object_answer(request: Request, stored: Stored) -> Answer:
-    """The answer to GET or HEAD of an object as it is kept; what it says of itself depends on the request's range."""
-    wanted = request.headers.get("if-match")
-    if wanted and wanted.strip('"') != stored.etag.strip('"'):
-        return error(412, "PreconditionFailed")
-    headers = {**stored.headers, "ETag": stored.etag, "Last-Modified": formatdate(stored.modified, usegmt=True)}
-    asked = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("range", ""))
-    if asked is None:
-        checksums = {"x-amz-checksum-crc64nvme": stored.crc, **_FULL} if request.headers.get("x-amz-checksum-mode") else {}
-        return Answer(200, {**headers, **checksums}, stored.data)
-    first, last = int(asked[1]), min(int(asked[2]), len(stored.data) - 1)
-    if first > last:
-        return error(416, "InvalidRange")
-    headers["Content-Range"] = f"bytes {first}-{last}/{len(stored.data)}"
-    return Answer(206, headers, stored.data[first : last + 1])
-
-
-def kept_headers(request: Request) -> dict[str, str]:
-    """The headers that stay with an object."""
-    return {name: value for name, value in request.headers.items() if name in KEPT or name.startswith("x-amz-meta-")}
-
-
-def error(status: int, code: str) -> Answer:
-    """S3's error document."""
-    body = f"{_XML}<Error><Code>{code}</Code><Message>as asked</Message></Error>".encode()
-    return Answer(status, {"Content-Type": "application/xml"}, body)
-
-
-def document(root: str, content: str) -> Answer:
-    """An answer in XML."""
-    body = f"{_XML}<{root}{_SPACE}>{content}</{root}>".encode()
-    return Answer(200, {"Content-Type": "application/xml"}, body)
-
-
-def quoted(text: str) -> str:
-    """A key as ``encoding-type: url`` writes it."""
-    return quote(text, safe="/")
-
-
-def _time(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-
-
-def _contents(key: str, stored: Stored) -> str:
-    etag = stored.etag.replace('"', "&quot;")
-    return (
-        f"<Contents><Key>{quoted(key)}</Key><LastModified>{_time(stored.modified)}</LastModified>"
-        f"<ETag>{etag}</ETag><ChecksumAlgorithm>CRC64NVME</ChecksumAlgorithm><ChecksumType>FULL_OBJECT</ChecksumType>"
-        f"<Size>{len(stored.data)}</Size><StorageClass>STANDARD</StorageClass></Contents>"
-    )
-
-
-def _part(data: bytes) -> Stored:
-    return Stored(data, f'"{hashlib.md5(data).hexdigest()}"', 0, {})
-
-
-def _copied(stored: Stored) -> str:
-    crc = f"<ChecksumCRC64NVME>{stored.crc}</ChecksumCRC64NVME>"
-    return f"<LastModified>{_time(stored.modified)}</LastModified><ETag>{escape(stored.etag)}</ETag>{crc}"
-
-

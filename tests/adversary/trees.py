@@ -12,8 +12,8 @@ from typing import Protocol
 
 from tests.adversary.clock import LabClock
 from tests.adversary.lying_s3 import LyingS3
+from tests.adversary.s3_words import Stored
 from tests.adversary.script import Change, Spec, bytes_of
-from tests.adversary.strict_s3 import Stored
 
 STAGING = ".fanout-staging-"
 POSIX = "x-amz-meta-file-"
@@ -59,12 +59,16 @@ class Place(Protocol):
     def staged(self, run: str) -> list[str]:
         """What a run left staged."""
 
+    def path_of(self, about: str) -> str:
+        """The path in the tree that an operation is about; empty for one outside."""
+
 
 class MountPlace:
     """A directory of a mount."""
 
-    def __init__(self, mount: Path, name: str, clock: LabClock) -> None:
-        self.mount, self.name, self._clock = mount, name, clock
+    def __init__(self, mount: Path, name: str, clock: LabClock, *, keeps_mtimes: bool) -> None:
+        """With ``keeps_mtimes`` the files of a directory that is turned have the times of those before."""
+        self.mount, self.name, self._clock, self._keeps_mtimes = mount, name, clock, keeps_mtimes
         self.root = mount / name
 
     def build(self, specs: tuple[Spec, ...]) -> None:
@@ -116,8 +120,14 @@ class MountPlace:
     def staged(self, run: str) -> list[str]:
         return [name for name in os.listdir(self.root) if name == f"{STAGING}{run}"]
 
+    def path_of(self, about: str) -> str:
+        root = f"{self.root}/"
+        return about.removeprefix(root) if about.startswith(root) else ""
+
     def change(self, change: Change) -> None:
         path = self.root / change.path.rstrip("/")
+        if any(one.is_symlink() for one in path.parents if one.is_relative_to(self.root)):
+            return
         with suppress(OSError, ValueError):
             if STAGING not in change.path:
                 getattr(self, f"_{change.what.replace('-', '_')}")(path, change.seed)
@@ -206,6 +216,9 @@ class MountPlace:
         for file in sorted(path.rglob("*")):
             if file.is_file() and not file.is_symlink():
                 self._rewrite(file, seed + len(file.name))
+                seen = file.lstat()
+                if not self._keeps_mtimes:
+                    os.utime(file, ns=(seen.st_atime_ns, seen.st_mtime_ns + 1 + seed))
 
     _turn_back = _turn
 
@@ -236,8 +249,13 @@ class BucketPlace:
         for spec in specs:
             if spec.kind in ("fifo", "link"):
                 continue
+            if spec.kind == "file":  # an earlier version, for caches that remember it
+                older = Stored(bytes_of(spec.seed + 77, spec.size), f'"{spec.seed:032x}"', 1, headers_of(spec))
+                self._s3.older.setdefault((self.bucket, self.prefix + spec.path), []).append(older)
             data = spec.target.encode() if spec.kind == "symlink" else spec.data() if spec.kind == "file" else b""
-            self._s3.truth.put(self.bucket, self.prefix + spec.path, data, headers_of(spec), "a=b&c=" if spec.seed % 2 else "")
+            self._s3.truth.put(
+                self.bucket, self.prefix + spec.path, data, headers_of(spec), "a=b&c=" if spec.seed % 2 else ""
+            )
 
     def snapshot(self) -> Snapshot:
         return {
@@ -252,7 +270,11 @@ class BucketPlace:
         }
 
     def staged(self, run: str) -> list[str]:
-        return [one.key for one in self._s3.truth.uploads.values() if one.bucket == self.bucket]
+        return [f"{name} of {one.key}" for name, one in self._s3.truth.uploads.items() if one.bucket == self.bucket]
+
+    def path_of(self, about: str) -> str:
+        root = f"{self.bucket}/{self.prefix}"
+        return about.removeprefix(root) if about.startswith(root) else ""
 
     def change(self, change: Change) -> None:
         key = self.prefix + change.path

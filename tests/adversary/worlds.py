@@ -13,7 +13,6 @@ from tests.adversary.script import (
     MOUNT_TO_S3,
     S3_TO_MOUNT,
     TWO_MOUNTS,
-    WITHIN_MOUNT,
     Act,
     Change,
     Fault,
@@ -112,6 +111,20 @@ ANY_LIES = (
     "S3: doubled answer",
     "S3: stray answer",
 )
+_WRITES = ("s3:CompleteMultipartUpload", "s3:ListObjectsV2", "s3:HeadObject", "s3:DeleteObjects")
+# What a run of each direction asks S3 for.
+ASKED: dict[str, tuple[str, ...]] = {
+    S3_TO_MOUNT: (
+        "s3:ListObjectsV2",
+        "s3:ListObjectsV2",
+        "s3:GetObject",
+        "s3:GetObject",
+        "s3:GetObject",
+        "s3:HeadObject",
+    ),
+    MOUNT_TO_S3: (*_WRITES, "s3:PutObject", "s3:PutObject", "s3:UploadPart"),
+    INSIDE_S3: (*_WRITES, "s3:CopyObject", "s3:CopyObject", "s3:UploadPartCopy"),
+}
 LEDGER_OBJECTS = ("segments/", "outcomes/", "shards", "links.json", "big-files", "directories/", "index")
 
 
@@ -134,7 +147,7 @@ class _Author:
         source = self.tree()
         destination = self.older(source)
         options = self.options(source)
-        script = Script(
+        return Script(
             self.seed,
             self.direction,
             source,
@@ -145,7 +158,6 @@ class _Author:
             ledger_in_s3=draw.random() < 0.25,
             page_keys=draw.choice((3, 7, 7, 1000)),
         )
-        return script
 
     def tree(self) -> tuple[Spec, ...]:
         """A tree of the source."""
@@ -200,7 +212,9 @@ class _Author:
             if spec.kind not in ("file", "directory") or chance < 0.5 or "\udcff" in path:
                 continue
             if spec.kind == "directory":
-                specs.append(replace(spec, path=f"{path.rstrip('/')}/" if self.to_s3 else path, mode=spec.mode or 0o755))
+                specs.append(
+                    replace(spec, path=f"{path.rstrip('/')}/" if self.to_s3 else path, mode=spec.mode or 0o755)
+                )
             elif chance < 0.75:
                 specs.append(replace(spec, path=path, mode=spec.mode or 0o644, uid=0, gid=0))
             else:
@@ -255,7 +269,11 @@ class _Author:
             return (first, wait, *lost, again, wait, *changes, wait, last)
         if chance < 0.65:
             meanwhile = (*changes, Act("change", change=self.change(source)), wait, Act("run", "z"), wait)
-            kind = draw.choice(("s3:PutObject", "s3:CompleteMultipartUpload") if self.to_s3 else ("os:rename", "os:link", "os:create", "os:pwrite", "os:utime"))
+            kind = draw.choice(
+                ("s3:PutObject", "s3:CompleteMultipartUpload")
+                if self.to_s3
+                else ("os:rename", "os:link", "os:create", "os:pwrite", "os:utime")
+            )
             kind = draw.choice((kind, kind, "any"))
             freeze = Fault(kind, self.soon(12 if kind != "any" else 300), "freeze", acts=meanwhile)
             return (Act("run", "r1", faults=(freeze,)), wait, last)
@@ -263,8 +281,8 @@ class _Author:
             return self.three_runs(source, wait, last)
         if chance < 0.93:
             other = Act("run", "x", draw.choice(({}, {"compare": "always"}, {"mode": "copy"})))
-            meanwhile = Fault("any", self.soon(300), "another run", acts=(other,))
-            return (Act("run", "r1", faults=(meanwhile, *self.faults(source)[:1])), wait, last)
+            beside = Fault("any", self.soon(300), "another run", acts=(other,))
+            return (Act("run", "r1", faults=(beside, *self.faults(source)[:1])), wait, last)
         lost = self.lost("r1")
         first = Act("run", "r1", faults=(Fault("any", self.soon(400), "stop"),))
         return (first, wait, *lost, Act("run", "r2", {"resume_from": "r1"}), wait, last)
@@ -305,15 +323,29 @@ class _Author:
         return Change(what, path, draw.randrange(1, 10**6), end)
 
     def faults(self, source: tuple[Spec, ...]) -> tuple[Fault, ...]:
-        return tuple(self.fault(source) for _ in range(self.draw.choice((0, 1, 1, 2, 2, 3))))
+        return tuple(self.fault(source) for _ in range(self.draw.choice((1, 1, 2, 2, 3, 4))))
 
     def fault(self, source: tuple[Spec, ...]) -> Fault:
         draw = self.draw
         chance = draw.random()
         if chance < 0.3:
-            kind = draw.choice(("any", "os:pread", "os:fstat", "os:open", "os:stat", "os:scandir", "s3:GetObject", "ledger"))
+            kinds = (
+                "any",
+                "os:pread",
+                "os:pread",
+                "os:fstat",
+                "os:open",
+                "os:stat",
+                "os:scandir",
+                "s3:GetObject",
+                "ledger",
+            )
+            kind = draw.choice(kinds)
             end = "destination" if draw.random() < 0.2 else "source"
-            return Fault(kind, self.soon(), "change", draw.random() < 0.5, change=self.change(source, end))
+            change = self.change(source, end)
+            if kind not in ("any", "ledger") and draw.random() < 0.6:  # what the operation is about
+                change = replace(change, what=draw.choice((*FILE_CHANGES, *["rewrite"] * 8)), path="@")
+            return Fault(kind, self.soon(), "change", draw.random() < 0.5, change=change)
         if chance < 0.36:
             return Fault("any", self.soon(300), "kill", draw.random() < 0.5)
         if chance < 0.42:
@@ -322,17 +354,13 @@ class _Author:
             return Fault("any", self.soon(300), "late")
         if chance < 0.48:
             return Fault("ledger", self.soon(60), "no answer of the ledger", times=draw.choice((1, 2, 9)))
-        s3 = self.with_s3 and (chance < 0.85 or self.direction == INSIDE_S3)
-        if s3:
-            kind = draw.choice(tuple(S3_LIES))
-            lies = S3_LIES[kind] if draw.random() < 0.75 else ANY_LIES
-            lie = draw.choice(lies)
+        if self.with_s3 and (chance < 0.85 or self.direction == INSIDE_S3):
+            kind = draw.choice(ASKED[self.direction])
+            lie = draw.choice(S3_LIES[kind] if draw.random() < 0.75 else ANY_LIES)
             return Fault(kind, self.soon(12), lie, times=draw.choice((1, 1, 1, 2, 6, 1000)), seed=draw.randrange(1000))
-        if self.direction in (WITHIN_MOUNT, TWO_MOUNTS, S3_TO_MOUNT, MOUNT_TO_S3):
-            after = draw.random() < 0.2
-            times = draw.choice((1, 1, 1, 2, 1000))
-            return Fault(draw.choice(OS_KINDS), self.soon(30), draw.choice(REFUSALS), after, times)
-        return Fault("s3", self.soon(60), draw.choice(ANY_LIES), times=draw.choice((1, 6)))
+        after = draw.random() < 0.2
+        times = draw.choice((1, 1, 1, 2, 1000))
+        return Fault(draw.choice(OS_KINDS), self.soon(30), draw.choice(REFUSALS), after, times)
 
     def soon(self, most: int = 60) -> int:
         """A number of an operation, small ones more often."""
