@@ -90,7 +90,7 @@ class Conductor:
             return None
         if mine.dead:
             raise Killed
-        due = self._due(mine.run, kind)
+        due = self._due(mine, kind)
         self.about = about
         for fault in due:
             if not fault.after:
@@ -106,9 +106,10 @@ class Conductor:
             if fault.after:
                 self._happen(fault, mine, fault.kind)
 
-    def _due(self, run: Running, kind: str) -> list[Fault]:
-        channel = kind.partition(":")[0]
-        names = (kind, channel, "any")
+    def _due(self, mine: Attempt, kind: str) -> list[Fault]:
+        """The faults of an operation by its kind, its channel, or either in the state at work: ``copy/os:open``."""
+        run, channel = mine.run, kind.partition(":")[0]
+        names = (kind, channel, "any", f"{mine.state}/{kind}", f"{mine.state}/any")
         for name in names:
             run.counts[name] += 1
         counts = run.counts

@@ -125,6 +125,19 @@ ASKED: dict[str, tuple[str, ...]] = {
     MOUNT_TO_S3: (*_WRITES, "s3:PutObject", "s3:PutObject", "s3:UploadPart"),
     INSIDE_S3: (*_WRITES, "s3:CopyObject", "s3:CopyObject", "s3:UploadPartCopy"),
 }
+STATES = (
+    "list",
+    "partition",
+    "copy",
+    "copy",
+    "pack",
+    "unpack",
+    "finish",
+    "delete",
+    "delete",
+    "remove directories",
+    "verify",
+)
 LEDGER_OBJECTS = ("segments/", "outcomes/", "shards", "links.json", "big-files", "directories/", "index")
 
 
@@ -230,7 +243,7 @@ class _Author:
         options: dict[str, Any] = {}
         if draw.random() < 0.35 and not apart:
             options["mode"] = "sync"
-            options["delete_guard"] = {"max_percent": draw.choice((10.0, 50.0, 100.0))}
+            options["delete_guard"] = {"max_percent": draw.choice((10.0, 60.0, 100.0, 100.0))}
         if draw.random() < 0.5:
             options["verify"] = draw.choice(("copied", "all"))
         if draw.random() < 0.3:
@@ -262,7 +275,7 @@ class _Author:
             first = Act("run", "r1", faults=self.faults(source))
             return (first, wait, *changes, wait, last)
         if chance < 0.5:
-            stop = Fault("any", self.soon(300), "stop")
+            stop = Fault(*draw.choice((("any", self.soon(300)), (self.state("any"), self.soon(40)))), "stop")
             first = Act("run", "r1", faults=(stop, *self.faults(source)))
             lost = self.lost("r1") if draw.random() < 0.3 else ()
             again = Act("run", "r2", {"resume_from": "r1"}, self.faults(source) if draw.random() < 0.5 else ())
@@ -274,7 +287,7 @@ class _Author:
                 if self.to_s3
                 else ("os:rename", "os:link", "os:create", "os:pwrite", "os:utime")
             )
-            kind = draw.choice((kind, kind, "any"))
+            kind = draw.choice((kind, kind, kind, "any", self.state("any")))
             freeze = Fault(kind, self.soon(12 if kind != "any" else 300), "freeze", acts=meanwhile)
             return (Act("run", "r1", faults=(freeze,)), wait, last)
         if chance < 0.85:
@@ -284,7 +297,8 @@ class _Author:
             beside = Fault("any", self.soon(300), "another run", acts=(other,))
             return (Act("run", "r1", faults=(beside, *self.faults(source)[:1])), wait, last)
         lost = self.lost("r1")
-        first = Act("run", "r1", faults=(Fault("any", self.soon(400), "stop"),))
+        stop = Fault(draw.choice(("copy/any", "copy/any", "finish/any", "pack/any")), self.soon(100), "stop")
+        first = Act("run", "r1", faults=(stop,))
         return (first, wait, *lost, Act("run", "r2", {"resume_from": "r1"}), wait, last)
 
     def three_runs(self, source: tuple[Spec, ...], wait: Act, last: Act) -> tuple[Act, ...]:
@@ -323,7 +337,7 @@ class _Author:
         return Change(what, path, draw.randrange(1, 10**6), end)
 
     def faults(self, source: tuple[Spec, ...]) -> tuple[Fault, ...]:
-        return tuple(self.fault(source) for _ in range(self.draw.choice((1, 1, 2, 2, 3, 4))))
+        return tuple(self.fault(source) for _ in range(self.draw.choice((0, 1, 2, 3, 4, 5))))
 
     def fault(self, source: tuple[Spec, ...]) -> Fault:
         draw = self.draw
@@ -340,10 +354,10 @@ class _Author:
                 "s3:GetObject",
                 "ledger",
             )
-            kind = draw.choice(kinds)
+            kind = draw.choice(kinds) if draw.random() < 0.6 else self.state("any")
             end = "destination" if draw.random() < 0.2 else "source"
             change = self.change(source, end)
-            if kind not in ("any", "ledger") and draw.random() < 0.6:  # what the operation is about
+            if kind not in ("any", "ledger") and "/" not in kind and draw.random() < 0.6:  # what the operation is about
                 change = replace(change, what=draw.choice((*FILE_CHANGES, *["rewrite"] * 8)), path="@")
             return Fault(kind, self.soon(), "change", draw.random() < 0.5, change=change)
         if chance < 0.36:
@@ -360,7 +374,13 @@ class _Author:
             return Fault(kind, self.soon(12), lie, times=draw.choice((1, 1, 1, 2, 6, 1000)), seed=draw.randrange(1000))
         after = draw.random() < 0.2
         times = draw.choice((1, 1, 1, 2, 1000))
-        return Fault(draw.choice(OS_KINDS), self.soon(30), draw.choice(REFUSALS), after, times)
+        kind = draw.choice(OS_KINDS)
+        kind = self.state(kind) if draw.random() < 0.4 else kind
+        return Fault(kind, self.soon(30), draw.choice(REFUSALS), after, times)
+
+    def state(self, kind: str) -> str:
+        """Operations of a kind in one state of the machine."""
+        return f"{self.draw.choice(STATES)}/{kind}"
 
     def soon(self, most: int = 60) -> int:
         """A number of an operation, small ones more often."""
