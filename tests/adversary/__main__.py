@@ -3,95 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import sys
-import tempfile
-import time
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.adversary.runner import Outcome, carry_out
+from tests.adversary.runner import Outcome
 from tests.adversary.script import Script, from_json, to_json
+from tests.adversary.search import outcome_of, search
 from tests.adversary.shrink import shrunk
 from tests.adversary.worlds import script_of
-
-# Seeds of one task; a process is replaced after some, so that what one leaks ends with it.
-SEEDS_A_TASK, TASKS_A_PROCESS = 20, 10
-
-
-@dataclass
-class Tally:
-    """What many seeds came to."""
-
-    seeds: int = 0
-    told: Counter[str] = field(default_factory=Counter)
-    statuses: Counter[str] = field(default_factory=Counter)
-    broken: dict[int, list[str]] = field(default_factory=dict)
-    idle: int = 0
-
-    def add(self, seed: int, outcome: Outcome) -> None:
-        """Count a seed's outcome."""
-        self.seeds += 1
-        self.told.update(outcome.told)
-        self.statuses.update(status for _, status in outcome.statuses)
-        self.idle += not outcome.told
-        if outcome.findings:
-            self.broken[seed] = [f"{finding.kind}: {finding.text}" for finding in outcome.findings]
-
-    def join(self, other: Tally) -> None:
-        """Count what another process counted."""
-        self.seeds, self.idle = self.seeds + other.seeds, self.idle + other.idle
-        self.told.update(other.told)
-        self.statuses.update(other.statuses)
-        self.broken |= other.broken
-
-    def text(self) -> str:
-        """The figures."""
-        runs = sum(self.statuses.values())
-        lines = [f"{self.seeds} seeds, {runs} runs; in {self.idle} seeds no fault happened"]
-        lines.append("runs ended: " + ", ".join(f"{name} {count}" for name, count in self.statuses.most_common()))
-        lines.append(f"faults told: {sum(self.told.values())}")
-        lines += [f"  {count:8} {name}" for name, count in self.told.most_common()]
-        classes: dict[str, list[int]] = {}
-        for seed, findings in sorted(self.broken.items()):
-            for kind in {finding.partition(":")[0] for finding in findings}:
-                classes.setdefault(kind, []).append(seed)
-        lines.append(f"breaks found: {len(self.broken)} seeds in {len(classes)} classes")
-        lines += [f"  {kind}: {len(seeds)} seeds, first {seeds[:8]}" for kind, seeds in sorted(classes.items())]
-        return "\n".join(lines)
-
-
-def outcome_of(script: Script) -> Outcome:
-    """The outcome of a script, in a directory of its own."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as directory:
-        return carry_out(script, Path(directory) / "lab")
-
-
-def _some(first: int) -> Tally:
-    tally = Tally()
-    for seed in range(first, first + SEEDS_A_TASK):
-        tally.add(seed, outcome_of(script_of(seed)))
-    return tally
-
-
-def search(seconds: float, first: int, processes: int) -> Tally:
-    """New seeds until the time is up; tells of each that finds something."""
-    tally, until = Tally(), time.monotonic() + seconds
-    context = multiprocessing.get_context("spawn")
-    starts = iter(range(first, sys.maxsize, SEEDS_A_TASK))
-    with context.Pool(processes, maxtasksperchild=TASKS_A_PROCESS) as pool:
-        going = [pool.apply_async(_some, (next(starts),)) for _ in range(processes * 2)]
-        while going:
-            done = going.pop(0).get()
-            tally.join(done)
-            for seed, findings in done.broken.items():
-                print(f"seed {seed}: {findings[0][:200]}" + (f" and {len(findings) - 1} more" * (len(findings) > 1)))
-            sys.stdout.flush()
-            if time.monotonic() < until:
-                going.append(pool.apply_async(_some, (next(starts),)))
-    return tally
 
 
 def look_at(script: Script, *, shrink: bool, kind: str) -> bool:

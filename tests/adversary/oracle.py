@@ -200,7 +200,7 @@ def _told(version: Version) -> str:
 
 
 def _deleted(script: Script, record: Record, scope: Scope) -> Iterator[Finding]:
-    """What has gone may go: a sync deletes what the source never had meanwhile, and keeps to its guard."""
+    """What has gone may go: a sync deletes what the source does not hold, and keeps to its guard."""
     gone = [path for path in record.before if path not in record.after and path not in record.touched]
     if not gone or record.nested:
         return
@@ -208,7 +208,8 @@ def _deleted(script: Script, record: Record, scope: Scope) -> Iterator[Finding]:
         yield Finding("deleted", f"run {record.run} (mode {record.mode}) deleted {gone}")
         return
     for path in gone:
-        if any(path in tree for tree in record.window):
+        # What its owner removed while the run went on may have gone before it was listed, so the end counts.
+        if path in record.window[-1]:
             yield Finding("deleted", f"run {record.run} deleted {path!r}, which the source had")
         if scope.excludes(path):
             yield Finding("deleted", f"run {record.run} deleted {path!r}, which the request is not about")

@@ -15,22 +15,23 @@ ATTEMPTS = 400
 
 def shrunk(script: Script, still_finds: Callable[[Script], bool], attempts: int = ATTEMPTS) -> Script:
     """The script without any part that can be left out; ``still_finds`` says whether one finds the same."""
-    left = attempts
-    progress = True
-    while progress and left:
-        progress = False
-        for smaller in _smaller(script):
-            if not left:
-                break
-            left -= 1
-            if still_finds(smaller):
-                script, progress = smaller, True
-                break
+    place, failed = 0, 0
+    for _ in range(attempts):
+        candidates = list(_smaller(script))
+        if failed >= len(candidates):
+            break
+        place %= len(candidates)
+        if still_finds(candidates[place]):
+            script, failed = candidates[place], 0  # what follows is tried next, and what went before again later
+        else:
+            place, failed = place + 1, failed + 1
     return script
 
 
 def _smaller(script: Script) -> Iterator[Script]:
     """Scripts with a part left out, large parts first."""
+    for acts in _fewer_acts(script.acts):
+        yield replace(script, acts=acts)
     for name in ("destination", "source"):
         specs = getattr(script, name)
         step = len(specs)
@@ -38,8 +39,6 @@ def _smaller(script: Script) -> Iterator[Script]:
             for start in range(0, len(specs), step):
                 yield replace(script, **{name: specs[:start] + specs[start + step :]})
             step //= 2
-    for acts in _fewer_acts(script.acts):
-        yield replace(script, acts=acts)
     for options in _fewer(script.options):
         yield replace(script, options=options)
     if script.ledger_in_s3:
