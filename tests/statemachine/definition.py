@@ -40,7 +40,9 @@ def placeholders(file: Path = ASL_FILE) -> list[str]:
 
 def substitutions(file: Path = ASL_FILE) -> dict[str, str]:
     """``${CopyShardFunctionArn}`` becomes the ARN of a function with the name CopyShard."""
-    return {name: FUNCTION_ARN.format(name=name.removesuffix("FunctionArn")) for name in placeholders(file)}
+    functions = [name for name in placeholders(file) if name != "Partition"]
+    arns = {name: FUNCTION_ARN.format(name=name.removesuffix("FunctionArn")) for name in functions}
+    return {"Partition": "aws", **arns}
 
 
 def workflows(definition: Json, name: str = "root") -> Iterator[tuple[str, Json]]:

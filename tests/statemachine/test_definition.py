@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from cfnlint.api import lint
 from fanout.domain.sides import ON_DESTINATION, ON_SOURCE, functions_of
 from fanout.requests import parse_request
 
-from .definition import PLACEHOLDER, Json, State, load, source_text, states, substitutions, tasks
+from .definition import ASL_FILE, PLACEHOLDER, PROBE_FILE, Json, State, load, source_text, states, substitutions, tasks
 
 CHOSEN = ON_SOURCE.keys() | ON_DESTINATION.keys()
 STATES = states(load())
@@ -62,13 +63,21 @@ def test_nothing_is_used_on_which_the_engines_disagree(word: str) -> None:
     assert word not in source_text()
 
 
-def test_every_substitution_is_a_whole_quoted_string() -> None:
-    assert source_text().count("${") == len(re.findall(rf'"{PLACEHOLDER.pattern}"', source_text()))
+@pytest.mark.parametrize("file", [ASL_FILE, PROBE_FILE], ids=lambda file: file.stem)
+def test_every_substitution_is_a_whole_quoted_string_or_the_partition_of_a_service(file: Path) -> None:
+    text = source_text(file).replace('"arn:${Partition}:states:::', '"')
+    assert text.count("${") == len(re.findall(rf'"{PLACEHOLDER.pattern}"', text))
+
+
+@pytest.mark.parametrize("file", [ASL_FILE, PROBE_FILE], ids=lambda file: file.stem)
+def test_no_partition_is_written_out(file: Path) -> None:
+    """With `arn:aws:` a definition deploys in GovCloud and China, and every state of it fails."""
+    assert "arn:aws" not in source_text(file)
 
 
 @pytest.mark.parametrize("task", TASKS, ids=by_name)
 def test_every_task_calls_the_function_of_its_name(task: State) -> None:
-    assert task.body["Resource"] == "arn:aws:states:::lambda:invoke"
+    assert task.body["Resource"] == "arn:${Partition}:states:::lambda:invoke"
     parameters = task.body["Parameters"]
     if CALLS.get(task.name, task.name) in CHOSEN:
         assert sorted(parameters) == ["FunctionName.$", "Payload"]
@@ -127,7 +136,11 @@ def test_a_map_is_distributed_and_its_results_stay_in_the_work_bucket(state: Sta
 
 
 def complaints(definition: Json) -> list[str]:
-    """What cfn-lint says about the definition; it looks into one only where it stands in the resource itself."""
+    """What cfn-lint says about the definition; it looks into one only where it stands in the resource itself.
+
+    Its schema knows no substitution inside an ARN.
+    """
+    definition = json.loads(json.dumps(definition).replace("${Partition}", "aws"))
     properties = {
         "RoleArn": "arn:aws:iam::123456789012:role/transfer",
         "Definition": definition,

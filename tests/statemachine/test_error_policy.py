@@ -17,9 +17,10 @@ MAPS = [state for state in STATES if state.body["Type"] == "Map"]
 # Names, first interval, attempts, longest interval. The interval doubles, and full jitter spreads it.
 RETRY_TABLE: tuple[tuple[tuple[str, ...], int, int, int], ...] = (
     (("Throttled", "Transient"), 2, 6, 60),
+    # An account may have a concurrency of 10: its invocations take turns, some 4 hours in the mean.
+    (("Lambda.TooManyRequestsException",), 5, 500, 60),
     (
         (
-            "Lambda.TooManyRequestsException",
             "Lambda.EC2ThrottledException",
             "Lambda.ENILimitReachedException",
             "Lambda.ENINotReadyException",
@@ -29,6 +30,9 @@ RETRY_TABLE: tuple[tuple[tuple[str, ...], int, int, int], ...] = (
             "Lambda.EFSMountConnectivityException",
             "Lambda.S3FilesMountTimeoutException",
             "Lambda.S3FilesMountConnectivityException",
+            # A function that was idle for weeks wakes up, which takes up to a minute.
+            "Lambda.ResourceConflictException",
+            "Lambda.ClientExecutionTimeoutException",
         ),
         5,
         8,
@@ -36,6 +40,7 @@ RETRY_TABLE: tuple[tuple[tuple[str, ...], int, int, int], ...] = (
     ),
     (("Lambda.ServiceException", "Lambda.AWSLambdaException", "Lambda.SdkClientException"), 2, 4, 60),
     (("Lambda.Unknown", "Runtime.ExitError"), 1, 6, 10),
+    (("Runtime.OutOfMemory",), 1, 2, 10),
     (("States.Timeout", "Sandbox.Timedout"), 1, 1, 10),
 )
 # Only the plan waits for another run that writes to the same tree: 500 times 150 s on average, about 21 hours.

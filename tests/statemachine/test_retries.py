@@ -18,12 +18,14 @@ PASSING_ERRORS: dict[str, Exception] = {
     "Throttled": Throttled("SlowDown"),
     "Transient": Transient("connection reset"),
     "Lambda.TooManyRequestsException": ServiceError(429, "TooManyRequestsException"),
+    "Lambda.ResourceConflictException": ServiceError(409, "ResourceConflictException"),
     "Lambda.ServiceException": ServiceError(500, "ServiceException"),
     "Lambda.AWSLambdaException": NamedError("Lambda.AWSLambdaException"),
     "Lambda.SdkClientException": NamedError("Lambda.SdkClientException"),
     "Lambda.Unknown": NamedError("Lambda.Unknown"),
     "Sandbox.Timedout": NamedError("Sandbox.Timedout"),
     "Runtime.ExitError": NamedError("Runtime.ExitError"),
+    "Runtime.OutOfMemory": NamedError("Runtime.OutOfMemory"),
 }
 
 
@@ -90,10 +92,11 @@ def test_no_task_is_called_again_after_an_error_that_no_retry_names(engine: Engi
     [
         ("Throttled", [2, 4, 8, 16, 32, 60]),
         ("Transient", [2, 4, 8, 16, 32, 60]),
-        ("Lambda.TooManyRequestsException", [5, 10, 20, 40, 80, 120, 120, 120]),
+        ("Lambda.ResourceConflictException", [5, 10, 20, 40, 80, 120, 120, 120]),
         ("Lambda.ServiceException", [2, 4, 8, 16]),
         ("Sandbox.Timedout", [1]),
         ("Runtime.ExitError", [1, 2, 4, 8, 10, 10]),
+        ("Runtime.OutOfMemory", [1, 2]),
     ],
 )
 def test_an_error_that_does_not_pass_is_met_so_often_and_so_far_apart(
@@ -105,6 +108,16 @@ def test_an_error_that_does_not_pass_is_met_so_often_and_so_far_apart(
     assert result.cause.startswith(f"{name}: ")
     assert (result.error, engine.waits) == ("Infrastructure", waits)
     assert len(engine.service.calls("CheckMount")) == len(waits) + 1
+
+
+def test_shards_wait_while_the_account_has_no_concurrency_left(engine: Engine) -> None:
+    """A new account runs 10 functions at once. The wait is minutes here, and up to some 4 hours."""
+    with_a_broken_shard(engine)
+    refused = [PASSING_ERRORS["Lambda.TooManyRequestsException"]] * 40
+    engine.service.functions["ListSegment"] = FailFirst(engine.service.functions["ListSegment"], *refused)
+    engine.service.functions["CheckMount"] = FailFirst(engine.service.functions["CheckMount"], *refused)
+    assert engine.run().error == "FailedWithItems"
+    assert engine.service.called().count("CheckMount") == 41
 
 
 def hang_first(engine: Engine, function: Function, times: int) -> Function:

@@ -49,6 +49,9 @@ def tasks_of(machine: Resource) -> Iterator[Resource]:
             yield from tasks_of(inner)
 
 
+PARTITION = {"Partition": {"Ref": "AWS::Partition"}}
+
+
 def test_every_placeholder_of_the_state_machine_is_substituted_and_invocable() -> None:
     placeholders = set(re.findall(r"\$\{(\w+)\}", STATE_MACHINE.read_text(encoding="utf-8")))
     (machine,) = of_type("AWS::Serverless::StateMachine").values()
@@ -62,7 +65,7 @@ def test_every_placeholder_of_the_state_machine_is_substituted_and_invocable() -
             for name, arn in arns().items()
         }
 
-    assert substitutions == given("")
+    assert substitutions == given("") | PARTITION
     allowed = given({"Ref": "AWS::NoValue"}).values()
     (invoke,) = [s for name, s in policies() if name == "TransferRole" and s["Action"] == "lambda:InvokeFunction"]
     assert sorted(map(str, invoke["Resource"])) == sorted(map(str, allowed))
@@ -72,8 +75,8 @@ def test_the_state_machine_of_a_probe_calls_the_functions_of_its_template_and_no
     placeholders = set(re.findall(r"\$\{(\w+)\}", PROBE_STATE_MACHINE.read_text(encoding="utf-8")))
     (machine,) = of_type("AWS::StepFunctions::StateMachine").values()
     given = {f"{name}Arn": {"Fn::GetAtt": [name, "Arn"]} for name in PROBE}
-    assert machine["Properties"]["DefinitionSubstitutions"] == given
-    assert set(given) == placeholders
+    assert machine["Properties"]["DefinitionSubstitutions"] == given | PARTITION
+    assert set(given | PARTITION) == placeholders
     assert machine["Properties"]["DefinitionS3Location"] == "../statemachine/probe.asl.json"
     (invoke,) = [s for name, s in policies() if name == "ProbeRole" and s["Action"] == "lambda:InvokeFunction"]
     assert sorted(map(str, invoke["Resource"])) == sorted(map(str, given.values()))
@@ -82,7 +85,9 @@ def test_the_state_machine_of_a_probe_calls_the_functions_of_its_template_and_no
 def test_every_function_has_a_place_for_what_it_fails_at() -> None:
     """A state machine calls it, whose states catch (tests/statemachine/test_error_policy.py), or a queue keeps it."""
     called = {
-        name.removesuffix("Arn") for machine in machines() for name in machine["Properties"]["DefinitionSubstitutions"]
+        name.removesuffix("Arn")
+        for machine in machines()
+        for name in machine["Properties"]["DefinitionSubstitutions"].keys() - PARTITION.keys()
     }
     fed = {m["Properties"]["FunctionName"]["Ref"]: m["Properties"] for m in mappings()}
     assert functions().keys() - called == fed.keys() == BESIDE
