@@ -15,10 +15,9 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemorySource, MemoryTree
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.digests import TreeDigest, digest_from_row, digest_row, entry_digest, whole
-from fanout.domain.entries import Entry, Kind
+from fanout.domain.entries import Entry, Found, Kind
 from fanout.domain.limits import BLOCK_BYTES
 from fanout.domain.rows import Json
-from fanout.ports import Found
 from fanout.steps.finish_tree import finish_tree
 from fanout.steps.partition_shards import partition_shards
 from tests.support.flow import REQUEST, ManualClock, World
