@@ -99,13 +99,16 @@ BETWEEN: dict[str, Callable[[World, Json], World]] = {
 }
 
 
-def rolled_back(request: Json, between: str, times: str, *, seen: bool = False) -> World:
+def rolled_back(request: Json, between: str, times: str, *, seen: bool = False, later: bool = False) -> World:
     """v1 is copied and left in an index, v2 by a run that leaves none; then the source holds v1 again.
 
-    ``seen``: a run between found v1 unchanged, so that the index knows the destination too.
+    ``seen``: a run between found v1 unchanged, so that the index knows the destination too. ``later``: what that run
+    wrote is younger than the end of the run before it, by the clock of the runs.
     """
     first, second = TIMES[times]
     world = world_of()
+    if later:
+        world.clock.time = 100.0
     source, destination = ends(world)
     before = write(source, V1, first)
     world, summary = succeed(world, "run-1", request)
@@ -113,6 +116,9 @@ def rolled_back(request: Json, between: str, times: str, *, seen: bool = False) 
     if seen:
         world, summary = succeed(world, "run-1-again", request)
         assert summary["totals"]["copied"]["entries"] == 0
+    if later:
+        assert next(world.changes) * 2 < 100
+        next(change for change in world.changes if change * 2 > 102)
     write(source, V2, second)
     world = BETWEEN[between](world, request)
     assert destination.contents()["a"].data == V2
@@ -146,6 +152,15 @@ def test_a_rollback_to_a_version_of_the_same_mtime_is_copied_where_the_index_has
     world = rolled_back(request_, between, "equal mtimes", seen=True)
     others = int(between == "compare always")  # it wrote the other file too, and the index knows who did not
     assert_copied(world, request_, others)
+
+
+@pytest.mark.parametrize("request_", [FROM_S3, TO_S3], ids=["S3 to mount", "mount to S3"])
+@pytest.mark.parametrize("between", BETWEEN)
+def test_a_destination_that_was_written_after_the_run_of_the_index_is_copied(request_: Json, between: str) -> None:
+    """Also where both versions have the same mtime, and no run has looked at the destination since."""
+    world = rolled_back(request_, between, "equal mtimes", later=True)
+    world, _ = succeed(world, "run-3", request_)
+    assert ends(world)[1].contents()["a"].data == V1
 
 
 @pytest.mark.parametrize("between", BETWEEN)

@@ -7,7 +7,7 @@ copied, never what need not be. What the index of an earlier run says of a pair 
 |---------------------------------------------------|------------------------------------------------------|
 | holds it, both ends seen and as they were         | unchanged                                            |
 | differs at an end, or lacks the path              | copied                                               |
-| holds it, its destination not seen after the copy | looked at                                            |
+| holds it, its destination not seen after the copy | looked at; copied if it was written after that run   |
 | is missing or cannot be read                      | looked at                                            |
 
 | from, to    | told by the listing                   | else one HEAD for each bucket end: unchanged if       |

@@ -17,6 +17,7 @@ from fanout.domain.copied_index import (
     keeps_index,
     transfer_digest,
 )
+from fanout.domain.decisions import MARGIN_NS
 from fanout.domain.entries import Entry
 from fanout.domain.errors import InvalidRequest, LedgerBroken
 from fanout.domain.file_columns import FileColumns
@@ -94,6 +95,13 @@ class EarlierIndex:
         """Whether an object was written while the earlier run went on, by its Last-Modified in whole seconds."""
         began_ns, ended_ns = self._span_ns
         return began_ns <= destination.changed_ns <= ended_ns - 1_000_000_000
+
+    def was_written_since(self, destination: Entry, wider_ns: int) -> bool:
+        """Whether what stands at the destination was written after the earlier run ended: by another run, or others.
+
+        ``wider_ns`` is how far the destination's clock may be ahead.
+        """
+        return destination.changed_ns > self._span_ns[1] + MARGIN_NS + wider_ns
 
     def _part(self, file: IndexFile) -> IndexPart | None:
         if file.key in self._parts:

@@ -60,6 +60,8 @@ class Proofs:
             return Decision.COPY
         if standing is Standing.VOUCHED or evident(self._ends, source, destination):
             return decision
+        if standing is Standing.COPIED and self._earlier.was_written_since(destination, self._wider_ns):
+            return Decision.COPY
         written_then = standing is Standing.COPIED and self._earlier.was_written_then(destination)
         return partial(self._look, self._ends, source, destination, written_then)
 
