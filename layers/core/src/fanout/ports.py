@@ -116,13 +116,18 @@ class Tree(Protocol):
         """
 
     def find(self, path: str) -> Entry | None:
-        """The entry of one path as the listing shows it, or ``None``.
+        """The entry of one path as the listing shows it, or ``None`` where it is certain that there is none.
 
         A directory stands under a path that ends in ``/``, everything else under one that does not.
+        Raises ``AccessDenied``, ``Throttled`` or ``Transient`` where the store gives no answer, and ``ItemError`` where
+        what stands above the path is no directory, or not the one that it was.
         """
 
     def find_stored(self, path: str) -> Found | None:
-        """What stands at one path, of whatever kind, with the store's own checksum if it keeps one."""
+        """What stands at one path, of whatever kind, with the store's own checksum if it keeps one.
+
+        Raises as ``find``.
+        """
 
     @property
     def overlaps(self) -> bool:
@@ -196,6 +201,12 @@ class Tree(Protocol):
         """The store's own time now, as the earliest and the latest that it may be; a file system makes a file for it.
 
         Raises ``Transient`` where the store does not tell.
+        """
+
+    def identity(self) -> str:
+        """What tells the root from another one that stands in its place later; empty where nothing can.
+
+        Raises ``ItemError`` if it can not be told.
         """
 
     def close(self) -> None:

@@ -274,6 +274,10 @@ class MemoryTree:
         now_ns = next(self._changes) * 2_000_000_000 + self._ahead_ns
         return now_ns, now_ns
 
+    def identity(self) -> str:
+        """See ``fanout.ports.Tree``; memory has one root."""
+        return ""
+
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""
 

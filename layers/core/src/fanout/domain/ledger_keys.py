@@ -45,6 +45,7 @@ NOT_TOLD = "not-told/"
 OWNERS = "owners.json"
 DELETIONS = "deletions.json"
 DELETED_DIRECTORIES = "deleted-directories.json"
+SOURCE_ROOT = "source-root.json"
 SEGMENTS_FAILED = "segments/failed/"
 CARRIED = "segments/carried-"
 # No run, but a place beside the runs, so that it expires with them: manifests of batches of S3's events.

@@ -9,6 +9,7 @@ from fanout.domain.request import Mode
 from fanout.domain.rows import Json
 from fanout.steps.clocks import measure_clocks
 from fanout.steps.context import Context
+from fanout.steps.missing_at_source import note_source_root
 from fanout.steps.plan_transfer import check_ends
 from fanout.steps.verify_rules import note_owners, recall_owners
 
@@ -22,6 +23,8 @@ def check_mount(context: Context) -> Json:
     plan = context.ledger.read_plan()
     check_ends(plan, context, on_mount=True)
     check_ends(plan, context, on_mount=False)
+    if plan.request.mode is Mode.SYNC:
+        note_source_root(context.source(plan), context.ledger)
     notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
     if notes:
         context.ledger.write_json(note_key("check"), list(notes))

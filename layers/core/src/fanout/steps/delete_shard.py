@@ -14,6 +14,7 @@ from fanout.domain.rows import Json
 from fanout.ports import Tree
 from fanout.steps.context import Context
 from fanout.steps.copy_shard import settled_indexes
+from fanout.steps.missing_at_source import Look, look_at_source
 from fanout.steps.parallel import work_on
 
 Batch = list[tuple[int, Entry]]
@@ -28,8 +29,8 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     """
     ledger = context.ledger
     plan = ledger.read_plan()
-    source, destination = context.source(plan), context.destination(plan)
-    source.check(writing=False)
+    destination = context.destination(plan)
+    look = look_at_source(context.source(plan), plan, ledger)
     settled = settled_indexes(shard, ledger)
     left = [(index, entry) for index, entry in enumerate(ledger.read_shard(shard)) if index not in settled]
     size = destination.delete_batch
@@ -37,7 +38,7 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     stop_at = context.stop_at
     outcomes: dict[int, Outcome] = {}
     threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(batches)) or 1
-    work = deleter(source, destination)
+    work = deleter(look, destination)
     out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
     admit = lambda: context.limiter.admit(out_of_time, min(size, len(left)))  # noqa: E731
     for _, found in work_on(enumerate(batches), work, threads, out_of_time, [], admit):
@@ -53,11 +54,11 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     return {"cursor": total, "done": total >= shard.entries}
 
 
-def deleter(source: Tree, destination: Tree) -> Callable[[Batch], dict[int, Outcome]]:
+def deleter(look: Look, destination: Tree) -> Callable[[Batch], dict[int, Outcome]]:
     """What deletes a batch and returns the outcomes by index."""
 
     def delete(batch: Batch) -> dict[int, Outcome]:
-        kept = {index: problem for index, entry in batch if (problem := appeared(source, entry)) is not None}
+        kept = {index: problem for index, entry in batch if (problem := look(entry)) is not None}
         going = [(index, entry) for index, entry in batch if index not in kept]
         try:
             problems = destination.delete([entry for _, entry in going]) if going else {}
@@ -69,17 +70,6 @@ def deleter(source: Tree, destination: Tree) -> Callable[[Batch], dict[int, Outc
         return {index: outcome_of(entry, kept.get(index) or problems.get(entry.path)) for index, entry in batch}
 
     return delete
-
-
-def appeared(source: Tree, entry: Entry) -> ItemError | None:
-    """Why an entry is no extra any more: the source holds something under its name by now, or can not be looked at."""
-    try:
-        found = source.find_stored(entry.path)
-    except AccessDenied as error:
-        return ItemError(Reason.SOURCE_DENIED, str(error))
-    except Exception as error:  # noqa: BLE001 - see problem_of
-        return problem_of(error)
-    return None if found is None else ItemError(Reason.APPEARED, f"the source holds a {found.entry.kind.value}")
 
 
 def outcome_of(entry: Entry, problem: ItemError | None) -> Outcome:

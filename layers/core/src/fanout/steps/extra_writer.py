@@ -13,6 +13,7 @@ from fanout.domain.rows import Json, entry_row, shard_row
 from fanout.domain.segments import Segment
 from fanout.ports import Tree
 from fanout.steps.context import Context
+from fanout.steps.lookups import found_for_listing
 
 
 def lists_extras(request: Request) -> bool:
@@ -25,6 +26,7 @@ class ExtraWriter:
 
     def __init__(self, request: Request, segment: Segment, context: Context, source: Tree) -> None:
         self._segment, self._context, self._source = segment, context, source
+        self._find = found_for_listing(source)
         self._on_files = not isinstance(request.destination, S3Location)
         self._extras = Extras(self._at_source, on_files=self._on_files)
         self._files: list[Entry] = []
@@ -66,5 +68,5 @@ class ExtraWriter:
 
     def _at_source(self, path: str) -> bool:
         if not path.endswith("/"):
-            return self._source.find(path) is not None
+            return self._find(path) is not None
         return next(iter(self._source.list(Segment("", path))), None) is not None

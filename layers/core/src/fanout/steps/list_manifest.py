@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from msgspec.structs import replace
 
 from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import AccessDenied
+from fanout.domain.errors import AccessDenied, ItemError
 from fanout.domain.locations import MountLocation, S3Location
 from fanout.domain.manifest import ManifestPart
 from fanout.domain.manifest_rows import BrokenRow, Row, read_row
@@ -20,7 +20,7 @@ from fanout.domain.plan import Plan
 from fanout.domain.segments import Segment
 from fanout.ports import ObjectReader, Tree
 from fanout.steps.intake import Add, Intake
-from fanout.steps.lookups import LOOKUPS_IN_FLIGHT, WAITING
+from fanout.steps.lookups import LOOKUPS_IN_FLIGHT, WAITING, found_at_destination, found_for_listing
 from fanout.steps.manifest_lines import ManifestLines
 
 # Directories whose keys were looked up for files of their names.
@@ -38,8 +38,9 @@ class Lookups:
     def __init__(self, plan: Plan, source: Tree, destination: Tree) -> None:
         request = plan.request
         self._filters = request.filters
-        self._source, self._destination = source, destination
-        self._place_of = naming_rule(request.source, request.destination, request.on_conflict, source.find)
+        self._source, self._find_there = source, found_at_destination(destination)
+        self._find = found_for_listing(source)
+        self._place_of = naming_rule(request.source, request.destination, request.on_conflict, self._find)
         between = isinstance(request.source, S3Location) and isinstance(request.destination, MountLocation)
         self._is_file = lru_cache(_DIRECTORIES_KEPT)(self._find_file) if between else None
 
@@ -51,13 +52,15 @@ class Lookups:
         if entry is None or self._filters.reason(entry) is not None:
             return row, None, Place(row.path)
         place = self._place_of(entry, self._files_above(entry.path))
-        return row, None if place.reason else self._destination.find(place.path), place
+        return row, None if place.reason else self._find_there(place.path), place
 
     def _at_source(self, row: Row) -> Row:
         try:
             entry = self._source.find(row.path)
         except AccessDenied as error:
             return replace(row, reason=Reason.SOURCE_DENIED, result=Result.FAILED, message=str(error))
+        except ItemError as error:
+            return replace(row, reason=Reason.NOT_AT_SOURCE, result=Result.FAILED, message=error.message)
         if entry is None:
             return replace(row, reason=Reason.NOT_AT_SOURCE, result=Result.FAILED)
         return replace(row, entry=entry)
@@ -70,7 +73,7 @@ class Lookups:
         return tuple(key for key in above if self._is_file(key))
 
     def _find_file(self, path: str) -> bool:
-        entry = self._source.find(path)
+        entry = self._find(path)
         return entry is not None and entry.kind is Kind.FILE and self._filters.reason(entry) is None
 
 

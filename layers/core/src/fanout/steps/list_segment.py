@@ -27,7 +27,7 @@ from fanout.steps.intake import Intake
 from fanout.steps.list_destination import cut_of
 from fanout.steps.list_manifest import Lookups, list_manifest
 from fanout.steps.listed_apart import listed_apart
-from fanout.steps.lookups import LookupQueue
+from fanout.steps.lookups import LookupQueue, found_for_listing
 from fanout.steps.proofs import Proofs
 from fanout.steps.rare_collections import rare_collections
 from fanout.steps.segment_writer import SegmentWriter
@@ -68,12 +68,13 @@ def _list_segment(segment: Segment, context: Context) -> Json:
             left = list_manifest(segment.manifest, plan, context.objects, lookups, queue.add, refuse, is_late)
         writer.close(left)
         return {"segment": segment.id}
-    place_of = naming_rule(request.source, request.destination, request.on_conflict, source_tree.find)
+    find = found_for_listing(source_tree)
+    place_of = naming_rule(request.source, request.destination, request.on_conflict, find)
     above = FilesAbove(segment.files_above)
     filters, may_be_above, counts_scope = request.filters, may_be_both(request), writer.counts_scope
 
     def find_taken(path: str) -> Entry | None:
-        entry = source_tree.find(path)
+        entry = find(path)
         return entry if entry is None or filters.reason(entry) is None else None
 
     elsewhere = FilesElsewhere(segment.unlisted if may_be_above else "", find_taken, place_of)

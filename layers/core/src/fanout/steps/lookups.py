@@ -16,7 +16,9 @@ from msgspec import Struct
 
 from fanout.domain.decisions import Decision
 from fanout.domain.entries import Entry
+from fanout.domain.errors import AccessDenied, ItemError, Transient
 from fanout.domain.naming import Place
+from fanout.ports import Tree
 
 LOOKUPS_IN_FLIGHT = 32
 # What waits for a question before it: pairs and other work, and the files in it.
@@ -33,8 +35,33 @@ class Pair(Struct, frozen=True):
     decision: Decision | None = None
 
 
+Find = Callable[[str], Entry | None]
 Question = Callable[[], Pair]
 Work = Callable[[], None]
+
+
+def found_for_listing(tree: Tree) -> Find:
+    """``find`` of a source for a listing: where a directory of the path changed, the listing begins anew."""
+
+    def find(path: str) -> Entry | None:
+        try:
+            return tree.find(path)
+        except ItemError as error:
+            raise Transient(f"{path}: {error.message}") from error
+
+    return find
+
+
+def found_at_destination(tree: Tree) -> Find:
+    """``find`` of a destination: nothing where it can not be looked at, and the copy says what is in its way."""
+
+    def find(path: str) -> Entry | None:
+        try:
+            return tree.find(path)
+        except (ItemError, AccessDenied):
+            return None
+
+    return find
 
 
 class LookupQueue:

@@ -21,6 +21,7 @@ from fanout.domain.rows import Json
 from fanout.domain.segments import Segment
 from fanout.ports import Tree
 from fanout.steps.context import Context
+from fanout.steps.lookups import found_at_destination, found_for_listing
 
 _ROWS_PER_FILE = 50_000
 # Directories that were looked up, of entries that do not come in the order of a listing.
@@ -39,7 +40,8 @@ class ParentDirectories:
 
     def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
         self._segment, self._context = segment, context
-        self._source, self._destination = source, destination
+        self._source, self._find = source, found_for_listing(source)
+        self._find_there = found_at_destination(destination)
         keeps_names = plan.request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
         ordered = keeps_names and segment.manifest is None
         self._seen = SeenParents(segment) if ordered else None
@@ -68,7 +70,7 @@ class ParentDirectories:
 
     def _looked_up(self, there: str, here: str) -> None:
         """Note a directory that stands at ``there``, or not yet, and at ``here`` at the source, if it has one."""
-        found = self._destination.find(there)
+        found = self._find_there(there)
         if found is not None and found.changed_ns:
             return
         mode = self._mode_at_source(here)
@@ -76,7 +78,7 @@ class ParentDirectories:
             self._note(there, mode_without_owner(mode))
 
     def _mode_at_source(self, path: str) -> int | None:
-        found = self._source.find(path) if path else None
+        found = self._find(path) if path else None
         if found is None or found.kind is not Kind.DIRECTORY:
             return None
         try:

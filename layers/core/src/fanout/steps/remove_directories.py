@@ -18,9 +18,10 @@ from fanout.domain.rows import Json
 from fanout.ports import Tree
 from fanout.steps.context import Context
 from fanout.steps.copy_shard import settled_indexes
-from fanout.steps.delete_shard import appeared, outcome_of
+from fanout.steps.delete_shard import outcome_of
 from fanout.steps.deletions import deletion_from_row
 from fanout.steps.finish_directories import finish_directories
+from fanout.steps.missing_at_source import Look, look_at_source
 from fanout.steps.parallel import work_on
 
 
@@ -33,8 +34,8 @@ def remove_directories(context: Context) -> Json:
     """
     ledger = context.ledger
     plan = ledger.read_plan()
-    source, destination = context.source(plan), context.destination(plan)
-    source.check(writing=False)
+    destination = context.destination(plan)
+    look = look_at_source(context.source(plan), plan, ledger)
     shards = [deletion.shard for deletion in ledger.read_list(keys.DELETED_DIRECTORIES, deletion_from_row)]
     stop_at = context.stop_at
     removed = number = 0
@@ -42,7 +43,7 @@ def remove_directories(context: Context) -> Json:
     while True:
         gone = waiting = 0
         for shard in shards:
-            for outcomes in _remove(shard, source, destination, context):
+            for outcomes in _remove(shard, look, destination, context):
                 number += 1
                 full = [index for index, one in outcomes.items() if one.reason is Reason.NOT_EMPTY]
                 waiting += len(full)
@@ -68,7 +69,7 @@ def remove_directories(context: Context) -> Json:
     return {"removed": removed, "done": done}
 
 
-def _remove(shard: Shard, source: Tree, destination: Tree, context: Context) -> Iterator[dict[int, Outcome]]:
+def _remove(shard: Shard, look: Look, destination: Tree, context: Context) -> Iterator[dict[int, Outcome]]:
     """Outcomes of the shard's directories that have none yet, those of one depth together, deepest first."""
     settled = settled_indexes(shard, context.ledger)
     by_depth: dict[int, list[tuple[int, Entry]]] = {}
@@ -77,7 +78,7 @@ def _remove(shard: Shard, source: Tree, destination: Tree, context: Context) -> 
             by_depth.setdefault(entry.path.count("/"), []).append((index, entry))
 
     def remove(entry: Entry) -> Outcome:
-        problem = appeared(source, entry)
+        problem = look(entry)
         if problem is None:
             try:
                 destination.remove_directory(entry)

@@ -8,7 +8,7 @@ from fanout.domain import limits
 from fanout.domain.checksums import NO_BYTES, Crc64Nvme, to_base64
 from fanout.domain.decisions import same_simple_etag
 from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import ItemError
+from fanout.domain.errors import AccessDenied, ItemError
 from fanout.ports import Tree
 from fanout.steps.limiter import NO_LIMITS, Limiter
 from fanout.steps.verifying import Verifier
@@ -77,7 +77,7 @@ def or_copy(same: SameContent) -> Callable[[Entry], str | None]:
     def checksum(entry: Entry) -> str | None:
         try:
             return same.checksum(entry)
-        except ItemError:
+        except (ItemError, AccessDenied):
             return None  # the copy says what is wrong, if anything is
 
     return checksum

@@ -14,7 +14,7 @@ from fanout.domain.outcomes import Reason, Result, result_of
 from fanout.domain.plan import Plan
 from fanout.domain.request import Mode, Symlinks, keeps_hard_links
 from fanout.ports import Tree
-from fanout.steps.lookups import Pair, Question
+from fanout.steps.lookups import Pair, Question, found_at_destination
 from fanout.steps.proofs import Look, Proofs
 from fanout.steps.segment_writer import SegmentWriter
 from fanout.steps.verify_rules import compares_attributes
@@ -26,7 +26,8 @@ class Settler:
     """Decides pairs, which may take requests, and settles them in their order."""
 
     def __init__(self, writer: SegmentWriter, plan: Plan, proofs: Proofs, destination: Tree) -> None:
-        self._writer, self._proofs, self._destination = writer, proofs, destination
+        self._writer, self._proofs = writer, proofs
+        self._find = found_at_destination(destination)
         self._verifies = plan.request.mode is Mode.VERIFY
         self._compares_names = compares_attributes(plan) and keeps_hard_links(plan.request)
         self._skips_symlinks = plan.request.symlinks is Symlinks.SKIP
@@ -40,7 +41,7 @@ class Settler:
         return partial(_looked_at, *answer) if isinstance(answer, tuple) else answer
 
     def _looked_up(self, pair: Pair) -> Pair:
-        answer = self._decided(replace(pair, destination=self._destination.find(pair.place.path)))
+        answer = self._decided(replace(pair, destination=self._find(pair.place.path)))
         return _looked_at(*answer) if isinstance(answer, tuple) else answer
 
     def _decided(self, pair: Pair) -> Pair | tuple[Pair, Look]:

@@ -129,6 +129,10 @@ class UnseenTree:
         """See ``fanout.ports.Tree``."""
         raise self._unseen()
 
+    def identity(self) -> str:
+        """See ``fanout.ports.Tree``; asked of what is seen."""
+        return ""
+
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""
 

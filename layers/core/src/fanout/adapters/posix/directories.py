@@ -19,7 +19,7 @@ KEPT_DIRECTORIES = 256
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def _parent(path: str) -> str:
+def parent_of(path: str) -> str:
     """The path of the directory above."""
     return path[: path.rfind("/", 0, -1) + 1]
 
@@ -93,7 +93,7 @@ class Directories:
         missing = [path]
         held = None
         while held is None and missing[-1]:
-            missing.append(_parent(missing[-1]))
+            missing.append(parent_of(missing[-1]))
             with self._lock:
                 held = self._open.get(missing[-1])
                 if held is not None:
@@ -174,6 +174,22 @@ class Directories:
             closing = [self._open.pop(key).descriptor for key in gone]
         for descriptor in closing:
             os.close(descriptor)
+
+    def is_in_place(self, path: str) -> bool:
+        """Whether a directory, and each above it, is still what stands under its name; raises as ``hold``."""
+        with self.hold(path) as held:
+            here = os.fstat(held)
+        while path:
+            above = parent_of(path)
+            with self.hold(above) as held:
+                try:
+                    found = os.stat(path[len(above) : -1], dir_fd=held, follow_symlinks=self._follow is not None)
+                except FileNotFoundError:
+                    return False
+                if not os.path.samestat(here, found):
+                    return False
+                here, path = os.fstat(held), above
+        return os.path.samestat(here, os.stat(self._base))
 
     def close(self) -> None:
         """Close every descriptor that nobody holds."""

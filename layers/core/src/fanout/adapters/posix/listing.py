@@ -242,20 +242,3 @@ class _Listing:
         if self._follower:
             return self._follower.entry(path + name, found, way)
         return entry_of(path + name, found, self._device, made=self._made)
-
-
-def find_entry(directories: Directories, root: str, path: str, *, made: bool = False) -> Entry | None:
-    """The entry of one path below ``root``; none below what is no directory, or can not be searched.
-
-    Raises ``Transient`` where the file system does not answer.
-    """
-    plain = path.removesuffix("/")
-    parent, separator, name = (root + plain).rpartition("/")
-    try:
-        with directories.hold(parent + separator) as descriptor:
-            entry = entry_of(plain, os.stat(name, dir_fd=descriptor, follow_symlinks=False), made=made)
-    except (FileNotFoundError, NotADirectoryError, PermissionError, ItemError):  # the last: a symlink on the way
-        return None
-    except OSError as error:
-        raise Transient(f"stat: {error.strerror}") from error
-    return entry if entry.path == path else None

@@ -15,7 +15,8 @@ from fanout.adapters.posix.cuts import cuts_of_directories
 from fanout.adapters.posix.deletion import delete_listed, remove_empty
 from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.errors import destination_error, source_error
-from fanout.adapters.posix.listing import find_entry, list_segment
+from fanout.adapters.posix.listing import list_segment
+from fanout.adapters.posix.lookup import find_destination, find_source
 from fanout.adapters.posix.small_files import PosixSmallFiles
 from fanout.adapters.posix.source import (
     FILE_FLAGS,
@@ -78,12 +79,14 @@ class PosixTree:
 
     def find_stored(self, path: str) -> Found | None:
         """See ``fanout.ports.Tree``; a file system keeps no checksum."""
-        entry = self.find(path) or self.find(path.removesuffix("/") if path.endswith("/") else f"{path}/")
+        find = find_destination if self._made else find_source
+        entry = find(self._directories, self._root, path.removesuffix("/"))
         return None if entry is None else Found(entry, None)
 
     def find(self, path: str) -> Entry | None:
         """See ``fanout.ports.Tree``."""
-        return find_entry(self._directories, self._root, path, made=self._made)
+        found = self.find_stored(path)
+        return found.entry if found is not None and found.entry.path == path else None
 
     def open(self, entry: Entry) -> FileSource | LinkSource | DirectorySource:
         """See ``fanout.ports.Tree``."""
@@ -254,6 +257,14 @@ class PosixTree:
         except OSError as error:
             raise Transient(f"making a file below /{self._root}: {error.strerror}") from error
         return now_ns, now_ns
+
+    def identity(self) -> str:
+        """See ``fanout.ports.Tree``: the number of the root's inode, which every client of an NFS server sees."""
+        try:
+            with self._directories.hold(self._root) as descriptor:
+                return str(os.fstat(descriptor).st_ino)
+        except OSError as error:
+            raise source_error("stat", error) from error
 
     def close(self) -> None:
         """See ``fanout.ports.Tree``; without it a warm function would run out of descriptors."""

@@ -203,6 +203,10 @@ class S3Tree:
         seconds_ns = self._client.time_ns(self._bucket, self._prefix)
         return seconds_ns, seconds_ns + 1_000_000_000
 
+    def identity(self) -> str:
+        """See ``fanout.ports.Tree``; a bucket's name is its own."""
+        return ""
+
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""
 
