@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import ItemError, Transient
+from fanout.domain.errors import InvalidRequest, ItemError, Transient
 from fanout.domain.outcomes import Reason
 from fanout.steps.finish_tree import finish_tree
 from tests.support.flow import ManualClock, World
+from tests.support.mounts import fill, reasons
+from tests.support.mounts import world_of as mounts_world
 
 SPLIT = {"source": "s3://a-bucket/in/", "destination": "efs:///copy", "limits": {"split_bytes": 8 * 1024 * 1024}}
 INSIDE = {"source": "efs:///in", "destination": "efs:///out", "limits": {"shard_seconds": 1}}
@@ -158,3 +160,91 @@ def test_whatever_the_time_of_a_task_each_directory_is_set(sizes: list[int], rea
         world.ledger.write_rows(f"directories/s{number:02d}.jsonl.gz", rows)
     slow(world, reads).finish_all()
     assert dict(world.destination.set_in_order) == expected
+
+
+def swapped(mount: Path, kind: str) -> Path:
+    """Another client puts a symlink or a file in place of the run's staging directory."""
+    staging = mount / "out/.fanout-staging-run-1"
+    outside = mount / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("precious")
+    if staging.exists():
+        staging.rename(mount / "out/taken-away")
+    if kind == "link":
+        staging.symlink_to(outside)
+    elif kind == "dangling":
+        staging.symlink_to(mount / "nothing")
+    else:
+        staging.write_text("a file of somebody else")
+    return staging
+
+
+KINDS = ["link", "dangling", "file"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_staging_directory_that_was_swapped_before_the_end_is_left_alone_with_a_note(
+    tmp_path: Path, kind: str
+) -> None:
+    fill(tmp_path, "a/f", "b/f")
+    world = mounts_world(tmp_path)
+    world.list_all(world.plan(INSIDE))
+    world.copy_all()
+    staging = swapped(tmp_path, kind)
+    assert world.finish_all() == 1
+    summary = world.end()
+    assert summary["status"] == "SUCCEEDED"
+    [note] = summary["notes"]
+    assert note.startswith("out/.fanout-staging-run-1 is no directory any more")
+    assert os.path.lexists(staging)
+    assert (tmp_path / "outside/precious").read_text() == "precious"
+    assert [path.name for path in (tmp_path / "outside").iterdir()] == ["precious"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_staging_directory_that_was_swapped_before_the_copy_fails_the_entries_and_ends_the_run(
+    tmp_path: Path, kind: str, closed: bool
+) -> None:
+    source = fill(tmp_path, "a/f", "b/f")
+    (source / "big").write_bytes(b"1" * (9 << 20))
+    (source / "link").symlink_to("a")
+    os.link(source / "a/f", source / "further")
+    world = mounts_world(tmp_path)
+    world.list_all(world.plan({**INSIDE, "limits": {"split_bytes": 8 << 20}}))
+    if closed:
+        world.destination.close()
+    swapped(tmp_path, kind)
+    world.copy_all()
+    world.finish_all()
+    summary = world.end()
+    assert summary["balanced"]
+    assert summary["status"] == "FAILED_WITH_ITEMS"
+    expected = "destination has another kind of entry" if kind == "file" else "symlink in the destination's path"
+    found = reasons(world)
+    assert found.pop("further", "the file's first name was not copied") == "the file's first name was not copied"
+    assert found == dict.fromkeys(["a/f", "b/f", "big", "link"], expected)
+    assert [path.name for path in (tmp_path / "outside").iterdir()] == ["precious"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_begins_where_something_else_has_its_staging_directorys_name(tmp_path: Path, kind: str) -> None:
+    fill(tmp_path, "f")
+    (tmp_path / "out").mkdir()
+    swapped(tmp_path, kind)
+    world = mounts_world(tmp_path)
+    with pytest.raises(InvalidRequest, match="destination"):
+        world.plan(INSIDE)
+    assert [path.name for path in (tmp_path / "outside").iterdir()] == ["precious"]
+
+
+def test_what_was_left_of_a_resumed_run_and_swapped_is_left_alone_too(tmp_path: Path) -> None:
+    fill(tmp_path, "f")
+    first = mounts_world(tmp_path)
+    first.list_all(first.plan(INSIDE))
+    swapped(tmp_path, "link")
+    second = mounts_world(tmp_path, "run-2")
+    second.store, second.clock, second.nonces = first.store, first.clock, first.nonces
+    summary = second.run({"resume_from": "run-1"})
+    assert summary["status"] == "SUCCEEDED"
+    assert (tmp_path / "outside/precious").exists()

@@ -212,8 +212,8 @@ class Tree(Protocol):
     def close(self) -> None:
         """Release what is held open; the tree is not used after."""
 
-    def finish(self) -> None:
-        """Remove what this run staged."""
+    def finish(self) -> tuple[str, ...]:
+        """Remove what this run staged; returns what had to be left, a sentence each."""
 
 
 class WorkStore(Protocol):

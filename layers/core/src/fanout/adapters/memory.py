@@ -281,8 +281,9 @@ class MemoryTree:
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""
 
-    def finish(self) -> None:
+    def finish(self) -> tuple[str, ...]:
         """See ``fanout.ports.Tree``; nothing is staged."""
+        return ()
 
 
 class MemoryEntryCopier:

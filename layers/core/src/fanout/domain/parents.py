@@ -29,7 +29,7 @@ class Seen(Enum):
 
 
 class SeenParents:
-    """Tells of each directory above the entries of a segment, once; call in path order.
+    """Tells of each directory above the entries of a segment, once; call in path order, the destination first.
 
     Memory is bounded by the depth.
     """
@@ -48,7 +48,7 @@ class SeenParents:
     def at_destination(self, entry: Entry) -> None:
         """Take an entry of the destination."""
         if entry.kind is Kind.DIRECTORY and entry.changed_ns:  # else no run has finished it
-            self._known.add(entry.path)
+            self._known = {one for one in self._known if entry.path.startswith(one)} | {entry.path}
 
     def above(self, path: str) -> list[tuple[str, Seen]]:
         """The directories above an entry, topmost first, that were not told of yet."""

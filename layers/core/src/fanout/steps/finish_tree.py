@@ -35,9 +35,11 @@ def finish_tree(context: Context) -> Json:
     if done:
         directories, done = finish_directories(context, context.destination(plan), out_of_time)
     if done:
-        context.destination(plan).finish()
+        left = list(context.destination(plan).finish())
         for run_id in plan.resumes:  # those that were stopped left what they had staged
-            context.destination(replace(plan, run_id=run_id)).finish()
+            left += context.destination(replace(plan, run_id=run_id)).finish()
+        if left:
+            context.ledger.write_json(keys.note_key("finish"), left)
         if plan.request.between_mounts:
             context.ledger.staged().remove("")
     elif not files + names + directories:

@@ -136,8 +136,9 @@ class UnseenTree:
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""
 
-    def finish(self) -> None:
+    def finish(self) -> tuple[str, ...]:
         """See ``fanout.ports.Tree``; nothing is staged there by a function that does not see it."""
+        return ()
 
 
 class UnseenSource:

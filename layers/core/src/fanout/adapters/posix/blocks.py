@@ -13,6 +13,7 @@ from fanout.adapters.posix.shared_descriptor import SharedDescriptor
 from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
 from fanout.domain.big_files import Receipt
 from fanout.domain.entries import Attributes
+from fanout.domain.errors import ItemError
 
 _FLAGS = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -82,5 +83,5 @@ class StagedBlocks:
 
     def discard(self) -> None:
         """See ``fanout.ports.BlockTarget``. What can not be removed now goes with the staging directory."""
-        with suppress(OSError), self._directories.hold(self._staged) as staged:
+        with suppress(OSError, ItemError), self._directories.hold(self._staged) as staged:
             os.unlink(self._token, dir_fd=staged)

@@ -91,21 +91,27 @@ class Staging:
                     with suppress(OSError):
                         remove_tree(above, name)
 
-    def remove(self) -> None:
-        """Remove the staged files of every attempt of the run."""
+    def remove(self) -> str:
+        """Remove the staged files of every attempt of the run.
+
+        Returns what is wrong if another client put something else in the directory's place, which is left there.
+        """
         self._directories.forget(self.path)
         parent, _, name = self.path[:-1].rpartition("/")
         with self._directories.hold(f"{parent}/" if parent else "") as above:
             try:
                 staging = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
             except FileNotFoundError:
-                return
+                return ""
+            except NotADirectoryError:
+                return f"{self.path[:-1]} is no directory any more: what another client put in its place was left there"
             try:
                 with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
                     list(pool.map(lambda path: remove_tree(staging, path), os.listdir(staging)))
             finally:
                 os.close(staging)
             remove_tree(above, name)
+        return ""
 
 
 def open_staged(directory: int, name: str, mode: int) -> tuple[int, os.stat_result]:

@@ -243,8 +243,9 @@ class PosixTree:
             with self._directories.hold(directory, create=True) as staged:
                 found = owner_limitation(staged, name)
             self._staging.remove()
-        except OSError as error:
-            raise Transient(f"trying the owner of a file below /{self._root}: {error.strerror}") from error
+        except (OSError, ItemError) as error:
+            problem = error.strerror if isinstance(error, OSError) else error.message
+            raise Transient(f"trying the owner of a file below /{self._root}: {problem}") from error
         return (found,) if found else ()
 
     def clock_ns(self) -> tuple[int, int]:
@@ -270,9 +271,12 @@ class PosixTree:
         """See ``fanout.ports.Tree``; without it a warm function would run out of descriptors."""
         self._directories.close()
 
-    def finish(self) -> None:
-        """See ``fanout.ports.Tree``."""
+    def finish(self) -> tuple[str, ...]:
+        """See ``fanout.ports.Tree``. Raises ``Transient`` for what could not be removed."""
         try:
-            self._staging.remove()
+            problem = self._staging.remove()
+        except ItemError as error:
+            problem = f"what was staged could not be removed: {error.message}"
         except OSError as error:
-            raise destination_error("remove staging", error) from error
+            raise Transient(f"removing what was staged below /{self._root}: {error.strerror}") from error
+        return (problem,) if problem else ()

@@ -210,8 +210,9 @@ class S3Tree:
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""
 
-    def finish(self) -> None:
+    def finish(self) -> tuple[str, ...]:
         """Do nothing: a target that is not committed is aborted by its owner."""
+        return ()
 
     def _put(self, path: str, body: bytes, attributes: Attributes) -> None:
         headers = self._headers(attributes)
