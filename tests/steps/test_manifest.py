@@ -278,7 +278,14 @@ def test_an_empty_manifest_is_an_empty_run() -> None:
 
 def test_a_packed_manifest_is_unpacked_in_pieces() -> None:
     world = world_of({"a": b""})
-    with pytest.raises(InvalidRequest, match="a line of over 1048576 bytes"):
+    world.list_all(world.plan(put(world, b"0" * 300_000_000, "jsonl.gz")))
+    assert world.ledger.read_json("segments/round-0001-done.json")["outcomes"]["rejected"]["entries"] == 1
+
+
+def test_a_packed_line_without_an_end_is_refused_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MANIFEST_LINE_BYTES", 20_000_000)
+    world = world_of({"a": b""})
+    with pytest.raises(InvalidRequest, match="a line of over 20,000,000 bytes"):
         world.list_all(world.plan(put(world, b"0" * 300_000_000, "jsonl.gz")))
 
 

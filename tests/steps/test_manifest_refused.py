@@ -79,7 +79,7 @@ def test_an_inventory_that_does_not_fit_is_refused(changes: dict[str, Any], prob
         (b"a,b\nc,d\n", "csv", "the first row of s3://lists/lists/a.csv has 2 fields"),
         (b'"a\n', "csv", "line 1 of s3://lists/lists/a.csv is no CSV"),
         (b"", "csv.gz", "is gzip that breaks off"),
-        (b"x" * 2_000_000, "csv", "has a line of over"),
+        (b"x" * 2_000_000, "csv", "line 1 of s3://lists/lists/a.csv has over 1,048,576 bytes"),
     ],
 )
 def test_a_manifest_that_can_not_be_read_is_refused_before_the_run_begins(data: bytes, form: str, problem: str) -> None:

@@ -111,6 +111,8 @@ MANIFEST_PART_BYTES = 16 * MIB
 MANIFEST_READ_BYTES = 4 * MIB
 # Chosen: the longest row of a manifest; no path needs a hundredth of it.
 MANIFEST_ROW_BYTES = 1 * MIB
+# Chosen: what is read past of a longer row in a packed manifest; seconds of a function, whatever was packed.
+MANIFEST_LINE_BYTES = 1 * GIB
 # Chosen: the largest manifest.json of an S3 Inventory that is read; names some 60,000 data files.
 MANIFEST_JSON_BYTES = 16 * MIB
 SEGMENT_SECONDS = 120.0

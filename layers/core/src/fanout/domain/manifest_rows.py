@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -55,8 +56,10 @@ def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
     if part.rows is Rows.INVENTORY and not _is_object(fields, request):
         return None
     path = _path(fields, request)
+    if path is not None:
+        path = _speakable(path)
     if path is None:
-        key = str(fields[KEY])
+        key = _speakable(str(fields[KEY]))
         # An inventory is of the whole bucket.
         return None if part.rows is Rows.INVENTORY else _refused(key, Reason.OUTSIDE_SOURCE)
     if not path:
@@ -121,6 +124,14 @@ def _path(fields: Fields, request: Request) -> str | None:
         raise BrokenRow("has a key and no path, but the source is no bucket")
     key, prefix = str(fields[KEY]), request.source.prefix
     return key.removeprefix(prefix) if key.startswith(prefix) else None
+
+
+def _speakable(path: str) -> str:
+    """The path as a listing writes it. Raises ``BrokenRow`` for one that no bytes stand for."""
+    try:
+        return os.fsdecode(os.fsencode(path))
+    except UnicodeEncodeError as error:
+        raise BrokenRow(f"holds {error.object[error.start]!a}, which stands for no byte of a name") from error
 
 
 def _reason_against(path: str, request: Request) -> Reason | None:

@@ -62,8 +62,11 @@ def _without_header(
 ) -> ManifestPart:
     """The part with its columns, after the row that names them if it has one."""
     lines = ManifestLines(objects, location, part)
+    header = next(iter(lines), b"")
     try:
-        fields = [field.strip().lower() for field in csv_row(next(iter(lines), b"").decode("utf-8", "surrogateescape"))]
+        if header is None:
+            raise BrokenRow(f"has over {limits.MANIFEST_ROW_BYTES:,} bytes")
+        fields = [field.strip().lower() for field in csv_row(header.decode("utf-8", "surrogateescape"))]
     except BrokenRow as error:
         raise InvalidRequest("manifest", f"line 1 of {location} {error}", "see docs/manifests.md") from error
     if PATH in fields or (KEY in fields and isinstance(request.source, S3Location)):

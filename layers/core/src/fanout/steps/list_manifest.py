@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 
 from msgspec.structs import replace
 
+from fanout.domain import limits
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import AccessDenied, ItemError
 from fanout.domain.locations import MountLocation, S3Location
@@ -102,7 +103,7 @@ def list_manifest(
     with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="manifest") as pool:
         try:
             for number, line in enumerate(lines, start=1):
-                row = _row(line, part, plan, lines) if line else None
+                row = _row(line, part, plan, lines) if line != b"" else None
                 if row is not None and row.subtree:
                     left.append(Segment("", prefix=row.path))
                 elif row is not None and row.reason is not None:
@@ -124,9 +125,11 @@ def _same(place: Place) -> Place:
     return place
 
 
-def _row(line: bytes, part: ManifestPart, plan: Plan, lines: ManifestLines) -> Row | None:
+def _row(line: bytes | None, part: ManifestPart, plan: Plan, lines: ManifestLines) -> Row | None:
     """The row of a line. One that can not be read, or is excluded, is about no entry; its reason says so."""
     try:
+        if line is None:
+            raise BrokenRow(f"has over {limits.MANIFEST_ROW_BYTES:,} bytes; write a row to a line")
         row = read_row(line, part, plan.request)
     except BrokenRow as error:
         return Row(lines.where, reason=Reason.MANIFEST_ROW, message=f"{lines.where} {error}")

@@ -21,8 +21,8 @@ _BOM = b"\xef\xbb\xbf"
 class ManifestLines:
     """The lines of a part, in order; holds ``limits.MANIFEST_READ_BYTES`` and a row.
 
-    Iterating raises ``InvalidRequest`` where the file is not what was planned with, or can not be read as its
-    name says.
+    A line of over ``limits.MANIFEST_ROW_BYTES`` comes as ``None``: it is read past and not held. Iterating raises
+    ``InvalidRequest`` where the file is not what was planned with, or can not be read as its name says.
     """
 
     def __init__(self, objects: ObjectReader, location: ManifestLocation, part: ManifestPart) -> None:
@@ -49,39 +49,29 @@ class ManifestLines:
     def _name(self) -> str:
         return f"s3://{self._bucket}/{self._part.key}"
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Iterator[bytes | None]:
         part = self._part
         if part.is_compressed:
-            lines = self._split(self._unpacked())
+            lines = _split(self._unpacked())
             for _ in range(part.done):
                 next(lines, None)
-            for line in lines:
+            for line, _ in lines:
                 self._next += 1
                 self._line += 1
                 yield _plain(line, first=self._next == 1)
             return
         start = max(part.first - 1, 0)
-        lines = self._split(self._chunks(start, part.end))
+        lines = _split(self._chunks(start, part.end), start, part.end)
         if part.first:  # the rest of the line before, or its end
-            start += len(next(lines, b"")) + 1
+            start += next(lines, (b"", 0))[1] + 1
         self._next = start
-        for line in lines:
+        for line, length in lines:
             if self._next >= part.end:
                 return
             is_first = self._next == 0
-            self._next += len(line) + 1
+            self._next += length + 1
             self._line += 1
             yield _plain(line, first=is_first)
-
-    def _split(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        tail = b""
-        for chunk in chunks:
-            *lines, tail = (tail + chunk).split(b"\n")
-            if len(tail) > limits.MANIFEST_ROW_BYTES:
-                raise self._refused(f"has a line of over {limits.MANIFEST_ROW_BYTES} bytes", "write a row to a line")
-            yield from lines
-        if tail:
-            yield tail
 
     def _chunks(self, offset: int, end: int) -> Iterator[bytes]:
         while offset < self._part.size:
@@ -98,11 +88,16 @@ class ManifestLines:
     def _unpacked(self) -> Iterator[bytes]:
         """What a gzip file of one or more members holds, in pieces of bounded size."""
         unpacker, begun = zlib.decompressobj(_GZIP), False
+        without_end = 0
         try:
             for chunk in self._chunks(0, self._part.size):
                 rest, more = chunk, True
                 while rest or more:
                     piece = unpacker.decompress(rest, limits.MANIFEST_READ_BYTES)
+                    without_end = len(piece) if b"\n" in piece else without_end + len(piece)
+                    if without_end > limits.MANIFEST_LINE_BYTES:
+                        problem = f"has a line of over {limits.MANIFEST_LINE_BYTES:,} bytes"
+                        raise self._refused(problem, "write a row to a line")
                     yield piece
                     begun, rest = True, unpacker.unconsumed_tail
                     more = len(piece) == limits.MANIFEST_READ_BYTES  # what is packed may all be taken in already
@@ -118,6 +113,33 @@ class ManifestLines:
         return InvalidRequest("manifest", f"{self._name} {problem}", remedy)
 
 
-def _plain(line: bytes, *, first: bool) -> bytes:
+def _split(chunks: Iterator[bytes], offset: int = 0, end: int | None = None) -> Iterator[tuple[bytes | None, int]]:
+    """The lines with their lengths; one that is too long without its bytes.
+
+    Of such a line nothing is read after ``end``: where it ends does not matter to a part that ends before.
+    """
+    held: list[bytes] = []
+    length = 0
+    for chunk in chunks:
+        offset += len(chunk)
+        *whole, rest = chunk.split(b"\n")
+        for piece in whole:
+            yield _line(held, piece, length)
+            held, length = [], 0
+        length += len(rest)
+        held = [*held, rest] if length <= limits.MANIFEST_ROW_BYTES else []
+        if end is not None and offset >= end and length > limits.MANIFEST_ROW_BYTES:
+            break
+    if length:
+        yield _line(held, b"", length)
+
+
+def _line(held: list[bytes], last: bytes, length: int) -> tuple[bytes | None, int]:
+    """A line of ``length`` bytes, which ``held`` holds if it is not too long, and its last bytes."""
+    length += len(last)
+    return b"".join([*held, last]) if length <= limits.MANIFEST_ROW_BYTES else None, length
+
+
+def _plain(line: bytes | None, *, first: bool) -> bytes | None:
     """A line without its carriage return and, the first one, without a mark of the byte order."""
-    return line.removeprefix(_BOM if first else b"").removesuffix(b"\r")
+    return None if line is None else line.removeprefix(_BOM if first else b"").removesuffix(b"\r")
