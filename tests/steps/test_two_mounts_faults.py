@@ -201,3 +201,64 @@ def test_few_packs_are_on_their_way_at_once_however_slow_the_bucket(
     assert isinstance(mounts.store, Slow)
     assert summary["totals"]["copied"]["entries"] == 300
     assert (mounts.store.packs, mounts.store.most <= limits.PACKS_IN_FLIGHT) == (150, True)
+
+
+def three_files(tmp_path: Path) -> tuple[TwoMounts, Shard, dict[str, str]]:
+    mounts = TwoMounts(tmp_path)
+    contents = {f"f{number}": f"content {number}" for number in range(3)}
+    mounts.source_root.mkdir(parents=True, exist_ok=True)
+    for name, text in contents.items():
+        (mounts.source_root / name).write_text(text)
+    os.symlink("f0", mounts.source_root / "link")
+    mounts.list_all()
+    (shard,) = mounts.shards()
+    return mounts, shard, contents
+
+
+def break_packs(mounts: TwoMounts, damage: Callable[[bytes], bytes | None]) -> None:
+    store = mounts.world.store
+    assert isinstance(store, MemoryStore)
+    for key in [key for key in store._objects if "/packs/" in key]:
+        changed = damage(store._objects.pop(key))
+        if changed is not None:
+            store._objects[key] = changed
+
+
+PACK_DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
+    "truncated": lambda data: data[:-1],
+    "empty": lambda _: b"",
+    "gone": lambda _: None,
+    "flipped": lambda data: bytes([data[0] ^ 1]) + data[1:],
+}
+
+
+@pytest.mark.parametrize("damage", PACK_DAMAGES)
+def test_a_broken_pack_is_staged_again(tmp_path: Path, damage: str) -> None:
+    mounts, shard, contents = three_files(tmp_path)
+    pack_shard(shard, mounts.source(), crc64nvme)
+    break_packs(mounts, PACK_DAMAGES[damage])
+    answer = unpack_shard(shard, mounts.destination(), crc64nvme)
+    assert (answer["done"], answer["next"]) == (False, "pack")
+    mounts.copy_all()
+    finish_tree(mounts.destination())
+    assert mounts.end()["status"] == "SUCCEEDED", mounts.failures()
+    assert {name: (mounts.root / name).read_text() for name in contents} == contents
+    assert os.readlink(mounts.root / "link") == "f0"
+    assert mounts.staged() == []
+
+
+@pytest.mark.parametrize("damage", PACK_DAMAGES)
+def test_a_pack_that_is_broken_each_time_fails_as_broken_and_not_as_a_changed_source(
+    tmp_path: Path, damage: str
+) -> None:
+    mounts, shard, _ = three_files(tmp_path)
+    done = []
+    for _ in range(3):
+        pack_shard(shard, mounts.source(), crc64nvme)
+        break_packs(mounts, PACK_DAMAGES[damage])
+        done.append(unpack_shard(shard, mounts.destination(), crc64nvme)["done"])
+    assert done == [False, False, True]
+    finish_tree(mounts.destination())
+    assert mounts.end()["status"] == "FAILED_WITH_ITEMS"
+    assert set(mounts.failures().values()) == {"what was staged is broken"}
+    assert mounts.staged() == []

@@ -63,6 +63,7 @@ class Reason(StrEnum):
     DESTINATION_CHANGED = "destination changed"
     NOT_EMPTY = "directory is not empty"
     APPEARED = "is at the source by now"
+    STAGED_BROKEN = "what was staged is broken"
     TRANSIENT = "failed after retries"
     OUT_OF_TIME = "too large for one function's time"
     UNEXPECTED = "unexpected error"
@@ -116,6 +117,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.METADATA_DIFFERS: "copy it: start a transfer with mode copy and compare always",
     Reason.NOT_VERIFIED: "verify again: start a transfer with mode verify",
     Reason.CHECKSUM: "retry; if it stays, the source object is damaged",
+    Reason.STAGED_BROKEN: "retry; look what else writes to or deletes below staged/ in the work bucket",
     Reason.TRANSIENT: "retry",
     Reason.OUT_OF_TIME: "give CopyShard more memory, and with it more network, or store the file in parts",
     Reason.UNEXPECTED: "retry; if it stays, report it with the message: the program does not know this error",

@@ -14,6 +14,8 @@ from fanout.ledger import Ledger
 from fanout.steps.unseen_tree import UnseenTree
 
 PACKS, BLOCKS, INDEX = "packs", "blocks", "index"
+# A note for each time that staged entries proved to be broken, so that they are not staged again without end.
+BROKEN = "broken"
 
 
 class PackWriter(UnseenTree):

@@ -10,7 +10,8 @@ from concurrent.futures import Future
 
 from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry
-from fanout.domain.errors import LedgerBroken, Transient
+from fanout.domain.errors import ItemError, LedgerBroken, NotFound
+from fanout.domain.outcomes import Reason
 from fanout.domain.packs import Packed, packed_from_row
 from fanout.ledger import Ledger
 from fanout.steps.pack_writer import INDEX, PACKS
@@ -64,11 +65,20 @@ class PackedSource:
                 break
             first, last = max(offset, chunk.offset), min(end, chunk.offset + chunk.length)
             start = chunk.start + first - chunk.offset
-            part = self._objects.get(chunk.key)[start : start + last - first]
+            part = self._part(chunk.key, start, last - first)
             if len(part) == len(data):
                 return part
             data[first - offset : last - offset] = part
         return bytes(data)
+
+    def _part(self, key: str, start: int, length: int) -> bytes:
+        try:
+            part = self._objects.get(key)[start : start + length]
+        except NotFound as error:
+            raise ItemError(Reason.STAGED_BROKEN, f"{key} is gone") from error
+        if len(part) != length:
+            raise ItemError(Reason.STAGED_BROKEN, f"{key} holds {len(part)} of {length} bytes from {start} on")
+        return part
 
     def zeros_at(self, offset: int) -> int:
         """See ``fanout.ports.Source``."""
@@ -78,9 +88,9 @@ class PackedSource:
         return max(0, self._packed.chunks[following].offset - offset)
 
     def confirm(self, crc64nvme: int | None) -> None:
-        """See ``fanout.ports.Source``: what was read back is what was staged. Raises ``Transient`` if not."""
+        """See ``fanout.ports.Source``: what was read back is what was staged. Raises ``ItemError`` if not."""
         if crc64nvme not in (None, self._packed.crc64nvme):
-            raise Transient("the staged bytes are not those that were read at the source")
+            raise ItemError(Reason.STAGED_BROKEN, "the staged bytes are not those that were read at the source")
 
     def close(self) -> None:
         """See ``fanout.ports.Source``; nothing is held open."""

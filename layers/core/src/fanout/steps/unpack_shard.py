@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from fanout.domain import ledger_keys as keys
 from fanout.domain.big_files import big_file_from_row
 from fanout.domain.checksums import Crc64Nvme
+from fanout.domain.outcomes import Outcome, Reason
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json
+from fanout.ledger import Ledger
 from fanout.steps.attempts import Progress, noted
 from fanout.steps.context import Context
 from fanout.steps.copy_blocks import move_blocks
 from fanout.steps.copy_shard import copy_work, settled_indexes
 from fanout.steps.copying import Copier
+from fanout.steps.forked_copier import Work
+from fanout.steps.pack_writer import BROKEN, INDEX
 from fanout.steps.packed_tree import PackedTree, staged_entries
 from fanout.steps.staged_blocks import StagedBlocksTree
 
 PACK, UNPACK, DONE = "pack", "unpack", "done"
+# Chosen: one broken object is chance, the third is a cause that stays.
+STAGED_AGAIN = 2
 
 
 def unpack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     """Write what is staged and has no outcome; returns ``cursor`` (outcomes so far), ``done`` and ``next``.
 
     ``next`` is ``unpack`` while staged entries are left, ``pack`` while others are. When every entry
-    has an outcome, what is staged for the shard is removed.
+    has an outcome, what is staged for the shard is removed. Entries whose staged bytes are broken are staged again,
+    up to ``STAGED_AGAIN`` times.
     """
     unpack = _unpack_entries if shard.blocks is None else _unpack_blocks
     left = False
@@ -55,9 +64,43 @@ def _unpack_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tup
         symlinks=plan.request.symlinks,
         limiter=context.limiter,
     )
-    writer = copy_work(work, copier, shard, context)
+    unbroken = _Unbroken(copier, may_leave=_times_broken(shard, ledger.staged()) < STAGED_AGAIN)
+    try:
+        writer = copy_work(work, unbroken, shard, context)
+    finally:
+        if unbroken.left:
+            _forget_staged(shard, context)
     total = len(settled) + writer.written
-    return Progress(total, total >= shard.items, writer.copied), writer.written < len(work)
+    left = writer.written < len(work) and not unbroken.left
+    return Progress(total, total >= shard.items, writer.copied), left
+
+
+class _Unbroken:
+    """Copies what is staged, and leaves entries whose staged bytes are broken without an outcome if it may."""
+
+    def __init__(self, copier: Copier, *, may_leave: bool) -> None:
+        self._copier, self._may_leave = copier, may_leave
+        self.directories, self.unfinished = copier.directories, copier.unfinished
+        self.left = 0
+
+    def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
+        """See ``CopiesEntries``."""
+        for index, outcome in self._copier.copy_all(entries, threads):
+            if self._may_leave and outcome.reason is Reason.STAGED_BROKEN:
+                self.left += 1
+            else:
+                yield index, outcome
+
+
+def _times_broken(shard: Shard, staged: Ledger) -> int:
+    return sum(1 for _ in staged.keys(f"{shard.id}/{BROKEN}/"))
+
+
+def _forget_staged(shard: Shard, context: Context) -> None:
+    """Without its index nothing counts as staged: PackShard stages anew, under other names."""
+    staged = context.ledger.staged()
+    staged.write_bytes(f"{shard.id}/{BROKEN}/{context.nonce}", b"")
+    staged.remove(f"{shard.id}/{INDEX}/")
 
 
 def _unpack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tuple[Progress, bool]:
