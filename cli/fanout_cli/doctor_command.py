@@ -14,6 +14,7 @@ from fanout_cli.progress import dump
 from fanout_cli.results import EXIT_FAILED
 from fanout_cli.run_commands import JsonOption, LocalOption, StackOption, StateOption, command
 from fanout_cli.stacks import find_stack
+from fanout_cli.terminal import Terminal
 
 STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "red"}
 
@@ -26,13 +27,13 @@ def doctor(
     state: StateOption = None,
 ) -> None:
     """Check a deployment from here and from inside its network. Status: 0, or 1 if a run would fail."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with command(console):
         found: list[Finding] = []
         for finding in examine_stack(find_stack(stack, local, state), kms_key_id):
             found.append(finding)
             if not json_output:
-                _print(Console(), finding)
+                _print(Terminal(), finding)
         if json_output:
             sys.stdout.write(dump([finding_row(finding) for finding in found]) + "\n")
     if any(finding.level is Level.FAIL for finding in found):

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from fanout.domain.calibration import Calibration, calibration_of
 from fanout.domain.efs_model import FileSystemState, ThroughputMode
@@ -25,6 +24,7 @@ from fanout_cli.arguments import DEFAULT_MOUNT, read_request
 from fanout_cli.forecasts import forecast_tables, say_forecast
 from fanout_cli.progress import dump
 from fanout_cli.run_commands import JsonOption, command
+from fanout_cli.terminal import Terminal
 
 # As template.yaml sets MaxConcurrency.
 STACK_CONCURRENCY = 100
@@ -53,7 +53,7 @@ def estimate_(
     json_output: JsonOption = False,
 ) -> None:
     """Predict a run: seconds by phase, what limits it, burst credits, dollars. Asks nobody and changes nothing."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with command(console):
         document = read_request(request)
         mounts = mounts_of(document)
@@ -71,7 +71,7 @@ def estimate_(
     if json_output:
         sys.stdout.write(dump(row) + "\n")
         return
-    out = Console()
+    out = Terminal()
     say_forecast(row, out)
     for table in forecast_tables(row):
         out.print(table)

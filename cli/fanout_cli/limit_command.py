@@ -7,7 +7,6 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fanout.domain.ledger_keys import LIMITS, PLAN, run_prefix
 from fanout.domain.locations import S3Location
@@ -25,6 +24,7 @@ from fanout_cli.progress import dump
 from fanout_cli.run_commands import JsonOption, LocalOption, RunArgument, StackOption, StateOption, command
 from fanout_cli.runs import describe_run, read_ledger
 from fanout_cli.stacks import Stack, find_stack
+from fanout_cli.terminal import Terminal
 
 NONE = "none"
 BytesOption = Annotated[
@@ -44,7 +44,7 @@ def limit(
     state: StateOption = None,
 ) -> None:
     """Change the rates that all functions of a run keep to, while it goes on; without any, show them."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with command(console):
         limits = change_limits(find_stack(stack, local, state), run, bytes_per_second, files_per_second)
         if json_output:

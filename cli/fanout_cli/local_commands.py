@@ -6,7 +6,6 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fanout_cli.arguments import parse_mounts
 from fanout_cli.local.keeper import bring_down, bring_up
@@ -14,6 +13,7 @@ from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local_run import data_endpoint
 from fanout_cli.progress import dump
 from fanout_cli.run_commands import JsonOption, StateOption, command
+from fanout_cli.terminal import Terminal
 
 
 def up(
@@ -27,7 +27,7 @@ def up(
     state: StateOption = None,
 ) -> None:
     """Start the stack on this machine and keep it, for start, watch, list and the others with --local."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with command(console):
         paths = LocalPaths.find(state=state)
         mounts = parse_mounts(mount or [], paths.state / "mount")
@@ -39,7 +39,7 @@ def up(
 
 def down(json_output: JsonOption = False, state: StateOption = None) -> None:
     """End the stack that `fanout up` started; runs that go on end with it, buckets and ledgers stay."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with command(console):
         ended = bring_down(LocalPaths.find(state=state))
         if json_output:

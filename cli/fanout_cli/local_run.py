@@ -70,6 +70,8 @@ class LocalRuns:
         seconds = {**up, **self._seconds, "total": sum(up.values()) + time.monotonic() - began}
         result = result_of(ended, run_id, ledger, seconds)
         self._console.print(f"{result.status}: {describe_totals(result.totals) or 'nothing listed'}")
+        for warning in result.warnings:
+            self._console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
         self._console.print(
             f"{seconds['total']:.1f} s, of them {result.engine_seconds:.1f} s for anything but listing and copying"
         )

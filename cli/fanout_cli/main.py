@@ -20,6 +20,7 @@ from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local_run import LocalOptions, local_runs
 from fanout_cli.progress import dump
 from fanout_cli.results import EXIT_FAILED, RunResult, refused
+from fanout_cli.terminal import Terminal
 
 app = typer.Typer(
     help="Moves trees of files between Amazon S3 and Amazon EFS.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -28,7 +29,6 @@ app = typer.Typer(
 StateOption = Annotated[
     Path | None, typer.Option("--state", help="Where the local stack keeps its state; default: .fanout in the checkout")
 ]
-
 
 local_commands.register(app)
 run_commands.register(app)
@@ -57,9 +57,9 @@ def fanout(
 def demo(state: StateOption = None) -> None:
     """Move a real tree from S3 to EFS and back through the state machine on this machine."""
     try:
-        status = run_demo(Console(), state)
+        status = run_demo(Terminal(), state)
     except (LocalRunError, FanoutError) as error:
-        Console(stderr=True).print(str(error), style="red", markup=False)
+        Terminal(stderr=True).say_error(error)
         status = EXIT_FAILED
     raise typer.Exit(status)
 
@@ -89,13 +89,13 @@ def local(
 
     Exit status: 0 if the run succeeded, 1 if it failed or has failed entries, 2 if the request is invalid.
     """
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     try:
         result = _run_local(request, mount, s3_endpoint, s3_load, s3_save, output, state, console)
     except InvalidRequest as error:
         result = refused(error)
     except (LocalRunError, AccessDenied) as error:
-        console.print(str(error), style="red", markup=False)
+        console.say_error(error)
         raise typer.Exit(EXIT_FAILED) from error
     _show(result, json_output, console)
     raise typer.Exit(result.exit_status)

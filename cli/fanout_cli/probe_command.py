@@ -25,6 +25,7 @@ from fanout_cli.run_commands import (
 )
 from fanout_cli.s3_data import new_run_id
 from fanout_cli.stacks import find_stack
+from fanout_cli.terminal import Terminal
 
 REFUSED = ("InvalidRequest", "AccessDenied")
 
@@ -46,7 +47,7 @@ def probe(
 
     Exit status: 0 measured, 1 failed or in part, 2 refused.
     """
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     request: dict[str, Any] = {"path": path, "budget_bytes": budget_bytes, "budget_seconds": budget_seconds}
     if max_functions is not None:
         request["max_functions"] = max_functions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ EXIT_SUCCEEDED = 0
 EXIT_FAILED = 1
 EXIT_INVALID_REQUEST = 2
 EXIT_SKIPPED = 3
+# How the state machine ends an execution that has closed its books.
+_WITH_SUMMARY = ("SUCCEEDED", "FAILED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class RunResult:
     engine_seconds: float | None = None
     paths: Mapping[str, str | None] = field(default_factory=dict)
     skipped: Mapping[str, str] | None = None
+    warnings: Sequence[str] = ()
 
     @property
     def exit_status(self) -> int:
@@ -53,6 +56,7 @@ class RunResult:
             "status": self.status,
             "error": self.error,
             "skipped": self.skipped,
+            "warnings": list(self.warnings),
             "totals": self.totals,
             "seconds": self.seconds,
             "engine_seconds": self.engine_seconds,
@@ -91,9 +95,22 @@ def result_of_summary(run: Mapping[str, Any], run_id: str, summary: Mapping[str,
     error = summary["error"] if summary else None
     if run["status"] != "SUCCEEDED" and error is None:
         error = {"name": run.get("error") or run["status"], "message": cause_message(run.get("cause") or "")}
-    totals, phases = (summary["totals"], summary["seconds"]) if summary else (no_totals(), {})
-    status = run["status"]
-    if status == Status.SUCCEEDED and summary and summary["status"] == Status.SKIPPED:
-        status = Status.SKIPPED.value
-    skipped = summary.get("skipped") if summary else None
-    return RunResult(run_id, status, error, totals, phases, skipped=skipped)
+    if summary is None:
+        with_items = run["status"] == Status.FAILED and run.get("error") == "FailedWithItems"
+        return RunResult(run_id, Status.FAILED_WITH_ITEMS.value if with_items else run["status"], error, no_totals())
+    return RunResult(
+        run_id,
+        _status(run["status"], summary["status"]),
+        error,
+        summary["totals"],
+        summary["seconds"],
+        skipped=summary.get("skipped"),
+        warnings=summary.get("warnings", ()),
+    )
+
+
+def _status(execution: str, summary: str) -> str:
+    """The summary's word, unless the execution ended worse after it was written: stopped, or failed."""
+    if execution == Status.FAILED and summary in (Status.SUCCEEDED, Status.SKIPPED):
+        return execution
+    return summary if execution in _WITH_SUMMARY else execution

@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from fanout.domain.errors import InvalidRequest
+from fanout.domain.errors import FanoutError
 from fanout_cli.arguments import read_request
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.local.errors import LocalRunError
@@ -24,6 +24,7 @@ from fanout_cli.reports import bring_report
 from fanout_cli.results import EXIT_INVALID_REQUEST, EXIT_SUCCEEDED, RunResult
 from fanout_cli.runs import ListedRun, list_runs, result_of_run, retry_run, start_run, stop_run
 from fanout_cli.stacks import Stack, find_stack
+from fanout_cli.terminal import Terminal
 from fanout_cli.watch import watch_run
 
 EXIT_COMMAND = 2
@@ -40,13 +41,13 @@ WatchOption = Annotated[bool, typer.Option("--watch", help="Follow the run until
 
 
 @contextmanager
-def command(console: Console) -> Iterator[None]:
+def command(console: Terminal) -> Iterator[None]:
     """Ends a command that can not do its work with one sentence and exit status 2."""
     try:
         with human_errors():
             yield
-    except (CommandError, LocalRunError, InvalidRequest) as error:
-        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+    except (CommandError, LocalRunError, FanoutError) as error:
+        console.say_error(error)
         raise typer.Exit(EXIT_COMMAND) from error
 
 
@@ -60,7 +61,7 @@ def start(
     state: StateOption = None,
 ) -> None:
     """Start a run. Without --watch it returns at once, with status 0."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with command(console):
         document = read_request(request)
         found = find_stack(stack, local, state)
@@ -77,7 +78,7 @@ def retry(
     state: StateOption = None,
 ) -> None:
     """Start a run that copies what an earlier one did not, without listing again."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)
         _begin(found, lambda: retry_run(found, run, name), watch, json_output, console)
@@ -91,7 +92,7 @@ def watch(
     state: StateOption = None,
 ) -> None:
     """Follow a run until it ends; Ctrl-C leaves it going. Status: 0 succeeded, 1 failed, 2 invalid, 3 skipped."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with command(console):
         _follow(find_stack(stack, local, state), run, json_output, console)
 
@@ -106,7 +107,7 @@ def report(
     state: StateOption = None,
 ) -> None:
     """Bring summary.json, failures.jsonl and report.html here and print the verdict."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)
         paths = bring_report(found, run, output or Path(f"fanout-{run}"))
@@ -125,13 +126,13 @@ def list_(
     state: StateOption = None,
 ) -> None:
     """The newest runs of a stack."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with command(console):
         runs = list_runs(find_stack(stack, local, state), limit)
         if json_output:
             sys.stdout.write(dump([run.document() for run in runs]) + "\n")
         else:
-            Console().print(table_of(runs))
+            Terminal().print(table_of(runs))
 
 
 def stop(
@@ -142,7 +143,7 @@ def stop(
     state: StateOption = None,
 ) -> None:
     """Stop a run. What is copied stays; `fanout retry` goes on."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)
         stopped = stop_run(found, run)
@@ -196,6 +197,8 @@ def _status_of(paths: dict[str, str]) -> str:
 def _show(result: RunResult, json_output: bool, console: Console) -> None:
     did = result.skipped["reason"] if result.skipped else describe_totals(result.totals) or "nothing listed"
     _say(console, f"{result.status}: {did}")
+    for warning in result.warnings:
+        console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if result.error is not None:
         message = f"{result.error['name']}: {result.error['message']}"
         console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)

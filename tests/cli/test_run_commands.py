@@ -157,7 +157,7 @@ def test_report_brings_the_files_and_opens_the_page(aws: Aws, monkeypatch: pytes
     aws.summary("run-1", "FAILED_WITH_ITEMS", listed=3, copied=1, failed=2)
     report = aws.fanout("report", "run-1", *MINE, "--output", str(aws.directory / "out"), "--open")
     assert report.exit_code == 1
-    assert "FAILED: listed 3, copied 1, failed 2" in report.stderr
+    assert "FAILED_WITH_ITEMS: listed 3, copied 1, failed 2" in report.stderr
     page = aws.directory / "out/report.html"
     assert opened == [page.as_uri()]
     assert page.read_text() == "<html>"
@@ -210,3 +210,25 @@ def test_the_local_stack_must_be_up(environment: object, tmp_path: Path) -> None
     assert "exclude each other" in both.stderr
     down = CliRunner().invoke(app, ["down", "--json", "--state", str(tmp_path)])
     assert json.loads(down.stdout) == {"ended": False}
+
+
+@pytest.mark.parametrize("with_summary", [True, False])
+@pytest.mark.parametrize(
+    ("end", "summary", "status", "code"),
+    [
+        ("SUCCEEDED", "SUCCEEDED", "SUCCEEDED", 0),
+        ("FailedWithItems", "FAILED_WITH_ITEMS", "FAILED_WITH_ITEMS", 1),
+        ("FailedAfterPlan", "FAILED", "FAILED", 1),
+        ("FailedInfrastructure", "SUCCEEDED", "FAILED", 1),  # broke off after its books were closed
+    ],
+)
+def test_watching_gives_the_status_of_the_summary(
+    aws: Aws, end: str, summary: str, status: str, code: int, with_summary: bool
+) -> None:
+    if with_summary:
+        aws.summary("run-1", summary, listed=3)
+    request = aws.directory / "request.json"
+    request.write_text(json.dumps({"seconds": 0, "end": end}))
+    watched = aws.fanout("start", str(request), "--name", "run-1", "--watch", "--json", *MINE)
+    assert (json.loads(watched.stdout)["status"], watched.exit_code) == (status, code)
+    assert f"{status}: " in watched.stderr

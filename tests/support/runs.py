@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_store import MemoryStore
 from fanout.domain.attempts import Attempt, End, attempt_key
-from fanout.domain.books import Count, no_counts
+from fanout.domain.books import Count, no_counts, tally
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
-from fanout.domain.rows import Json, count_row, counts_row, shard_row
+from fanout.domain.rows import SCHEMA_VERSION, Json, count_row, counts_row, shard_row
 from fanout.domain.sizes import Sizes
 from fanout.steps.finish_tree import finish_tree
 from fanout.steps.partition_shards import partition_shards
@@ -191,11 +191,11 @@ def _write_outcomes(world: World, shard: Shard, files: list[int], failed: int, c
         reason = chance.choice(reasons)
         message = f"PutObject: {reason.value}; " + "the server said so. " * chance.randrange(20)
         outcomes[index] = Outcome(path, "file", files[index], Result.FAILED, reason, message)
-    bad = Count(failed, sum(files[:failed]))
-    counts = {Result.FAILED: bad, Result.COPIED: Count(len(files), sum(files)) - bad}
-    world.ledger.write_outcomes(shard.id, "n-0000", outcomes, counts)
-    document: Json = world.ledger.read_json(f"outcomes/shards/{shard.id}/n-0000.json")
-    world.ledger.write_json(f"outcomes/shards/{shard.id}/n-0000.json", document | {"ranges": [(0, len(files))]})
+    if outcomes:
+        world.ledger.write_outcomes(shard.id, "n-0000", outcomes, tally(outcomes.values()))
+    copied = counts_row({Result.COPIED: Count(len(files) - failed, sum(files[failed:]))})
+    document: Json = {"schema_version": SCHEMA_VERSION, "ranges": [(failed, len(files))], "outcomes": copied}
+    world.ledger.write_json(f"outcomes/shards/{shard.id}/n-0001.json", document)
 
 
 def _attempts(shard: Shard, began: float, chance: random.Random) -> Iterator[Attempt]:

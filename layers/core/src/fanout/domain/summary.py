@@ -10,7 +10,9 @@ from msgspec import Struct, field
 
 from fanout.domain.books import Books, Count
 from fanout.domain.failures import FailureClass
+from fanout.domain.locations import S3Location
 from fanout.domain.outcomes import Result
+from fanout.domain.request import Request
 from fanout.domain.rows import SCHEMA_VERSION, Json, count_row
 from fanout.domain.run_error import RunError
 
@@ -77,6 +79,7 @@ class Summary(Struct, frozen=True):
     error: RunError | None = None
     verification: Json | None = None
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     began: float = 0.0
     ended: float = 0.0
     mode: str = "copy"
@@ -142,6 +145,15 @@ class Summary(Struct, frozen=True):
         return f"; the verification found: {found}" if found else ""
 
 
+def nothing_listed(request: Request) -> str:
+    """The warning of a run that found nothing at its source: a prefix or a name may be mistyped."""
+    if request.manifest is not None:
+        return f"nothing was listed: the manifest {request.manifest} names nothing of the source"
+    if isinstance(request.source, S3Location):
+        return f"nothing was listed: {request.source} holds no object; check the bucket and the prefix"
+    return f"nothing was listed: {request.source} is empty; check the path"
+
+
 def utc(seconds: float) -> str:
     """Seconds since 1970 as a time of ISO 8601 in UTC, to the second."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -184,5 +196,6 @@ def summary_row(summary: Summary) -> Json:
         "planned": planned_row(summary.planned) if summary.planned else None,
         "forecast": summary.forecast,
         "skipped": summary.skipped.row() if summary.skipped else None,
+        "warnings": summary.warnings,
         "notes": summary.notes,
     }

@@ -36,7 +36,7 @@ def _sentence(summary: Json) -> str:
     listed, totals = summary["totals"]["listed"]["entries"], summary["totals"]
     if summary["status"] == "SUCCEEDED":
         if not listed:
-            return "The source holds nothing, so there was nothing to do."
+            return "There was nothing to do."
         if summary["planned"]:
             return _plan(summary["planned"])
         if summary["mode"] == "verify":

@@ -14,7 +14,7 @@ from fanout.domain.plan import Plan, plan_row
 from fanout.domain.request import Mode, Verify
 from fanout.domain.rows import Json, failure_row
 from fanout.domain.run_error import RunError, run_error
-from fanout.domain.summary import Status, Summary, summary_row
+from fanout.domain.summary import Status, Summary, nothing_listed, summary_row
 from fanout.ledger import Ledger
 from fanout.steps.context import Context
 from fanout.steps.deletion_results import deletion_results
@@ -106,6 +106,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         error=error,
         verification=verification.row() if verification else None,
         notes=notes,
+        warnings=[] if error or books.listed.entries else [nothing_listed(plan.request)],
         began=phases[0][1],
         ended=now,
         mode=plan.request.mode.value,
