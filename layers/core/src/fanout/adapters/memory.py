@@ -114,15 +114,20 @@ class MemoryBlocks:
 
 
 class MemoryTree:
-    """A ``Tree`` of one process. Its time is ``changes``, two seconds each; trees that share it share a clock.
+    """A ``Tree`` of one process. Its time is ``changes``, of ``tick_ns`` each; trees that share it share a clock.
 
     ``ahead_ns`` is how far its clock is ahead of those. Without ``keeps_checksums`` it is a store that knows none.
     """
 
     def __init__(
-        self, changes: Iterator[int] | None = None, *, ahead_ns: int = 0, keeps_checksums: bool = True
+        self,
+        changes: Iterator[int] | None = None,
+        *,
+        tick_ns: int = 2_000_000_000,
+        ahead_ns: int = 0,
+        keeps_checksums: bool = True,
     ) -> None:
-        self._ahead_ns, self._keeps_checksums = ahead_ns, keeps_checksums
+        self._tick_ns, self._ahead_ns, self._keeps_checksums = tick_ns, ahead_ns, keeps_checksums
         self._entries: dict[str, Stored] = {}
         self._changes = changes or itertools.count(1)
         self._lock = threading.Lock()
@@ -133,7 +138,7 @@ class MemoryTree:
         attributes = attributes or Attributes()
         with self._lock:
             change = next(self._changes)
-            changed_ns = change * 2_000_000_000 + self._ahead_ns
+            changed_ns = change * self._tick_ns + self._ahead_ns
             mtime_ns = changed_ns if attributes.mtime_ns is None else attributes.mtime_ns
             size = len(data)
             entry = Entry(path, kind, size, mtime_ns, changed_ns, f'"{change}"')
@@ -271,7 +276,7 @@ class MemoryTree:
 
     def clock_ns(self) -> tuple[int, int]:
         """See ``fanout.ports.Tree``."""
-        now_ns = next(self._changes) * 2_000_000_000 + self._ahead_ns
+        now_ns = next(self._changes) * self._tick_ns + self._ahead_ns
         return now_ns, now_ns
 
     def identity(self) -> str:
