@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fanout.domain import limits
 from fanout.domain.request import Request
-from fanout.domain.workload import Work, loads_of, requests_of
+from fanout.domain.workload import Work, loads_of, loads_to_verify, requests_of, requests_to_verify
 from fanout.requests import parse_request
 
 WORK = Work(listed=10_000, entries=1_000, bytes=1_000 * 100_000, shards=10, longest_seconds=1)
@@ -82,3 +82,28 @@ def test_more_entries_or_bytes_are_never_less_load(entries: int, size: int, more
     assert after.written_operations > before.written_operations
     assert after.metered_bytes >= before.metered_bytes >= size
     assert requests_of(asked, larger, 1).gets > requests_of(asked, less, 1).gets
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "verify", "gets", "lists", "read_bytes"),
+    [
+        (S3, DATA, "none", 0, 0, {}),
+        (S3, DATA, "copied", 1_000, 0, {"data": 1}),
+        (S3, "s3://my-results/out/", "copied", 2_000, 0, {}),
+        (DATA, ARCHIVE, "copied", 0, 0, {"data": 1, "archive": 1}),
+        (DATA, "efs://data/z", "copied", 0, 0, {"data": 2}),
+        (DATA, S3, "all", 1_000, 10 + 3 * 20, {"data": 1}),
+    ],
+)
+def test_a_verification_after_the_copy_asks_both_ends_anew(
+    source: str, destination: str, verify: str, gets: int, lists: int, read_bytes: dict[str, int]
+) -> None:
+    asked = request(source, destination, verify=verify)
+    found = requests_to_verify(asked, WORK, segments=3)
+    assert [found.gets, found.puts, found.lists] == pytest.approx([gets, 0, lists])
+    loads = loads_to_verify(asked, WORK)
+    once = WORK.bytes + 2 * 1_000 * 4096
+    assert {mount: load.read_bytes for mount, load in loads.items()} == pytest.approx(
+        {mount: times * once for mount, times in read_bytes.items()}
+    )
+    assert all(load.written_bytes == 0 for load in loads.values())

@@ -119,8 +119,8 @@ class RequestModel(BaseModel):
     verify: Annotated[
         Literal["none", "copied", "content", "all"],
         Field(
-            description="after a copy: none; copied: read back what was copied; all: compare both whole trees;"
-            " content: the same without modes, owners, times, hard links and metadata, also in mode verify"
+            description="after a copy: none; copied: compare what was copied with the source; all: compare both whole"
+            " trees; content: the same without modes, owners, times, hard links and metadata, also in mode verify"
         ),
     ] = "none"
     compare: Annotated[

@@ -22,7 +22,7 @@ from fanout.domain.pacing_start import limited_bytes, paced_at_first, seen_at_fi
 from fanout.domain.prices import prices_with
 from fanout.domain.request import Mode, Request, Verify
 from fanout.domain.weights import CREATIONS_PER_SECOND, Rates
-from fanout.domain.workload import S3Requests, Work, loads_of, requests_of
+from fanout.domain.workload import S3Requests, Work, loads_of, loads_to_verify, requests_of, requests_to_verify
 
 # Assumed: seconds of a state that calls one function which has little to do, and of starting the Map of a phase.
 STATE_SECONDS = 3.0
@@ -115,7 +115,9 @@ def forecast(
     price = prices_with(request.prices)
     metering = metering_dollars(loads, states, price)
     metering += metering_dollars(deletion_loads(request, work.extras if removal.shards else 0), states, price)
-    requests = replace(requests, gets=requests.gets + removal.looks)
+    metering += metering_dollars(loads_to_verify(request, work), states, price)
+    again = requests_to_verify(request, work, listing.segments)
+    requests = replace(requests, gets=requests.gets + removal.looks + again.gets, lists=requests.lists + again.lists)
     return Forecast(
         seconds=_phases(request, work, copying, removal, listing),
         limit_seconds=limit_of,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.domain import limits, quotas
 from fanout.domain.efs_model import Load
 from fanout.domain.locations import MountLocation, S3Location
-from fanout.domain.request import Request
+from fanout.domain.request import Mode, Request, Verify
 from fanout.domain.weights import OPERATIONS_PER_FILE
 
 # Of one file that is read: a look-up with its attributes, open, and the read.
@@ -57,6 +58,20 @@ def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
         staged = work.bytes / limits.BLOCK_BYTES + work.shards
         return S3Requests(staged, staged, lists)
     return S3Requests(blocks * ends[0], blocks * ends[1], lists)
+
+
+def requests_to_verify(request: Request, work: Work, segments: int) -> S3Requests:
+    """Requests of a verification after the copy: a HEAD for each entry at each end, as S3 keeps checksums."""
+    if request.verify is Verify.NONE:
+        return S3Requests()
+    ends = sum(isinstance(end, S3Location) for end in (request.source, request.destination))
+    pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verify is Verify.ALL else 0.0
+    return S3Requests(gets=float(work.entries * ends), lists=pages * ends)
+
+
+def loads_to_verify(request: Request, work: Work) -> Mapping[str, Load]:
+    """What a verification after the copy reads of each mount, by its name: both ends are read again."""
+    return loads_of(replace(request, mode=Mode.VERIFY), work) if request.verify is not Verify.NONE else {}
 
 
 def loads_of(request: Request, work: Work) -> Mapping[str, Load]:
