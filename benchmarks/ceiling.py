@@ -41,6 +41,7 @@ def copied(source: Path, *, forks: bool) -> tuple[float, float]:
     ledger = Ledger(DirectoryStore(SCRATCH / "ledger"), RUN)
     context = context_of(SCRATCH / "ledger", source, SCRATCH / "out", "only")
     shards = partition(source, 1, ledger)
+    context.destination(ledger.read_plan()).check(writing=True)
     began, used = time.monotonic(), _processor()
     for shard in shards:
         copy_shard(shard, context if forks else replace(context, forks=never_forks), crc64nvme)

@@ -48,6 +48,7 @@ def copy_tree(source: Path, mounts: list[Path], scratch: Path) -> EngineRun:
     began = time.monotonic()
     ledger = Ledger(DirectoryStore(scratch), RUN)
     shards = partition(source, len(mounts), ledger)
+    context_of(scratch, source, mounts[0], "check").destination(ledger.read_plan()).check(writing=True)
     started = time.monotonic()
     peak_mb = _run_workers(shards, source, mounts, scratch)
     finishing = context_of(scratch, source, mounts[0], "finish")

@@ -33,6 +33,7 @@ from fanout.domain.limits import MIB
 from fanout.domain.rows import Json, segment_from_row
 from fanout.domain.run_limits import RunLimits, limits_row
 from fanout.domain.weights import DEFAULT_RATES
+from fanout.steps.check_mount import check_mount
 from fanout.steps.gather_segments import gather_segments
 from fanout.steps.list_segment import list_segment
 from fanout.steps.partition_shards import partition_shards
@@ -93,6 +94,7 @@ def shards_of(run_id: str, limits: RunLimits, shard_seconds: float) -> list[Json
     request = {"source": "efs:///in", "destination": f"efs:///{run_id}", "compare": "always", "limits": wanted}
     alone = replace(make_context(run_id, "", SECONDS), turns=None)  # nobody knows of executions here
     state = plan_transfer(request, alone, (MOUNT,), 100, BUCKET)
+    check_mount(replace(make_context(run_id, "", SECONDS), turns=None))
     reference = state["list"]
     while reference["count"]:
         ledger = make_context(run_id, "", SECONDS).ledger

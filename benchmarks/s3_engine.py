@@ -16,6 +16,7 @@ from benchmarks.s3_lab import WORK_BUCKET, S3Lab
 from fanout import bootstrap
 from fanout.domain.outcomes import Result
 from fanout.domain.rows import segment_from_row
+from fanout.steps.check_mount import check_mount
 from fanout.steps.context import Context
 from fanout.steps.gather_segments import gather_segments
 from fanout.steps.list_segment import list_segment
@@ -48,6 +49,7 @@ def copy(lab: S3Lab, mount: Path, run_id: str, source: str, destination: str, en
             1,
             WORK_BUCKET,
         )
+        check_mount(_context(run_id))
         reference = state["list"]
         while reference["count"]:
             ledger = _context(run_id).ledger

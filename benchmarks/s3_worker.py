@@ -53,7 +53,7 @@ def work(run_id: str) -> None:
         while not event.get("done"):
             event = copy(json.loads(json.dumps(event)), LambdaContext())
     finish = handler_of("finish_tree")
-    while not finish({"run": run}, LambdaContext())["done"]:
+    while not finish({"run": run, "state": {"run": run}}, LambdaContext())["done"]:
         pass
 
 

@@ -68,6 +68,7 @@ def save(client: S3Client, location: S3Location, directory: Path) -> int:
     directory.mkdir(parents=True, exist_ok=True)
     source = S3Tree(client, location.bucket, location.prefix)
     target = PosixTree(directory.resolve(), "", RUN_ID, str(os.getpid()))
+    target.check(writing=True)
     entries = [entry for entry in source.list(Segment("")) if reason_against_file_path(entry.path) is None]
     _copy("--s3-save", source, target, entries)
     target.finish()

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from fanout.domain.rows import Json
+from fanout.events import has_broken_off
 from fanout.handlers import handle
 from fanout.steps.remove_directories import remove_directories
 
 
 def handler(event: Json, context: Any) -> Json:
-    """Remove directories, or as many of them as there is time for."""
-    return handle("RemoveDirectories", event, context, remove_directories)
+    """Remove directories, or as many of them as there is time for; none in a run that broke off."""
+    return handle(
+        "RemoveDirectories", event, context, lambda step: remove_directories(step, broken=has_broken_off(event))
+    )

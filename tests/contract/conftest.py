@@ -21,6 +21,7 @@ from fanout.adapters.s3.tree import S3Tree
 from fanout.ports import Tree
 from tests.contract.scripted_server import ScriptedServer
 from tests.support import s3_servers
+from tests.support.mounts import writable
 from tests.support.s3_servers import KEY, Lack, S3Server
 
 REGION = "us-east-1"
@@ -140,7 +141,7 @@ def tree(request: pytest.FixtureRequest, kind_of_tree: str) -> Tree:
         return MemoryTree()
     if kind in ("directory", "mount-root"):
         mount: Path = request.getfixturevalue("tmp_path")
-        return PosixTree(mount, "tree" if kind == "directory" else "", "run", "attempt")
+        return writable(PosixTree(mount, "tree" if kind == "directory" else "", "run", "attempt"))
     name, _, place = kind.partition(":")
     client = client_of(request.getfixturevalue(name))
     bucket = new_bucket(client)

@@ -21,6 +21,7 @@ from fanout.domain.segments import Segment
 from fanout.ports import Tree
 from fanout.steps.copying import Copier
 from fanout.steps.forked_copier import ForkedCopier
+from tests.support.mounts import writable
 
 NAMES = [f"d{number % 7}/f{number}" for number in range(300)]
 CONTENT = {name: name.encode() * (number % 50) for number, name in enumerate(NAMES)}
@@ -37,7 +38,7 @@ def copied(source: Tree, destination: Tree, processes: int = 3) -> dict[str, Out
 def test_each_process_has_connections_of_its_own(client: S3Client, bucket: str, tmp_path: Path) -> None:
     for name, data in CONTENT.items():
         client.put_object(bucket, f"in/{name}", data, {}, crc64nvme=crc64nvme(data, NO_BYTES))
-    down = PosixTree(tmp_path, "out", "run", "one")
+    down = writable(PosixTree(tmp_path, "out", "run", "one"))
     outcomes = copied(S3Tree(client, bucket, "in/"), down)
     assert {outcome.result for outcome in outcomes.values()} == {Result.COPIED}
     assert {name: (tmp_path / "out" / name).read_bytes() for name in NAMES} == CONTENT
@@ -67,7 +68,7 @@ def test_a_process_that_is_killed_fails_the_task_and_halves_no_file(
 ) -> None:
     for name, data in CONTENT.items():
         client.put_object(bucket, f"in/{name}", data, {}, crc64nvme=crc64nvme(data, NO_BYTES))
-    source, destination = S3Tree(client, bucket, "in/"), PosixTree(tmp_path, "out", "run", "one")
+    source, destination = S3Tree(client, bucket, "in/"), writable(PosixTree(tmp_path, "out", "run", "one"))
     entries = list(enumerate(source.list(Segment("all"))))
     copier = ForkedCopier(Dying(source, destination, crc64nvme, lambda: False), 2)
     with pytest.raises(Transient):

@@ -57,7 +57,7 @@ def test_the_handlers_in_the_order_of_the_state_machine(
     [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read())
     copied = invoke("copy_shard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
     assert (copied["done"], copied["cursor"], copied["shard"]) == (True, 5, item["shard"])
-    assert invoke("finish_tree", {"run": state["run"]})["done"]
+    assert invoke("finish_tree", {"run": state["run"], "state": state})["done"]
     summary = invoke("summarise_transfer", {"state": {**state, "shards": shards}})
     assert summary == {"status": "SUCCEEDED", "error": "", "cause": ""}
     assert len(list((tmp_path / "out" / SECRET_NAME).iterdir())) == 5
@@ -98,13 +98,13 @@ def test_the_handlers_of_a_sync_delete_what_the_source_lacks(s3: Any, invoke: In
     assert (shards["next"], shards["extras"]) == ("copy", 3)
     for item in json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read()):
         invoke("copy_shard", {**run, "shard": item["shard"], "cursor": 0})
-    invoke("finish_tree", run)
+    invoke("finish_tree", {**run, "state": {**state, "shards": shards}})
     deletion = invoke("begin_deletion", run)
-    assert (deletion["count"], deletion["directories"]) == (1, True)
+    assert deletion["count"] == 1
     [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=deletion["key"])["Body"].read())
     deleted = invoke("delete_shard", {**run, "shard": item["shard"]})
     assert (deleted["done"], deleted["shard"], deleted["run"]) == (True, item["shard"], state["run"])
-    assert invoke("remove_directories", run)["done"]
+    assert invoke("remove_directories", {**run, "state": state})["done"]
     assert invoke("summarise_transfer", {"state": {**state, "shards": shards}})["status"] == "SUCCEEDED"
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["keep"]
 
@@ -125,10 +125,10 @@ def test_a_sync_to_a_bucket_deletes_its_extra_objects(s3: Any, invoke: Invoke, t
     shards = invoke("partition_shards", run)
     for item in json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read()):
         invoke("copy_shard", {**run, "shard": item["shard"], "cursor": 0})
-    invoke("finish_tree", run)
+    invoke("finish_tree", {**run, "state": state})
     [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=invoke("begin_deletion", run)["key"])["Body"].read())
     assert invoke("delete_shard", {**run, "shard": item["shard"]})["done"]
-    assert invoke("remove_directories", run)["done"]
+    assert invoke("remove_directories", {**run, "state": state})["done"]
     assert invoke("summarise_transfer", {"state": {**state, "shards": shards}})["status"] == "SUCCEEDED"
     keys = {one["Key"] for one in s3.list_objects_v2(Bucket="data-bucket")["Contents"]}
     assert {key for key in keys if key.startswith("to/")} == {f"to/{number}" for number in range(20)}
@@ -145,7 +145,7 @@ def run_through(invoke: Invoke, s3: Any, request: dict[str, str], run_id: str) -
     shards = invoke("partition_shards", {"run": state["run"]})
     for item in json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read()):
         invoke("copy_shard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
-    invoke("finish_tree", {"run": state["run"]})
+    invoke("finish_tree", {"run": state["run"], "state": state})
     return invoke("summarise_transfer", {"state": {**state, "shards": shards}})
 
 

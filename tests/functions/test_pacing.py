@@ -20,6 +20,7 @@ def paced(s3: Any, invoke: Invoke) -> dict[str, Any]:
     request = {**REQUEST, "limits": {"shard_seconds": 0.1, "files_per_second": 100_000}}
     state = invoke("plan_transfer", {"request": request, **started("run-1")})
     run = state["run"]
+    invoke("check_mount", {"run": run})
     invoke("list_segment", {"run": run, "segment": state["list"]["segment"]})
     invoke("gather_segments", {"run": run, "list": state["list"]})
     shards = invoke("partition_shards", {"run": run})

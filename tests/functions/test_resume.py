@@ -37,7 +37,7 @@ def copy(invoke: Invoke, state: Any, items: list[Any]) -> None:
 
 
 def finished(invoke: Invoke, state: Any) -> Any:
-    invoke("finish_tree", {"run": state["run"]})
+    invoke("finish_tree", {"run": state["run"], "state": state})
     return invoke("summarise_transfer", {"state": state})
 
 

@@ -69,6 +69,7 @@ def test_a_batch_is_one_run_that_copies_what_came_and_nothing_else(
 
     # The request is one that the plan takes, and the run copies these two.
     state = invoke("plan_transfer", {"request": request, **started(run["name"])})
+    invoke("check_mount", {"run": state["run"]})
     invoke("list_segment", {"run": state["run"], "segment": state["list"]["segment"]})
     state["list"] = invoke("gather_segments", state)
     shards = invoke("partition_shards", {"run": state["run"]})

@@ -124,7 +124,7 @@ class FakeTransfer:
         key = f"{event['run']['prefix']}deletions.json"
         shards = self.extras if self.deletes else ()
         self.put(key, [{"shard": shard, "directories": False} for shard in shards])
-        return {"count": len(shards), "key": key, "directories": self.deletes, "max_concurrency": 2}
+        return {"count": len(shards), "key": key, "max_concurrency": 2}
 
     def delete_shard(self, event: Event) -> Event:
         first = event["shard"] not in self._deleted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanout.domain.errors import DeleteRefused, LedgerBroken
+from fanout.events import deletes_later, has_broken_off
 
 from .engine import Engine
 from .fake_functions import always
@@ -31,7 +32,8 @@ def test_extras_go_also_where_nothing_is_copied(engine: Engine) -> None:
 def test_what_begin_deletion_refuses_is_left_alone(engine: Engine) -> None:
     engine.transfer(shards=("a",), extras=("x",), deletes=False)
     assert engine.run().status == "SUCCEEDED"
-    assert engine.service.called()[-2:] == ["BeginDeletion", "SummariseTransfer"]
+    # RemoveDirectories removes the run's staging directory, whatever it deletes.
+    assert engine.service.called()[-3:] == ["BeginDeletion", "RemoveDirectories", "SummariseTransfer"]
 
 
 @pytest.mark.parametrize("state", ["ListSegment", "GatherSegments", "PartitionShards", "FinishTree", "BeginDeletion"])
@@ -39,7 +41,9 @@ def test_after_an_error_nothing_is_deleted(engine: Engine, state: str) -> None:
     engine.transfer(shards=("a",), extras=("x",))
     engine.service.functions[state] = always(LedgerBroken("broken"))
     assert engine.run().status == "FAILED"
-    assert {"DeleteShard", "RemoveDirectories"}.isdisjoint(engine.service.called())
+    assert "DeleteShard" not in engine.service.called()
+    left = [has_broken_off(event) for event in engine.service.calls("RemoveDirectories")]
+    assert left == ([True] if state == "BeginDeletion" else [])
 
 
 def test_a_refused_sync_copies_nothing_and_says_so(engine: Engine) -> None:
@@ -63,3 +67,14 @@ def test_a_plan_ends_after_the_partition(engine: Engine) -> None:
     assert engine.run().status == "SUCCEEDED"
     assert engine.service.called()[-2:] == ["PartitionShards", "SummariseTransfer"]
     assert {"CopyShard", "FinishTree", *DELETION}.isdisjoint(engine.service.called())
+
+
+@pytest.mark.parametrize(("extras", "broken", "expected"), [((), "", False), (("x",), "", True), (("x",), "b", False)])
+def test_finish_tree_knows_whether_anything_is_deleted_after_it(
+    engine: Engine, extras: tuple[str, ...], broken: str, expected: bool
+) -> None:
+    engine.transfer(shards=("a",), extras=extras)
+    if broken:
+        engine.service.functions["GatherSegments"] = always(LedgerBroken(broken))
+    engine.run()
+    assert [deletes_later(event) for event in engine.service.calls("FinishTree")] == [expected]

@@ -116,7 +116,8 @@ def test_a_listing_that_reads_no_segment_still_ends(engine: Engine) -> None:
 def test_the_finish_and_the_summary_get_references_only(engine: Engine) -> None:
     engine.transfer()
     engine.run()
-    assert engine.service.calls("FinishTree") == [{"run": RUN}]
+    [finish] = engine.service.calls("FinishTree")
+    assert (finish["run"], sorted(finish["state"])) == (RUN, ["gathered", "list", "pace", "run", "shards"])
     state = engine.service.calls("SummariseTransfer")[0]["state"]
     assert sorted(state) == ["finish", "gathered", "list", "pace", "run", "shards"]
     assert sorted(state["shards"]) == ["count", "extras", "key", "max_concurrency", "next", "paced", "verify"]
@@ -125,4 +126,4 @@ def test_the_finish_and_the_summary_get_references_only(engine: Engine) -> None:
 def test_a_tree_is_finished_by_as_many_tasks_as_it_takes(engine: Engine) -> None:
     engine.transfer(unfinished=2)
     assert engine.run().status == "SUCCEEDED"
-    assert engine.service.calls("FinishTree") == [{"run": RUN}] * 3
+    assert [event["run"] for event in engine.service.calls("FinishTree")] == [RUN] * 3

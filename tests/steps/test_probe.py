@@ -12,12 +12,13 @@ import jsonschema
 import pytest
 
 from fanout.adapters.memory_meter import MemoryMeter
-from fanout.adapters.posix.probe_directory import ABANDONED_SECONDS, MARKER, MARKER_TEXT, NAME_PREFIX
+from fanout.adapters.posix.probe_directory import ABANDONED_SECONDS, MARKER, MARKER_TEXT
 from fanout.domain.calibration import calibration_of
 from fanout.domain.efs_model import ThroughputMode, most_credits
 from fanout.domain.errors import AccessDenied, InvalidRequest, Unreachable
 from fanout.domain.limits import GIB
 from fanout.domain.measurement import CREDITS, Described, Reading
+from fanout.domain.names import PROBE_PREFIX
 from fanout.domain.probing import Experiment
 from tests.support.probe_writes import BeforeWrites
 from tests.support.probes import MIB, SCHEMA, SMALL, ProbeWorld, WallClock, by_name
@@ -49,7 +50,7 @@ def test_below_a_directory_of_the_mount(tmp_path: Path) -> None:
     world = ProbeWorld([tmp_path])
     planned = world.plan({**SMALL, "path": "/scratch"}, "p")
     world.open("p")
-    assert os.listdir(tmp_path / "scratch") == [f"{NAME_PREFIX}p"]
+    assert os.listdir(tmp_path / "scratch") == [f"{PROBE_PREFIX}p"]
     world.rounds("p", planned["rounds"][:1])
     world.close("p")
     assert os.listdir(tmp_path / "scratch") == []
@@ -75,7 +76,7 @@ def test_a_path_that_is_no_directory_is_refused(tmp_path: Path, kind: str) -> No
 
 
 def abandoned(mount: Path, name: str, *, marked: bool = True, seconds: float = ABANDONED_SECONDS + 60) -> Path:
-    directory = mount / f"{NAME_PREFIX}{name}"
+    directory = mount / f"{PROBE_PREFIX}{name}"
     (directory / "00-00" / "0").mkdir(parents=True)
     (directory / "00-00" / "0" / "file").write_bytes(bytes(100))
     if marked:
@@ -99,11 +100,11 @@ def test_the_next_probe_removes_what_a_stopped_one_left_and_follows_no_symlink(t
     (left / "link").symlink_to(outside)
     (left / "00-00" / "link").symlink_to(outside)
     age(left)
-    (mount / f"{NAME_PREFIX}link").symlink_to(outside)
+    (mount / f"{PROBE_PREFIX}link").symlink_to(outside)
     world = ProbeWorld([mount])
     world.plan(SMALL, "p")
     world.open("p")
-    assert sorted(os.listdir(mount)) == [f"{NAME_PREFIX}link", f"{NAME_PREFIX}p"]
+    assert sorted(os.listdir(mount)) == [f"{PROBE_PREFIX}link", f"{PROBE_PREFIX}p"]
     assert (outside / "precious").read_text() == "stays"
 
 

@@ -20,6 +20,7 @@ from fanout.steps.copying import Copier
 from fanout.steps.forked_copier import ForkedCopier, processes_for
 from fanout.steps.processes import in_processes
 from tests.support.forked import all_ended, noted_forks
+from tests.support.mounts import writable
 
 Work = Generator[list[int], None, int]
 
@@ -108,14 +109,14 @@ def filled(root: Path, files: int) -> None:
 def test_processes_copy_what_one_does(tmp_path: Path) -> None:
     filled(tmp_path / "in", 300)
     source = PosixTree(tmp_path, "in", "run", "s", "source")
-    destination = PosixTree(tmp_path, "out", "run", "d")
+    destination = writable(PosixTree(tmp_path, "out", "run", "d"))
     work = [*enumerate(source.list(Segment("all"))), (999, Entry("missing", Kind.FILE, 1))]
     copier = ForkedCopier(Copier(source, destination, crc64nvme, lambda: False, block_bytes=limits.MIB), 4)
     outcomes = dict(copier.copy_all(work, 16))
     assert outcomes.pop(999).reason is Reason.SOURCE_VANISHED
     assert {one.result for one in outcomes.values()} == {Result.COPIED}
     entries = dict(work)
-    one = Copier(source, PosixTree(tmp_path, "one", "run", "e"), crc64nvme, lambda: False)
+    one = Copier(source, writable(PosixTree(tmp_path, "one", "run", "e")), crc64nvme, lambda: False)
     assert dict(one.copy_all(work[:-1], 1)) == outcomes
     assert sorted(entry.path for entry, _ in copier.directories) == sorted(entry.path for entry, _ in one.directories)
     destination.finish()
@@ -135,7 +136,7 @@ def test_what_the_time_cuts_off_is_named(tmp_path: Path) -> None:
     copier = ForkedCopier(
         Copier(
             source,
-            PosixTree(tmp_path, "out", "run", "d"),
+            writable(PosixTree(tmp_path, "out", "run", "d")),
             crc64nvme,
             lambda: os.getpid() != parent and next(looked) > 0,
             block_bytes=limits.MIB,

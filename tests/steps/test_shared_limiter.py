@@ -19,6 +19,7 @@ from fanout.steps.forked_copier import ForkedCopier
 from fanout.steps.limiter import TaskLimiter
 from fanout.steps.processes import in_processes
 from fanout.steps.shared_limiter import SharedLimiter
+from tests.support.mounts import writable
 
 
 class Counting(TaskLimiter):
@@ -75,7 +76,7 @@ def copied(root: Path, limiter: Counting) -> int:
     for number in range(40):
         (root / f"in/f{number}").write_bytes(os.urandom(number * 97))
     (root / "in/large").write_bytes(os.urandom(3 * limits.MIB + 5))
-    source, destination = PosixTree(root, "in", "run", "s", "source"), PosixTree(root, "out", "run", "d")
+    source, destination = PosixTree(root, "in", "run", "s", "source"), writable(PosixTree(root, "out", "run", "d"))
     work = list(enumerate(source.list(Segment("all"))))
     with closing(SharedLimiter(limiter, 3)) as shared:
         copier = Copier(source, destination, crc64nvme, lambda: False, block_bytes=limits.MIB, limiter=shared)

@@ -13,6 +13,7 @@ from fanout.domain.entries import Kind
 from fanout.domain.errors import DestinationBusy, InvalidRequest
 from fanout.domain.rows import Json
 from fanout.domain.writers import writers_from_bytes
+from fanout.steps.finish_tree import finish_tree
 from fanout.steps.plan_transfer import plan_transfer
 from fanout.steps.summarise_transfer import summarise_transfer
 from fanout.steps.write_turn import OLDEST_ASKED, WriteTurns
@@ -83,6 +84,7 @@ def test_a_run_that_broke_off_takes_itself_out_too() -> None:
     first, _ = world()
     first.plan()
     assert listed(first) == ["run-1"]
+    finish_tree(first.context())
     summarise_transfer({"Error": "Throttled", "Cause": "slow down"}, first.context())
     assert listed(first) == []
 

@@ -20,6 +20,7 @@ from fanout.domain.segments import Segment
 from fanout.steps.begin_deletion import begin_deletion
 from fanout.steps.finish_tree import finish_tree
 from fanout.steps.partition_shards import partition_shards
+from fanout.steps.remove_directories import remove_directories
 from fanout.steps.summarise_transfer import summarise_transfer
 from tests.support.flow import World
 from tests.support.mounts import world_of
@@ -152,6 +153,7 @@ def test_a_directory_that_can_not_be_listed_deletes_nothing(mount: Path) -> None
     world.list_all(world.plan(SYNC))
     with pytest.raises(DeleteRefused, match="could not be listed"):
         partition_shards(world.context())
+    finish_tree(world.context())
     assert names(mount / "out") == before
 
 
@@ -160,13 +162,15 @@ def test_an_entry_that_is_not_copied_keeps_every_extra(mount: Path) -> None:
     world = listed(mount)
     (mount / "in/vanishes").unlink()
     world.copy_all()
-    finish_tree(world.context())
-    assert begin_deletion(world.context())["directories"] is False
+    finish_tree(world.context(), deletes=True)
+    assert begin_deletion(world.context())["count"] == 0
+    assert remove_directories(world.context()) == {"removed": 0, "done": True}
     summary = world.end()
     assert summary["status"] == "FAILED_WITH_ITEMS"
     assert summary["totals"]["deleted"]["entries"] == 0
     assert any("none of 9 entries" in note for note in summary["notes"])
     assert (mount / "out/old").exists()
+    assert not list((mount / "out").glob(".fanout-*"))
 
 
 def test_a_file_where_the_source_has_a_directory_is_no_extra(tmp_path: Path) -> None:

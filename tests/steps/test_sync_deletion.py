@@ -115,7 +115,7 @@ def test_deletion_delivered_twice_counts_once(mount: Path) -> None:
         assert delete_shard(shard, world.context())["done"]
         assert delete_shard(shard, world.context())["done"]
     assert remove_directories(world.context())["done"]
-    summary = ended(world)
+    summary = ended(world)  # once more
     assert summary["totals"]["deleted"]["entries"] == 9
     assert summary["status"] == "SUCCEEDED"
 
@@ -145,7 +145,7 @@ def test_kills_in_the_deletion_lose_nothing_and_are_made_good(tmp_path: Path, mo
     world.store = DirectoryStore(tmp_path / "ledger")
     world.list_all(world.plan(SYNC))
     world.copy_all()
-    finish_tree(world.context())
+    finish_tree(world.context(), deletes=True)
     begin_deletion(world.context())
     [shard] = deletions(world)
     kills = 0
@@ -164,8 +164,10 @@ def test_kills_in_the_deletion_lose_nothing_and_are_made_good(tmp_path: Path, mo
             monkeypatch.setattr(os, "unlink", killed)
             world.source = PosixTree(tmp_path, "in", "run-1", f"k{number}", "source")
             world.destination = PosixTree(tmp_path, "out", "run-1", f"k{number}")
-            delete_shard(shard, world.context())
-            os._exit(0)
+            try:
+                delete_shard(shard, world.context())
+            finally:
+                os._exit(0)
         kills += os.WIFSIGNALED(os.waitpid(pid, 0)[1])
     assert kills >= 3
     assert delete_shard(shard, world.context())["done"]

@@ -143,10 +143,10 @@ class World:
             else:
                 raise AssertionError("the shard never ends")
 
-    def finish_all(self) -> int:
+    def finish_all(self, *, deletes: bool = False) -> int:
         """FinishTree until everything is finished; returns how many tasks it took."""
         for number in range(1, 1000):
-            if finish_tree(self.context())["done"]:
+            if finish_tree(self.context(), deletes=deletes)["done"]:
                 return number
         raise AssertionError("the tree is never finished")
 
@@ -176,15 +176,14 @@ class World:
             self.verify_all()
         elif what["next"] != "plan":
             self.copy_all()
-            self.finish_all()
+            self.finish_all(deletes=what["extras"] > 0)
             if what["extras"]:
                 self.delete_all()
         return self.end(what["verify"])
 
     def delete_all(self) -> None:
         """BeginDeletion, DeleteShards and RemoveDirectories, each until it is done."""
-        if not begin_deletion(self.context())["directories"]:
-            return
+        begin_deletion(self.context())
         for row in self.ledger.read_json("deletions.json"):
             while not delete_shard(shard_from_row(row["shard"]), self.context())["done"]:
                 pass

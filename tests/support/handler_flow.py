@@ -61,7 +61,7 @@ class HandlerFlow:
                 self._fail(run, row["shard"]) if fail_shards else self._copy(run, row["shard"])
             if shards["paced"] and self._maps_url:
                 assert self._call("PaceCopy", {**paced, "copied": True})["done"]
-            self._repeat(chosen["FinishTree"], {"run": run})
+            self._repeat(chosen["FinishTree"], {"run": run, "state": {**state, "shards": shards}})
             if shards["extras"]:
                 self._delete(run)
             if shards["verify"] == "copied":
@@ -150,8 +150,7 @@ class HandlerFlow:
         deletion = self._call("BeginDeletion", {"run": run})
         for row in self._rows(deletion["key"]) if deletion["count"] else []:
             self._repeat(run["functions"]["DeleteShard"], {"run": run, "shard": row["shard"]})
-        if deletion["directories"]:
-            self._repeat(run["functions"]["RemoveDirectories"], {"run": run})
+        self._repeat(run["functions"]["RemoveDirectories"], {"run": run, "state": {"run": run}})
 
     def _verify(self, run: dict[str, Any], key: str) -> None:
         for row in self._rows(key):

@@ -13,6 +13,12 @@ from tests.support.flow import World
 REQUEST = {"source": "efs:///in", "destination": "efs:///out"}
 
 
+def writable(tree: PosixTree) -> PosixTree:
+    """The tree, as CheckMount leaves it."""
+    tree.check(writing=True)
+    return tree
+
+
 def world_of(mount: Path, run_id: str = "run-1") -> World:
     source = PosixTree(mount, "in", run_id, "source", "source")
     return World(source=source, destination=PosixTree(mount, "out", run_id, "n"), run_id=run_id)

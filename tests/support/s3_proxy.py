@@ -1,6 +1,6 @@
 """An S3 on the loopback that fails as S3 does: a proxy before another server.
 
-It also checks the condition on a copy's source, which moto ignores.
+It also checks the condition on a copy's source and those on what a write replaces, some of which moto ignores.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class S3Proxy:
         if fault == SLOW_DOWN_INSIDE and "x-amz-copy-source" in head.headers:
             connection.sendall(error_answer(head, 200, "SlowDown"))
             return True
-        if _source_has_changed(head, upstream):
+        if _source_has_changed(head, upstream) or _destination_has_changed(head, upstream):
             connection.sendall(error_answer(head, 412, "PreconditionFailed"))
             return True
         answer = self.answer(head, body, upstream, fault)
@@ -120,11 +120,23 @@ def _source_has_changed(head: Head, upstream: http.client.HTTPConnection) -> boo
     wanted = head.headers.get("x-amz-copy-source-if-match")
     if not wanted:
         return False
+    return _etag(head, f"/{head.headers['x-amz-copy-source']}", upstream) not in ("", wanted)
+
+
+def _destination_has_changed(head: Head, upstream: http.client.HTTPConnection) -> bool:
+    if head.method not in ("PUT", "POST") or not {"if-match", "if-none-match"} & set(head.headers):
+        return False
+    there = _etag(head, head.target.partition("?")[0], upstream)
+    return bool(there) and there != head.headers.get("if-match")
+
+
+def _etag(head: Head, path: str, upstream: http.client.HTTPConnection) -> str:
+    """Of an object of a server that checks no signature; empty where there is none."""
     signed = {name: value for name, value in head.headers.items() if name in ("host", "authorization", "x-amz-date")}
-    upstream.request("HEAD", f"/{head.headers['x-amz-copy-source']}", headers=signed)
+    upstream.request("HEAD", path, headers=signed)
     answer = upstream.getresponse()
     answer.read()
-    return answer.status == 200 and answer.headers["ETag"] != wanted
+    return answer.headers["ETag"] if answer.status == 200 else ""
 
 
 def _reset(connection: socket.socket) -> bool:

@@ -32,6 +32,7 @@ class Lack(Enum):
     HOSTILE_KEYS = "holds no key that is no path of its file system"
     BYTES_UNDER_DIRECTORY_KEYS = "holds no bytes under a key that ends in a slash"
     COPY_CONDITIONS = "ignores the conditions on a copy's source"
+    DESTINATION_CONDITIONS = "ignores If-Match of a completed upload, and every condition on what a copy replaces"
     COPIED_RANGE_CHECKSUMS = "gives a copied range the checksum of the whole source"
     DIRECTORY_COPIES = "refuses to copy the object of a directory"
     BYTE_ORDER = "lists directory by directory, not in the order of the keys' bytes"
@@ -52,7 +53,8 @@ def moto() -> Iterator[S3Server]:
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    yield S3Server("moto", f"http://{host}:{port}", frozenset({Lack.NEWLINES_IN_KEYS, Lack.COPY_CONDITIONS}))
+    lacks = {Lack.NEWLINES_IN_KEYS, Lack.COPY_CONDITIONS, Lack.DESTINATION_CONDITIONS}
+    yield S3Server("moto", f"http://{host}:{port}", frozenset(lacks))
     server.stop()
 
 

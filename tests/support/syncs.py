@@ -44,7 +44,7 @@ def copied(mount: Path, request: Json = SYNC) -> World:
     """A sync up to where it would delete."""
     world = listed(mount, request)
     world.copy_all()
-    finish_tree(world.context())
+    finish_tree(world.context(), deletes=True)
     return world
 
 

@@ -48,7 +48,7 @@ class TwoMounts:
         remaining_seconds: float = 900.0,
         follow: bool = False,
     ) -> None:
-        self.base, self.store, self.follow = base, store or MemoryStore(), follow
+        self.base, self.store, self.follow, self.run_id = base, store or MemoryStore(), follow, run_id
         for directory in (self.source_root, base / "archive"):
             directory.mkdir(parents=True, exist_ok=True)
         self.world = World(
@@ -73,7 +73,7 @@ class TwoMounts:
         return PosixTree(self.base / "data", "in", "run-1", nonce, "source", follow=self.follow)
 
     def destination_tree(self, nonce: str) -> PosixTree:
-        return PosixTree(self.base / "archive", "out", "run-1", nonce)
+        return PosixTree(self.base / "archive", "out", self.run_id, nonce)
 
     def source(self) -> Context:
         """An attempt of a function that sees the source alone."""

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.domain import limits
-from fanout.domain.entries import Entry, Kind
+from fanout.domain.entries import NOTHING_THERE, Entry, Kind
 from fanout.domain.hard_links import Name, Placed, files_of, place
-from fanout.domain.rows import entry_from_row, entry_row, link_row, name_from_row, name_row
+from fanout.domain.rows import entry_from_row, entry_row, link_from_row, link_row, name_from_row, name_row
 
 
 def name(path: str, there: str = "", *, unchanged: bool = False, inode: str = "1") -> Name:
@@ -70,7 +70,17 @@ def test_every_name_is_placed_once_and_linked_to_a_copy_of_its_own_file(names: l
 def test_rows_there_and_back_and_rows_of_before() -> None:
     one = name("a", "7", unchanged=True)
     assert name_from_row(name_row(one)) == one
-    assert entry_from_row(entry_row(one.entry)) == entry_from_row(link_row(one.entry, "first")) == one.entry
+    assert entry_from_row(entry_row(one.entry)) == one.entry
+    assert link_from_row(link_row(one.entry, "first")) == (one.entry, "first")
     plain = Entry("a", Kind.FILE, 5, 1, 2, "e")
     assert entry_row(plain) == ["a", "file", 5, 1, 2, "e"]
     assert entry_from_row(entry_row(plain)) == plain
+
+
+@given(st.sampled_from(["", "7"]), st.sampled_from(["", "b"]), st.sampled_from(["", NOTHING_THERE, '"etag"']))
+def test_what_an_entry_replaces_survives_every_kind_of_row(inode: str, target: str, replaces: str) -> None:
+    entry = Entry("a", Kind.FILE, 5, 1, 2, "e", inode, target=target, replaces=replaces)
+    assert entry_from_row(entry_row(entry)) == entry
+    assert link_from_row(link_row(entry, "first")) == (entry, "first")
+    one = Name(entry, unchanged=False, inode_there="8")
+    assert name_from_row(name_row(one)) == one

@@ -18,6 +18,7 @@ from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError
 from fanout.domain.outcomes import Reason
 from fanout.domain.segments import Segment
+from tests.support.mounts import writable
 
 PLAIN = Attributes()
 
@@ -37,7 +38,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tree(root: Path) -> PosixTree:
-    return PosixTree(root, "tree", "run", "attempt")
+    return writable(PosixTree(root, "tree", "run", "attempt"))
 
 
 def staged(root: Path) -> list[Path]:
@@ -48,7 +49,6 @@ def staged(root: Path) -> list[Path]:
 def test_a_symlink_in_the_destinations_path_is_not_followed(root: Path, tree: PosixTree, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    (root / "tree").mkdir()
     (root / "tree/way").symlink_to(outside)
     with pytest.raises(ItemError) as caught:
         write(tree, "way/file")
@@ -74,7 +74,6 @@ def test_a_file_that_is_a_symlink_at_the_destination_is_replaced_not_written_thr
 ) -> None:
     victim = tmp_path / "victim"
     victim.write_text("untouched")
-    (root / "tree").mkdir()
     (root / "tree/file").symlink_to(victim)
     write(tree, "file")
     assert victim.read_text() == "untouched"
@@ -84,7 +83,6 @@ def test_a_file_that_is_a_symlink_at_the_destination_is_replaced_not_written_thr
 
 def test_a_source_below_a_symlink_is_not_read(root: Path, tree: PosixTree, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
-    (root / "tree").mkdir()
     (root / "tree/way").symlink_to(tmp_path)
     with pytest.raises(ItemError):
         tree.open(Entry("way/secret", Kind.FILE, 6))
@@ -208,7 +206,7 @@ def test_a_directory_in_the_way_of_a_file_is_said_to_be(root: Path, tree: PosixT
 
 def test_many_directories_keep_few_descriptors_open(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directories_module, "KEPT_DIRECTORIES", 8)
-    tree = PosixTree(root, "", "run", "attempt")
+    tree = writable(PosixTree(root, "", "run", "attempt"))
     before = len(os.listdir("/proc/self/fd"))
     for number in range(50):
         write(tree, f"d{number}/e/file")

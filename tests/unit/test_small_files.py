@@ -25,6 +25,7 @@ from fanout.domain.errors import ItemError
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.ports import Source
 from fanout.steps.copying import Copier
+from tests.support.mounts import writable
 
 MTIME_NS = 1_600_000_000_123_456_789
 SMALL = limits.BLOCK_BYTES_FREE - 1  # the most bytes that go the short way
@@ -38,7 +39,7 @@ class Pair:
         self.there.mkdir(parents=True)
         self.here.parent.mkdir()
         self.source = PosixTree(root / "in", "tree", "run", "attempt", "source")
-        self.destination = PosixTree(root / "out", "copy", "run", "attempt")
+        self.destination = writable(PosixTree(root / "out", "copy", "run", "attempt"))
         small = self.destination.small_files_from(self.source)
         assert small is not None
         self.small: SmallFiles = small
@@ -199,7 +200,6 @@ def test_a_file_of_64_kib_of_zeros_keeps_its_hole(pair: Pair) -> None:
 def test_a_symlink_in_the_way_leads_nobody_outside(pair: Pair, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    pair.here.mkdir()
     (pair.here / "d").symlink_to(outside)
     with pytest.raises(ItemError) as refused:
         pair.small.copy(pair.put("d/file", b"bytes"), crc64nvme)

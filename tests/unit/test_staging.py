@@ -15,6 +15,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.checksums import NO_BYTES
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import ItemError
+from tests.support.mounts import writable
 
 
 def write(tree: PosixTree, path: str, data: bytes) -> None:
@@ -33,7 +34,7 @@ def staged(root: Path) -> list[Path]:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> PosixTree:
-    return PosixTree(tmp_path, "tree", "run", "attempt")
+    return writable(PosixTree(tmp_path, "tree", "run", "attempt"))
 
 
 def during_another_rename(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None]) -> None:

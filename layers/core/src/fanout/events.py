@@ -101,6 +101,17 @@ def end_of(event: Json) -> End:
     return End(found)
 
 
+def has_broken_off(event: Json) -> bool:
+    """Whether an error broke the run off before a state that runs all the same and is handed the whole state."""
+    return "error" in field(event, "state")
+
+
+def deletes_later(event: Json) -> bool:
+    """Whether BeginDeletion follows FinishTree, as the state machine's choice ``AnyExtras?`` says."""
+    shards = field(event, "state").get("shards", {})
+    return not has_broken_off(event) and shards.get("extras", 0) > 0
+
+
 def segment_of(event: Json) -> Segment:
     """The segment of ListSegment."""
     return segment_from_row(field(event, "segment"))

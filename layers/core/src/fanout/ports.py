@@ -6,7 +6,7 @@ of ``fanout.domain.errors``. Adapters translate vendor errors once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from fanout.domain.measurement import Described, Readings
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.rows import Json
 from fanout.domain.segments import Segment
+from fanout.domain.writers import Fence
 
 
 class Source(Protocol):
@@ -189,7 +190,8 @@ class Tree(Protocol):
         """The size in which ``create`` wants the entry's blocks."""
 
     def check(self, *, writing: bool) -> None:
-        """Raise ``InvalidRequest`` or ``AccessDenied`` if the root can not be read or written."""
+        """Raise ``InvalidRequest`` or ``AccessDenied`` if the root can not be read or written.
+        A run that has not done this with ``writing`` can write nothing."""
 
     def limitations(self) -> tuple[str, ...] | None:
         """What this tree can not keep of what it is given, a sentence each, found out by trying.
@@ -212,8 +214,17 @@ class Tree(Protocol):
     def close(self) -> None:
         """Release what is held open; the tree is not used after."""
 
+    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
+        """Take the right to write from ``known`` runs and from others that staged here, but not from those ``beside``.
+
+        ``beside`` is asked after they were looked for. Returns whether all were reached; raises ``AccessDenied`` or
+        ``Transient`` for one that may write where this run does."""
+
+    def clear(self) -> None:
+        """Remove what this run staged; it may go on writing."""
+
     def finish(self) -> tuple[str, ...]:
-        """Remove what this run staged; returns what had to be left, a sentence each."""
+        """Remove what this run staged; it writes nothing more. Returns what had to be left, a sentence each."""
 
 
 class WorkStore(Protocol):

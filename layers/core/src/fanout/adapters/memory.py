@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import stat
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,12 +14,13 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.domain import limits
 from fanout.domain.big_files import Receipt
 from fanout.domain.checksums import to_base64
-from fanout.domain.entries import Attributes, Entry, Found, Kind
+from fanout.domain.entries import NOTHING_THERE, Attributes, Entry, Found, Kind
 from fanout.domain.errors import ItemError
 from fanout.domain.file_columns import Listed, in_columns
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
 from fanout.domain.segments import Segment, within
+from fanout.domain.writers import Fence
 from fanout.ports import Tree
 
 
@@ -73,7 +74,7 @@ class MemoryTarget:
         """See ``fanout.ports.Target``."""
         if crc64nvme(bytes(self._data)) != checksum:
             raise ItemError(Reason.CHECKSUM, "what was written is not what was read")
-        self._tree.put(self._entry.path, self._entry.kind, bytes(self._data), self._attributes)
+        self._tree.replace(self._entry, bytes(self._data), self._attributes)
 
     def abort(self) -> None:
         """See ``fanout.ports.Target``; nothing is visible before the commit."""
@@ -105,7 +106,7 @@ class MemoryBlocks:
         data = b"".join(self._blocks[receipt.index] for receipt in receipts)
         if crc64nvme(data) != checksum or len(data) != self._entry.size:
             raise ItemError(Reason.CHECKSUM, "what was written is not what was read")
-        self._tree.put(self._entry.path, self._entry.kind, data, attributes)
+        self._tree.replace(self._entry, data, attributes)
         self._blocks.clear()
 
     def discard(self) -> None:
@@ -144,6 +145,18 @@ class MemoryTree:
             entry = Entry(path, kind, size, mtime_ns, changed_ns, f'"{change}"')
             self._entries[path] = Stored(entry, data, attributes)
         return entry
+
+    def replace(self, entry: Entry, data: bytes, attributes: Attributes) -> None:
+        """Store an entry where what it replaces, if it says so, still is what stands there.
+
+        What is stored already is not stored again. Raises ``ItemError`` where something else stands there.
+        """
+        there = self._entries.get(entry.path)
+        if entry.replaces not in ("", NOTHING_THERE if there is None else there.entry.etag):
+            if there is None or (there.data, there.attributes) != (data, attributes):
+                raise ItemError(Reason.DESTINATION_CHANGED, "it is not what was listed")
+            return
+        self.put(entry.path, entry.kind, data, attributes)
 
     def remove(self, path: str) -> None:
         """Remove an entry."""
@@ -215,12 +228,12 @@ class MemoryTree:
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
         """See ``fanout.ports.Tree``."""
-        self.put(entry.path, Kind.DIRECTORY, b"", attributes)
+        self.replace(replace(entry, kind=Kind.DIRECTORY), b"", attributes)
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
         """See ``fanout.ports.Tree``."""
         mode = attributes.mode if attributes.is_symlink else stat.S_IFLNK | 0o777
-        self.put(entry.path, Kind.SYMLINK, target, replace(attributes, mode=mode))
+        self.replace(replace(entry, kind=Kind.SYMLINK), target, replace(attributes, mode=mode))
 
     def link(self, entry: Entry, first: str) -> None:
         """See ``fanout.ports.Tree``; both names hold the same bytes."""
@@ -286,6 +299,13 @@ class MemoryTree:
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""
 
+    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
+        """See ``fanout.ports.Tree``; nobody else writes."""
+        return True
+
+    def clear(self) -> None:
+        """See ``fanout.ports.Tree``; nothing is staged."""
+
     def finish(self) -> tuple[str, ...]:
         """See ``fanout.ports.Tree``; nothing is staged."""
         return ()
@@ -300,5 +320,5 @@ class MemoryEntryCopier:
     def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
         """See ``fanout.ports.EntryCopier``."""
         data = self._source.open(entry).read(0, entry.size)
-        self._destination.put(entry.path, entry.kind, data, self._source.contents()[entry.path].attributes)
+        self._destination.replace(entry, data, self._source.contents()[entry.path].attributes)
         return None if entry.kind is Kind.DIRECTORY else to_base64(crc64nvme(data))

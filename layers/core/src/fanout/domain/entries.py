@@ -12,6 +12,9 @@ from msgspec.structs import replace
 
 from fanout.domain.outcomes import Reason
 
+# No ETag: each has quotes around it.
+NOTHING_THERE = "-"
+
 
 class Kind(StrEnum):
     """What an entry is; ``UNLISTABLE`` is a directory whose content can not be read."""
@@ -35,7 +38,8 @@ class Entry(Struct, frozen=True):
     ``inode`` tells which names of the same tree are one file; empty for a file with
     one name. ``problem`` says why the listing could make no file or directory of a symlink
     that is to be followed.
-    ``target`` is the path at the destination where it is another one.
+    ``target`` is the path at the destination where it is another one. ``replaces`` is what the listing saw at its
+    place in a bucket: an ETag or ``NOTHING_THERE``; empty where that is not known.
     """
 
     path: str
@@ -47,6 +51,7 @@ class Entry(Struct, frozen=True):
     inode: str = ""
     problem: Reason | None = None
     target: str = ""
+    replaces: str = ""
 
     @property
     def placed(self) -> Entry:

@@ -79,6 +79,14 @@ class DestinationBusy(FanoutError):
         super().__init__(f"destination: {destination} is in use: {problem}; start again when it has ended, or stop it")
 
 
+class Superseded(FanoutError):
+    """A later run has taken the right to write from this one, which writes nothing more. Never retried."""
+
+    def __init__(self, run_id: str) -> None:
+        who = "a later run to the same destination, or somebody, removed its staging directory"
+        super().__init__(f"the run {run_id} writes nothing more: {who}")
+
+
 class ListingIncomplete(FanoutError):
     """A part of a tree could not be listed; the run must not go on as if it were empty."""
 
@@ -95,6 +103,7 @@ TASK_ERRORS: tuple[type[FanoutError], ...] = (
     ListingIncomplete,
     DeleteRefused,
     DestinationBusy,
+    Superseded,
 )
 
 

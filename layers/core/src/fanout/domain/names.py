@@ -9,6 +9,9 @@ from fanout.domain import limits
 from fanout.domain.outcomes import Reason
 
 STAGING_PREFIX = ".fanout-staging-"
+# What a probe and the doctor make for themselves; no run stages there.
+PROBE_PREFIX = f"{STAGING_PREFIX}probe-"
+DOCTOR_PREFIX = f"{STAGING_PREFIX}doctor-"
 
 
 def reason_against_file_path(path: str) -> Reason | None:

@@ -104,7 +104,9 @@ REMEDIES: dict[Reason, str] = {
     Reason.DESTINATION_DENIED: "give the function write permission on the directory",
     Reason.NO_SPACE: "free space or raise the quota, then retry",
     Reason.DESTINATION_VANISHED: "retry; check that no lifecycle rule aborts uploads within a day",
-    Reason.DESTINATION_CHANGED: "look who else writes to the destination, then sync again",
+    Reason.DESTINATION_CHANGED: (
+        "look who else writes to the destination, then start the transfer again, which lists it anew"
+    ),
     Reason.NOT_EMPTY: "look who else writes to the destination, then sync again",
     Reason.APPEARED: "sync again: the next run copies it",
     Reason.MISSING: "copy it: start a transfer with mode copy",

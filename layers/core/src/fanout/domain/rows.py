@@ -20,9 +20,17 @@ Json = dict[str, Any]
 
 
 def entry_row(entry: Entry) -> list[Any]:
-    """An entry of a shard's file; inode and target stand only where one of them tells something."""
+    """An entry of a shard's file.
+
+    After six values come inode and target, where one of them tells something, and what the entry replaces, where
+    that is known: six to nine in all.
+    """
     row = [entry.path, entry.kind.value, entry.size, entry.mtime_ns, entry.changed_ns, entry.etag]
-    return [*row, entry.inode, entry.target] if entry.inode or entry.target else row
+    if entry.inode or entry.target:
+        row += entry.inode, entry.target
+    if entry.replaces:
+        row.append(entry.replaces)
+    return row
 
 
 def _long_row(entry: Entry) -> list[Any]:
@@ -35,10 +43,11 @@ _KINDS = {kind.value: kind for kind in Kind}
 
 
 def entry_from_row(row: list[Any]) -> Entry:
-    """The entry of a row; what a longer row holds after the target is about other things."""
+    """The entry of a row that is about nothing else."""
     path, kind, size, mtime_ns, changed_ns, etag = row[:6]
     inode, target = row[6:8] if len(row) > 7 else ("", "")
-    return Entry(path, _KINDS[kind], size, mtime_ns, changed_ns, etag, inode, target=target)
+    replaces = row[-1] if len(row) in (7, 9) else ""
+    return Entry(path, _KINDS[kind], size, mtime_ns, changed_ns, etag, inode, target=target, replaces=replaces)
 
 
 def name_row(name: Name) -> list[Any]:
@@ -48,7 +57,7 @@ def name_row(name: Name) -> list[Any]:
 
 def name_from_row(row: list[Any]) -> Name:
     """The name of a row."""
-    return Name(entry_from_row(row), row[-2], row[-1])
+    return Name(entry_from_row(row[:-2]), row[-2], row[-1])
 
 
 def link_row(entry: Entry, first: str) -> list[Any]:
@@ -57,6 +66,11 @@ def link_row(entry: Entry, first: str) -> list[Any]:
     In a run that compares: a name, and in which way its grouping differs.
     """
     return [*_long_row(entry), first]
+
+
+def link_from_row(row: list[Any]) -> tuple[Entry, str]:
+    """The further name of a row and the path of the first one."""
+    return entry_from_row(row[:-1]), row[-1]
 
 
 def outcome_row(outcome: Outcome, index: int | None = None) -> Json:

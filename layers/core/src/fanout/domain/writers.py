@@ -23,14 +23,22 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fanout.domain.locations import S3Location
+from fanout.domain.locations import MountLocation, S3Location
 from fanout.domain.plan import Plan, plan_row
 from fanout.domain.request import Mode, Request
-from fanout.domain.rows import SCHEMA_VERSION
+from fanout.domain.rows import SCHEMA_VERSION, Json
 from fanout.domain.transfer_fields import Decides, fields_up_to
 
 # What differs between two runs of the same transfer.
 _OF_THE_RUN = fields_up_to(Decides.WORK)
+
+
+class Fence(Struct, frozen=True):
+    """A run that has ended and may have left functions at work below ``place``, from which its right to write
+    is to be taken."""
+
+    place: str
+    run_id: str
 
 
 class Writer(Struct, frozen=True):
@@ -38,6 +46,7 @@ class Writer(Struct, frozen=True):
 
     ``execution`` is the ARN of the run's execution, ``transfer`` a digest that runs of the same transfer share,
     ``names`` whether the run copies what a manifest names, ``since`` when it began, in seconds since 1970.
+    ``fences`` are the runs that it took out of the list of a mount, and fences before it lists anything.
     """
 
     run_id: str
@@ -47,6 +56,14 @@ class Writer(Struct, frozen=True):
     mode: str
     names: bool
     since: float
+    fences: tuple[Fence, ...] = ()
+
+
+class Turn(Struct, frozen=True):
+    """What a run that has its turn must know of the other ones: whom it fences, and whom it must not."""
+
+    fences: tuple[Fence, ...] = ()
+    beside: frozenset[str] = frozenset()
 
 
 class Meeting(Enum):
@@ -63,14 +80,20 @@ def writer_of(plan: Plan, execution: str, now: float) -> Writer:
     same = {name: value for name, value in plan_row(plan).items() if name not in _OF_THE_RUN}
     digest = sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
     names = request.manifest is not None
-    return Writer(plan.run_id, execution, _place(request), digest, request.mode.value, names, now)
+    return Writer(plan.run_id, execution, place_of(request), digest, request.mode.value, names, now)
 
 
-def _place(request: Request) -> str:
+def place_of(request: Request) -> str:
+    """The place of a destination in its store: a path or prefix that is empty or ends in ``/``."""
     end = request.destination
     if isinstance(end, S3Location):
         return end.prefix
     return f"{end.path}/" if end.path else ""
+
+
+def is_fenced(request: Request) -> bool:
+    """Whether the runs that write to the destination's store can be fenced: on a mount, by its staging directory."""
+    return isinstance(request.destination, MountLocation)
 
 
 def list_key(request: Request) -> str:
@@ -79,10 +102,14 @@ def list_key(request: Request) -> str:
     return f"locks/s3/{end.bucket}.json" if isinstance(end, S3Location) else f"locks/mounts/{end.mount}.json"
 
 
+def overlap(place: str, other: str) -> bool:
+    """Whether two trees of one store share an entry."""
+    return place.startswith(other) or other.startswith(place)
+
+
 def meeting(writer: Writer, other: Writer) -> Meeting:
     """The table above, for another run that goes on."""
-    overlap = writer.place.startswith(other.place) or other.place.startswith(writer.place)
-    if not overlap or writer.run_id == other.run_id:
+    if not overlap(writer.place, other.place) or writer.run_id == other.run_id:
         return Meeting.APART
     if writer.transfer == other.transfer:
         return Meeting.SAME
@@ -92,11 +119,27 @@ def meeting(writer: Writer, other: Writer) -> Meeting:
 
 def writers_bytes(writers: Iterable[Writer]) -> bytes:
     """The list as it is stored."""
-    rows = [asdict(writer) for writer in writers]
+    rows = [_row(writer) for writer in writers]
     return json.dumps({"schema_version": SCHEMA_VERSION, "writers": rows}, indent=1).encode()
 
 
 def writers_from_bytes(data: bytes) -> list[Writer]:
     """The list as it was stored, the one that began first at first; nothing stored is an empty list."""
     rows = json.loads(data)["writers"] if data else []
-    return sorted((Writer(**row) for row in rows), key=lambda writer: writer.since)
+    return sorted(map(_from_row, rows), key=lambda writer: writer.since)
+
+
+def _row(writer: Writer) -> Json:
+    row = asdict(writer)
+    fences = row.pop("fences")
+    return {**row, "fences": [[one.place, one.run_id] for one in fences]} if fences else row
+
+
+def _from_row(row: Json) -> Writer:
+    fences = tuple(Fence(place, run_id) for place, run_id in row.get("fences", ()))
+    return Writer(**{**row, "fences": fences})
+
+
+def fence_of(writer: Writer) -> tuple[Fence, ...]:
+    """Who is to be fenced when a writer that has ended is taken out: itself, and those that it may not have fenced."""
+    return (*writer.fences, Fence(writer.place, writer.run_id))

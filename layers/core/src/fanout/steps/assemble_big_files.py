@@ -9,7 +9,7 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt, big_file_from_row, whole_checksum
 from fanout.domain.checksums import to_base64
-from fanout.domain.errors import FanoutError, problem_of
+from fanout.domain.errors import FanoutError, Superseded, problem_of
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.plan import Plan
@@ -79,6 +79,8 @@ def _assemble(big: BigFile, parts: list[Shard], ledger: Ledger, source: Tree, de
             destination.open_blocks(big.entry.placed, big.token).complete(ordered, checksum, opened.attributes)
         finally:
             opened.close()
+    except Superseded:
+        raise
     except FanoutError as error:
         return _failed(big, Reason.TRANSIENT, f"{type(error).__name__}: {error}")
     except Exception as error:  # noqa: BLE001 - see problem_of

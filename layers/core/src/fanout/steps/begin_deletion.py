@@ -13,8 +13,7 @@ from fanout.steps.run_books import run_books
 
 
 def begin_deletion(context: Context) -> Json:
-    """Write deletions.json; returns its key, the number of shards of files, whether directories follow, and how
-    many shards run at once.
+    """Write deletions.json; returns its key, the number of shards of files, and how many run at once.
 
     Nothing is deleted, and a note says why, where a single entry was not copied: what it was to replace
     may be what is extra.
@@ -34,7 +33,6 @@ def begin_deletion(context: Context) -> Json:
     return {
         "count": len(files),
         "key": ledger.prefix + keys.DELETIONS,
-        "directories": bool(deletions),
         "max_concurrency": min(plan.request.limits.max_concurrency, max(1, len(files))),
     }
 

@@ -18,7 +18,7 @@ from fanout.domain.hard_links import Name
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.plan import Plan
 from fanout.domain.resuming import Part, better, carried, segment_of_one
-from fanout.domain.rows import Json, entry_from_row, listed_outcomes, name_from_row, shard_from_row
+from fanout.domain.rows import Json, link_from_row, listed_outcomes, name_from_row, shard_from_row
 from fanout.domain.segments import Segment
 from fanout.ledger import Ledger
 from fanout.ports import Tree
@@ -112,8 +112,7 @@ class _Carrier:
                 yield entry, entry.path, outcomes.get(index)
         links = shard_from_row(part["shard"])
         outcomes = _outcomes_of(links.id, self._earlier)
-        rows = self._earlier.read_rows_as(links.key, lambda row: (entry_from_row(row), str(row[-1])), links.entries)
-        for index, (entry, first) in enumerate(rows):
+        for index, (entry, first) in enumerate(self._earlier.read_rows_as(links.key, link_from_row, links.entries)):
             yield entry, first, outcomes.get(index)
 
     def _names(self, part: Part) -> None:

@@ -15,7 +15,7 @@ from fanout.domain.errors import problem_of
 from fanout.domain.outcomes import Outcome, Reason, Result, result_of
 from fanout.domain.partitioning import Shard
 from fanout.domain.plan import Plan
-from fanout.domain.rows import entry_from_row
+from fanout.domain.rows import link_from_row
 from fanout.ledger import Ledger
 from fanout.ports import Tree
 from fanout.steps.context import Context
@@ -69,7 +69,7 @@ def _batches(rows: Iterable[tuple[int, list[Any]]]) -> Iterator[list[tuple[int, 
 
 def _outcome(source: Tree, destination: Tree, copied: frozenset[str], indexed: tuple[int, list[Any]]) -> Outcome:
     row = indexed[1]
-    entry, first = entry_from_row(row), str(row[-1])
+    entry, first = link_from_row(row)
     if not first:
         return Outcome(entry.path, entry.kind.value, entry.size, Result.UNCHANGED, Reason.SAME)
     if first not in copied:

@@ -10,11 +10,13 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.books import tally
 from fanout.domain.entries import Entry
-from fanout.domain.errors import Transient, problem_of
+from fanout.domain.errors import Superseded, Transient, problem_of
 from fanout.domain.filters import Filters
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
+from fanout.domain.plan import Plan
 from fanout.domain.rows import Json
+from fanout.ledger import Ledger
 from fanout.ports import Tree
 from fanout.steps.context import Context
 from fanout.steps.copy_shard import settled_indexes
@@ -23,17 +25,45 @@ from fanout.steps.deletions import deletion_from_row
 from fanout.steps.finish_directories import finish_directories
 from fanout.steps.missing_at_source import Look, look_at_source
 from fanout.steps.parallel import work_on
+from fanout.steps.withdrawal import is_finished, withdraw
+
+_NOTHING_LEFT: Json = {"removed": 0, "done": True}
 
 
-def remove_directories(context: Context) -> Json:
+def remove_directories(context: Context, *, broken: bool = False) -> Json:
     """Remove the directories of all shards, deepest first; returns how many and ``done``.
+
+    The last that a sync does to the destination, so its right to write goes with it; of one that is ``broken``, or
+    that deletes nothing, that is all.
+    """
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    if broken or is_finished(ledger) or _deletes_nothing(ledger):
+        withdraw(plan, context)
+        return _NOTHING_LEFT
+    try:
+        stands = _remove_directories(plan, context)
+    except Superseded:
+        if not is_finished(ledger):  # by an attempt beside this one
+            raise
+        return _NOTHING_LEFT
+    if stands["done"]:
+        withdraw(plan, context)
+    return stands
+
+
+def _deletes_nothing(ledger: Ledger) -> bool:
+    return not ledger.read_json(keys.DELETIONS) and not ledger.read_json(keys.DELETED_DIRECTORIES)
+
+
+def _remove_directories(plan: Plan, context: Context) -> Json:
+    """The work itself.
 
     One shard is held at a time. A directory may be listed before what is in it, so the shards are gone
     through again as long as a pass removes something; what is not empty then is failed and stays.
     Raises ``Transient`` if the time ended before one was removed.
     """
     ledger = context.ledger
-    plan = ledger.read_plan()
     destination = context.destination(plan)
     look = look_at_source(context.source(plan), plan, ledger)
     shards = [deletion.shard for deletion in ledger.read_list(keys.DELETED_DIRECTORIES, deletion_from_row)]

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from fanout.domain import limits
 from fanout.domain.decisions import Compare, Decision, decide
-from fanout.domain.entries import Entry, Kind
+from fanout.domain.entries import NOTHING_THERE, Entry, Kind
 from fanout.domain.hard_links import Name
+from fanout.domain.locations import S3Location
 from fanout.domain.outcomes import Reason, Result, result_of
 from fanout.domain.plan import Plan
 from fanout.domain.request import Mode, Symlinks, keeps_hard_links
@@ -27,6 +28,7 @@ class Settler:
 
     def __init__(self, writer: SegmentWriter, plan: Plan, proofs: Proofs, destination: Tree) -> None:
         self._writer, self._proofs = writer, proofs
+        self._conditions = isinstance(plan.request.destination, S3Location)
         self._find = found_at_destination(destination)
         self._verifies = plan.request.mode is Mode.VERIFY
         self._compares_names = compares_attributes(plan) and keeps_hard_links(plan.request)
@@ -81,6 +83,8 @@ class Settler:
         writer = self._writer
         if decision is not Decision.CONFLICT:
             writer.index.add(source, destination if decision is Decision.UNCHANGED else None)
+        if self._conditions and decision is not Decision.UNCHANGED:
+            source = replace(source, replaces=NOTHING_THERE if destination is None else destination.etag)
         if source.inode and decision is not Decision.CONFLICT:
             there = destination.inode if destination is not None else ""
             writer.name(Name(source, decision is Decision.UNCHANGED, there))

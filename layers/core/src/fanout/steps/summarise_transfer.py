@@ -26,6 +26,7 @@ from fanout.steps.planned import planned_books, planned_run
 from fanout.steps.run_activity import run_activities, sizes_rows, tasks_row
 from fanout.steps.run_books import RunBooks, run_books
 from fanout.steps.verification_results import Verification, verified_shards, verified_trees
+from fanout.steps.withdrawal import owes_nothing
 
 # Rows of one file of failures: bounds the memory that writing it takes.
 FAILURES_PER_FILE = 100_000
@@ -128,8 +129,8 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     ledger.write_json(keys.SUMMARY, document)
     if summary.status is Status.SUCCEEDED:
         name_index(plan, ledger, summary.began, summary.ended)
-    if context.turns is not None:
-        context.turns.release(plan)
+    if context.turns is not None and owes_nothing(plan, ledger):
+        context.turns.release(plan)  # else the next run takes it out, and fences
     return {"status": summary.status.value, "error": _error_name(summary), "cause": summary.cause[:1000]}
 
 

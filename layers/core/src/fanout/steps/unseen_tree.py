@@ -7,7 +7,7 @@ has written down: what a segment holds at the destination, the attributes of a b
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
@@ -18,6 +18,7 @@ from fanout.domain.packs import attributes_from_row, attributes_row
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.rows import entry_from_row
 from fanout.domain.segments import Segment
+from fanout.domain.writers import Fence
 from fanout.ledger import Ledger
 from fanout.ports import BlockTarget, Source, Target, Tree
 
@@ -135,6 +136,13 @@ class UnseenTree:
 
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""
+
+    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
+        """See ``fanout.ports.Tree``; done by the function that sees it."""
+        return False
+
+    def clear(self) -> None:
+        """See ``fanout.ports.Tree``; nothing is staged there by a function that does not see it."""
 
     def finish(self) -> tuple[str, ...]:
         """See ``fanout.ports.Tree``; nothing is staged there by a function that does not see it."""

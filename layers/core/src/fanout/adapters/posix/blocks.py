@@ -10,6 +10,7 @@ from fanout.adapters.posix.attributes import apply_attributes
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.shared_descriptor import SharedDescriptor
+from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
 from fanout.domain.big_files import Receipt
 from fanout.domain.entries import Attributes
@@ -19,14 +20,15 @@ _FLAGS = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class StagedBlocks:
-    """A ``BlockTarget`` over the staged file ``token`` in the directory ``staged`` (a path of ``Directories``)."""
+    """A ``BlockTarget`` over the staged file ``token``."""
 
     keeps_holes = True
     takes_pieces = True
 
-    def __init__(self, directories: Directories, staged: str, token: str, path: str, size: int) -> None:
+    def __init__(self, directories: Directories, staging: Staging, token: str, path: str, size: int) -> None:
         self._directories = directories
-        self._staged = staged
+        self._right = staging.token
+        self._staged = f"{staging.path}big/"
         self._token = token
         self._path = path
         self._size = size
@@ -43,7 +45,7 @@ class StagedBlocks:
                 write_all(descriptor, data, offset)
                 os.posix_fadvise(descriptor, offset, len(data), os.POSIX_FADV_DONTNEED)  # send it now
         except OSError as error:
-            raise destination_error("write", error) from error
+            raise self._right.error("write", error) from error
         return ""
 
     def sync(self) -> None:
@@ -68,9 +70,9 @@ class StagedBlocks:
                     os.rename(self._token, name, src_dir_fd=staged, dst_dir_fd=directory)
         except FileNotFoundError as error:
             if not self._is_in_place(attributes):
-                raise destination_error("commit", error) from error
+                raise self._right.error("commit", error) from error
         except OSError as error:
-            raise destination_error("commit", error) from error
+            raise self._right.error("commit", error) from error
 
     def _is_in_place(self, attributes: Attributes) -> bool:
         parent, separator, name = self._path.rpartition("/")

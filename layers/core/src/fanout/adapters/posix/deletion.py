@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.errors import destination_error
+from fanout.adapters.posix.fencing_token import FencingToken
 from fanout.adapters.posix.stats import entry_of
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError
@@ -17,12 +18,14 @@ _GONE = (errno.ENOENT, errno.ENOTDIR)
 _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 
 
-def delete_listed(directories: Directories, root: str, entries: Sequence[Entry]) -> dict[str, ItemError]:
+def delete_listed(
+    directories: Directories, root: str, entries: Sequence[Entry], token: FencingToken
+) -> dict[str, ItemError]:
     """See ``fanout.ports.Tree.delete``. Between the look at an entry and its end somebody may still write to it."""
     problems = {}
     for entry in entries:
         try:
-            _delete(directories, root + entry.path, entry)
+            _delete(directories, root + entry.path, entry, token)
         except ItemError as error:
             problems[entry.path] = error
         except OSError as error:
@@ -31,23 +34,25 @@ def delete_listed(directories: Directories, root: str, entries: Sequence[Entry])
     return problems
 
 
-def _delete(directories: Directories, path: str, listed: Entry) -> None:
+def _delete(directories: Directories, path: str, listed: Entry, token: FencingToken) -> None:
     parent, separator, name = path.rpartition("/")
     with directories.hold(parent + separator) as directory:
         found = entry_of(listed.path, os.stat(name, dir_fd=directory, follow_symlinks=False))
         pinned = (found.kind, found.size, found.mtime_ns) == (listed.kind, listed.size, listed.mtime_ns)
         if not pinned or found.kind is Kind.DIRECTORY:
             raise ItemError(Reason.DESTINATION_CHANGED, "it has another size, time or kind than was listed")
+        token.look()
         os.unlink(name, dir_fd=directory)
 
 
-def remove_empty(directories: Directories, root: str, entry: Entry) -> None:
+def remove_empty(directories: Directories, root: str, entry: Entry, token: FencingToken) -> None:
     """See ``fanout.ports.Tree.remove_directory``; ``rmdir`` takes neither a symlink nor what holds anything."""
     path = root + entry.path
     parent, separator, name = path[:-1].rpartition("/")
     try:
         directories.forget(path)
         with directories.hold(parent + separator) as directory:
+            token.look()
             os.rmdir(name, dir_fd=directory)
     except OSError as error:
         if error.errno in _NOT_EMPTY:

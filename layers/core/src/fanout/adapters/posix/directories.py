@@ -50,6 +50,10 @@ class Held:
         self._release(self)
 
 
+def _no_objection(_path: str) -> None:
+    """Any directory may be made."""
+
+
 class Directories:
     """Descriptors of directories by path, each opened once from its parent's.
 
@@ -57,6 +61,7 @@ class Directories:
     No component may be a symlink, so nothing opened here lies outside the base. ``follow``
     opens one all the same, for a source whose symlinks are followed; it answers for where they lead.
     No lock is held over a system call; a descriptor is closed only when nobody holds it.
+    ``before_making`` is called with the path of a directory that is to be made, and raises where it must not be.
     """
 
     def __init__(
@@ -72,6 +77,7 @@ class Directories:
         self._lock = threading.Lock()
         self._open: OrderedDict[str, Held] = OrderedDict()
         self._opening: dict[str, threading.Event] = {}
+        self.before_making: Callable[[str], None] = _no_objection
 
     def hold(self, path: str, *, create: bool = False) -> Held:
         """The descriptor of a directory, made with those above it if ``create``; for ``with`` or until ``let_go``.
@@ -142,6 +148,7 @@ class Directories:
         except FileNotFoundError:
             if not create:
                 raise
+        self.before_making(path)
         with suppress(FileExistsError):  # another worker may make it at the same moment
             os.mkdir(name, self._mode_of(path), dir_fd=above)
         return self._enter(path, name, above)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fanout.domain import limits
 from fanout.domain.findings import Finding, fail, ok, warn
-from fanout.domain.names import STAGING_PREFIX
+from fanout.domain.names import DOCTOR_PREFIX
 
 # Chosen: with less than this free a run is likely to end in "no space".
 FREE_BYTES = limits.GIB
@@ -25,7 +25,7 @@ def probe_mount(name: str, path: Path, nonce: str) -> Iterator[Finding]:
         yield fail(title, f"{path} is not there", remedy)
         return
     yield ok(title, f"{path} is there")
-    directory = path / f"{STAGING_PREFIX}doctor-{nonce}"
+    directory = path / f"{DOCTOR_PREFIX}{nonce}"
     try:
         yield from _write(name, directory)
     finally:

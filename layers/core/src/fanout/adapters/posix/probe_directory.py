@@ -21,9 +21,8 @@ from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.probe_file import PosixProbeFile
 from fanout.adapters.posix.staging import open_staged
 from fanout.domain import limits
-from fanout.domain.names import STAGING_PREFIX
+from fanout.domain.names import PROBE_PREFIX
 
-NAME_PREFIX = f"{STAGING_PREFIX}probe-"
 MARKER = "of-a-probe"
 MARKER_TEXT = b"fanout probe: the next one removes this directory\n"
 # Chosen: twice the longest that a task of a probe takes, the time limit of its function.
@@ -36,7 +35,7 @@ class PosixProbeDirectory:
     def __init__(self, base: Path, parent: str, probe_id: str, client: str) -> None:
         self._directories = Directories(str(base), mode_of=lambda _path: stat.S_IRWXU)
         self._parent = f"{parent}/" if parent else ""
-        self._name = f"{NAME_PREFIX}{probe_id}"
+        self._name = f"{PROBE_PREFIX}{probe_id}"
         self._root = f"{self._parent}{self._name}/"
         self._client = client
 
@@ -63,7 +62,8 @@ class PosixProbeDirectory:
             finally:
                 os.close(marker)
         with _errors("remove what a probe left"), self._directories.hold(self._parent) as above:
-            others = [name for name in sorted(os.listdir(above)) if name.startswith(NAME_PREFIX) and name != self._name]
+            found = [name for name in sorted(os.listdir(above)) if name.startswith(PROBE_PREFIX)]
+            others = [name for name in found if name != self._name]
             return [name for name in others if not _removed(above, name, now - ABANDONED_SECONDS)]
 
     def claim(self, name: str) -> bool:

@@ -1,16 +1,25 @@
-"""Removing a directory with all that it holds, whatever its depth."""
+"""Removing a directory with all that it holds, whatever its depth, also from under a function that writes to it."""
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 
 from fanout.adapters.posix.directories import DIRECTORY_FLAGS
+from fanout.domain import limits
+from fanout.domain.errors import Transient
 
 # Entries of a directory that are held in memory; it is read again for those after them.
 _AT_ONCE = 1_000
+# Chosen: half the time of CheckMount. A function that writes loses its own directories one by one, and then stops.
+REMOVAL_SECONDS = 60.0
+_PAUSE_SECONDS = 0.05
+_CHANGED_MEANWHILE = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.ESTALE)
 
 
 def remove_tree(above: int, name: str) -> None:
@@ -56,3 +65,62 @@ def _remove(directory: int, entry: os.DirEntry[str], top: int) -> None:
         finally:
             os.close(below)
         os.rmdir(entry.name, dir_fd=top)
+
+
+def remove_directory(above: int, name: str, *, keep: bool = False) -> None:
+    """Remove a directory with all that is in it, or with ``keep`` only what is in it. One that is gone is removed.
+
+    A symlink is not followed. Raises ``Transient`` where others go on writing to it for ``REMOVAL_SECONDS``, and
+    ``OSError``: ``NotADirectoryError`` for anything else of that name, which is left.
+    """
+    until = time.monotonic() + REMOVAL_SECONDS
+    while not _removed(above, name, keep):
+        if time.monotonic() > until:
+            raise Transient(f"{name} is written to by a function that was left at work")
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _removed(above: int, name: str, keep: bool) -> bool:
+    """One pass; false where something was made in the meantime."""
+    try:
+        directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
+    except FileNotFoundError:
+        return True
+    try:
+        with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
+            whole = all(list(pool.map(lambda path: _is_removed(directory, path), os.listdir(directory))))
+    finally:
+        os.close(directory)
+    return whole if keep else _is_gone(above, name)
+
+
+def _is_removed(directory: int, path: str) -> bool:
+    try:
+        os.unlink(path, dir_fd=directory)
+    except FileNotFoundError:
+        return True
+    except IsADirectoryError:
+        return _is_emptied(directory, path)
+    return True
+
+
+def _is_emptied(directory: int, path: str) -> bool:
+    try:
+        remove_tree(directory, path)
+    except OSError as error:
+        if error.errno not in _CHANGED_MEANWHILE:
+            raise
+        return False
+    return True
+
+
+def _is_gone(above: int, name: str) -> bool:
+    try:
+        os.rmdir(name, dir_fd=above)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        if error.errno not in _CHANGED_MEANWHILE:
+            raise
+        return False
+    return True

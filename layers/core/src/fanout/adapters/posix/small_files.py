@@ -13,7 +13,6 @@ from contextlib import suppress
 
 from fanout.adapters.posix.attributes import apply_attributes, creation_mode
 from fanout.adapters.posix.directories import Directories
-from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.source import FILE_FLAGS, FRESH_SECONDS, is_as_listed
 from fanout.adapters.posix.staging import Staging, open_staged
 from fanout.adapters.posix.stats import attributes_of
@@ -74,7 +73,7 @@ class PosixSmallFiles:
                         os.unlink(staged_name, dir_fd=staged)
                     raise
         except OSError as error:
-            raise destination_error("write", error) from error
+            raise self._staging.token.error("write", error) from error
 
 
 def _write_staged(directory: int, name: str, data: bytes, source: os.stat_result) -> None:

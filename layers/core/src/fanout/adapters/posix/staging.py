@@ -11,21 +11,20 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-import stat
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from fanout.adapters.posix.directories import Directories
-from fanout.adapters.posix.removal import remove_tree
-from fanout.domain import limits
-from fanout.domain.names import STAGING_PREFIX
+from fanout.adapters.posix.fencing_token import FencingToken
+from fanout.adapters.posix.removal import remove_directory
+from fanout.domain.errors import ItemError
+from fanout.domain.names import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX
+from fanout.domain.outcomes import Reason
 
-# Chosen: far over the 15 minutes of an attempt, and a run's own clean-up comes at its end.
-ABANDONED_SECONDS = 7 * 86_400
 # Directories of a process of an attempt. Two threads share one at most: their creations overlap with the rest of
 # their work.
 _DIRECTORIES = 32
+_OF_NO_RUN = (PROBE_PREFIX, DOCTOR_PREFIX)
 
 
 class Staging:
@@ -33,7 +32,10 @@ class Staging:
 
     def __init__(self, directories: Directories, root: str, run_id: str, nonce: str) -> None:
         self._directories = directories
-        self.path = f"{root}{STAGING_PREFIX}{run_id}/"
+        self._root = root
+        self._name = f"{STAGING_PREFIX}{run_id}"
+        self.token = FencingToken(directories, root, run_id)
+        self.path = self.token.path
         self._nonce = nonce
         self._numbers = itertools.count()
         self._threads = itertools.count()
@@ -71,47 +73,46 @@ class Staging:
         with suppress(OSError):  # it is in its place; the other name goes with the staging directory
             os.unlink(staged_name, dir_fd=staged)
 
-    def token(self) -> str:
+    def name(self) -> str:
         """A file name that no other attempt uses."""
         return f"{self._nonce}-{next(self._numbers)}"
 
-    def remove_abandoned(self) -> None:
-        """Remove what runs staged that were stopped before they could: untouched for ``ABANDONED_SECONDS``.
-
-        Every attempt of a run that still goes makes a directory of its own in the run's, which moves
-        the run's mtime. Ages are by the file system's clock, against this run's own directory.
-        """
-        parent, _, own = self.path[:-1].rpartition("/")
-        with self._directories.hold(f"{parent}/" if parent else "") as above, os.scandir(above) as found:
-            now_ns = os.stat(own, dir_fd=above, follow_symlinks=False).st_mtime_ns
-            for name in [one.name for one in found if one.name.startswith(STAGING_PREFIX)]:
-                seen = os.stat(name, dir_fd=above, follow_symlinks=False)
-                if stat.S_ISDIR(seen.st_mode) and now_ns - seen.st_mtime_ns > ABANDONED_SECONDS * 10**9:
-                    # Another run may remove it at the same moment; what stays is tried again by the next one.
-                    with suppress(OSError):
-                        remove_tree(above, name)
+    def clear(self) -> None:
+        """Remove the staged files of every attempt of the run, which may go on writing."""
+        self._remove(self._root, self._name, keep=True)
 
     def remove(self) -> str:
-        """Remove the staged files of every attempt of the run.
+        """Remove the run's directory with all that is in it, and with it the run's right to write.
 
         Returns what is wrong if another client put something else in the directory's place, which is left there.
         """
-        self._directories.forget(self.path)
-        parent, _, name = self.path[:-1].rpartition("/")
-        with self._directories.hold(f"{parent}/" if parent else "") as above:
-            try:
-                staging = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
-            except FileNotFoundError:
-                return ""
-            except NotADirectoryError:
-                return f"{self.path[:-1]} is no directory any more: what another client put in its place was left there"
-            try:
-                with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
-                    list(pool.map(lambda path: remove_tree(staging, path), os.listdir(staging)))
-            finally:
-                os.close(staging)
-            remove_tree(above, name)
+        try:
+            self._remove(self._root, self._name)
+        except NotADirectoryError:
+            return f"{self.path[:-1]} is no directory any more: what another client put in its place was left there"
         return ""
+
+    def others(self) -> list[str]:
+        """The other runs that have a directory at this root."""
+        with self._directories.hold(self._root) as root, os.scandir(root) as found:
+            staged = [one for one in found if one.name.startswith(STAGING_PREFIX) and one.name != self._name]
+            names = sorted(one.name for one in staged if one.is_dir(follow_symlinks=False))
+        return [name.removeprefix(STAGING_PREFIX) for name in names if not name.startswith(_OF_NO_RUN)]
+
+    def fence(self, place: str, run_id: str) -> None:
+        """Remove the directory of another run, which stands at ``place``; a place that is not there holds none."""
+        try:
+            self._remove(place, f"{STAGING_PREFIX}{run_id}")
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except ItemError as error:
+            if error.reason is not Reason.LINK_IN_PATH:
+                raise
+
+    def _remove(self, place: str, name: str, *, keep: bool = False) -> None:
+        self._directories.forget(f"{place}{name}/")
+        with self._directories.hold(place) as above:
+            remove_directory(above, name, keep=keep)
 
 
 def open_staged(directory: int, name: str, mode: int) -> tuple[int, os.stat_result]:

@@ -48,12 +48,12 @@ class FileTarget:
         try:
             self._staged = directories.hold(staged_directory, create=True)
         except OSError as error:
-            raise destination_error("create", error) from error
+            raise staging.token.error("create", error) from error
         try:
             self._descriptor, self._found = open_staged(self._staged.descriptor, self._staged_name, mode)
         except OSError as error:
             self._staged.let_go()
-            raise destination_error("create", error) from error
+            raise staging.token.error("create", error) from error
 
     def write(self, offset: int, data: bytes) -> None:
         """See ``fanout.ports.Target``."""
@@ -79,7 +79,7 @@ class FileTarget:
             with self._directories.hold(parent + separator, create=True) as directory:
                 self._staging.move(self._staged.descriptor, self._staged_name, directory, name)
         except OSError as error:
-            raise destination_error("commit", error) from error
+            raise self._staging.token.error("commit", error) from error
         self._staged_name = ""
         self._staged.let_go()
 

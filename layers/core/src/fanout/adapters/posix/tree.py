@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from fanout.adapters.posix.attributes import apply_attributes, apply_link_attributes, owner_limitation, time_of_new_file
@@ -14,7 +14,7 @@ from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.cuts import cuts_of_directories
 from fanout.adapters.posix.deletion import delete_listed, remove_empty
 from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories
-from fanout.adapters.posix.errors import destination_error, source_error
+from fanout.adapters.posix.errors import source_error
 from fanout.adapters.posix.listing import list_segment
 from fanout.adapters.posix.lookup import find_destination, find_source
 from fanout.adapters.posix.small_files import PosixSmallFiles
@@ -38,6 +38,7 @@ from fanout.domain.outcomes import Reason
 from fanout.domain.parents import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
+from fanout.domain.writers import Fence, overlap
 from fanout.ports import Tree
 
 
@@ -56,6 +57,7 @@ class PosixTree:
         self._directories = Directories(str(mount), self._open_followed if follow else None, self._mode_of)
         self._follow = follow
         self._staging = Staging(self._directories, self._root, run_id, nonce)
+        self._token = self._staging.token
         self._field = field
         self._made = field == "destination"
 
@@ -118,11 +120,11 @@ class PosixTree:
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
         """See ``fanout.ports.Tree``; the staged file is made by its first block, where the mount can be written."""
-        return self._staging.token()
+        return self._staging.name()
 
     def open_blocks(self, entry: Entry, token: str) -> StagedBlocks:
         """See ``fanout.ports.Tree``."""
-        return StagedBlocks(self._directories, f"{self._staging.path}big/", token, self._root + entry.path, entry.size)
+        return StagedBlocks(self._directories, self._staging, token, self._root + entry.path, entry.size)
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
         """See ``fanout.ports.Tree``; its attributes are set when its content is there."""
@@ -130,7 +132,7 @@ class PosixTree:
             with self._directories.hold(self._root + entry.path, create=True):
                 return
         except OSError as error:
-            raise destination_error("mkdir", error) from error
+            raise self._token.error("mkdir", error) from error
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
         """See ``fanout.ports.Tree``."""
@@ -147,7 +149,7 @@ class PosixTree:
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError):
                 error = OSError(22, "the target of the symlink holds NUL")
-            raise destination_error("symlink", error) from error
+            raise self._token.error("symlink", error) from error
 
     def link(self, entry: Entry, first: str) -> None:
         """See ``fanout.ports.Tree``. A name that is right already stays: renaming one onto the other does nothing."""
@@ -165,27 +167,29 @@ class PosixTree:
                     os.link(first_name, staged_name, src_dir_fd=origin, dst_dir_fd=staged, follow_symlinks=False)
                     os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
         except OSError as error:
-            raise destination_error("link", error) from error
+            raise self._token.error("link", error) from error
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
-        """See ``fanout.ports.Tree``."""
+        """See ``fanout.ports.Tree``; looks at the run's right to write before."""
         try:
             with self._directories.hold(self._root + entry.path) as descriptor:
+                self._token.look()
                 apply_attributes(descriptor, attributes, DEFAULT_DIRECTORY_MODE)
         except OSError as error:
-            raise destination_error("attributes", error) from error
+            raise self._token.error("attributes", error) from error
 
     def open_directory(self, entry: Entry, mode: int) -> None:
         """See ``fanout.ports.Tree``. Without the sticky bit, which a file system may drop when a directory is made."""
         try:
             with self._directories.hold(self._root + entry.path) as descriptor:
+                self._token.look()
                 found = os.fstat(descriptor).st_mode
                 if found & 0o777 == stat.S_IRWXU:
                     os.fchmod(descriptor, mode | found & stat.S_ISGID)
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
-            raise destination_error("attributes", error) from error
+            raise self._token.error("attributes", error) from error
 
     @property
     def delete_batch(self) -> int:
@@ -193,12 +197,12 @@ class PosixTree:
         return 1
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
-        """See ``fanout.ports.Tree``."""
-        return delete_listed(self._directories, self._root, entries)
+        """See ``fanout.ports.Tree``; looks at the run's right to write before."""
+        return delete_listed(self._directories, self._root, entries, self._token)
 
     def remove_directory(self, entry: Entry) -> None:
-        """See ``fanout.ports.Tree``."""
-        remove_empty(self._directories, self._root, entry)
+        """See ``fanout.ports.Tree``; looks at the run's right to write before."""
+        remove_empty(self._directories, self._root, entry, self._token)
 
     def small_files_from(self, source: Tree) -> PosixSmallFiles | None:
         """See ``fanout.ports.Tree``; not where the source's symlinks are followed."""
@@ -217,13 +221,11 @@ class PosixTree:
         return limits.BLOCK_BYTES
 
     def check(self, *, writing: bool) -> None:
-        """See ``fanout.ports.Tree``. Writing is tried by making and removing the staging directory."""
+        """See ``fanout.ports.Tree``. Writing is tried by making the run's staging directory, which stays."""
         where = f"/{self._root}"
         try:
             if writing:
-                with self._directories.hold(self._staging.path, create=True):
-                    self._staging.remove_abandoned()
-                self._staging.remove()
+                self._token.make()
                 return
             with self._directories.hold(self._root) as descriptor:
                 os.scandir(descriptor).close()
@@ -242,7 +244,7 @@ class PosixTree:
         try:
             with self._directories.hold(directory, create=True) as staged:
                 found = owner_limitation(staged, name)
-            self._staging.remove()
+            self._staging.clear()
         except (OSError, ItemError) as error:
             problem = error.strerror if isinstance(error, OSError) else error.message
             raise Transient(f"trying the owner of a file below /{self._root}: {problem}") from error
@@ -254,7 +256,7 @@ class PosixTree:
         try:
             with self._directories.hold(directory, create=True) as staged:
                 now_ns = time_of_new_file(staged, name)
-            self._staging.remove()
+            self._staging.clear()
         except OSError as error:
             raise Transient(f"making a file below /{self._root}: {error.strerror}") from error
         return now_ns, now_ns
@@ -271,12 +273,49 @@ class PosixTree:
         """See ``fanout.ports.Tree``; without it a warm function would run out of descriptors."""
         self._directories.close()
 
+    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
+        """See ``fanout.ports.Tree``: removes the staging directories of the other runs."""
+        others = self._staging.others()
+        spared = beside() if others else ()
+        strays = [Fence(self._root, run_id) for run_id in others if run_id not in spared]
+        whole = True
+        for fence in dict.fromkeys([*known, *strays]):
+            try:
+                self._staging.fence(fence.place, fence.run_id)
+            except OSError as error:
+                whole = False
+                if overlap(fence.place, self._root):
+                    raise _not_fenced(fence, error) from error
+        return whole
+
+    def clear(self) -> None:
+        """See ``fanout.ports.Tree``."""
+        try:
+            self._staging.clear()
+        except NotADirectoryError:
+            return  # another client put something else in its place: what is written next ends as superseded
+        except OSError as error:
+            raise Transient(f"removing what was staged below /{self._root}: {error.strerror}") from error
+
     def finish(self) -> tuple[str, ...]:
-        """See ``fanout.ports.Tree``. Raises ``Transient`` for what could not be removed."""
+        """See ``fanout.ports.Tree``; with its staging directory goes the run's right to write.
+
+        Raises ``Transient`` for what could not be removed.
+        """
         try:
             problem = self._staging.remove()
+        except FileNotFoundError:  # the root is not there
+            return ()
         except ItemError as error:
             problem = f"what was staged could not be removed: {error.message}"
         except OSError as error:
             raise Transient(f"removing what was staged below /{self._root}: {error.strerror}") from error
         return (problem,) if problem else ()
+
+
+def _not_fenced(fence: Fence, error: OSError) -> AccessDenied | Transient:
+    """Another run's function may go on writing where this one writes."""
+    action = f"removing what the run {fence.run_id} staged"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return AccessDenied(action, f"/{fence.place}", f"remove it, or give the function write permission ({error})")
+    return Transient(f"{action} below /{fence.place}: {error.strerror}")

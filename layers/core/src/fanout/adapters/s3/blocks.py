@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.conditions import ANYTHING, Condition, Written, find_written
+from fanout.adapters.s3.metadata import to_headers
 from fanout.adapters.s3.responses import Copied, Part
 from fanout.adapters.s3.source import stored_checksum
 from fanout.domain.big_files import Receipt
 from fanout.domain.checksums import to_base64
 from fanout.domain.entries import Attributes
-from fanout.domain.errors import FanoutError, ItemError, NotFound, Transient
+from fanout.domain.errors import FanoutError, ItemError, NotFound, PreconditionFailed, Transient
 from fanout.domain.outcomes import Reason
 
 
@@ -21,8 +23,11 @@ class UploadBlocks:
     keeps_holes = False
     takes_pieces = False
 
-    def __init__(self, client: S3Client, bucket: str, key: str, size: int, upload_id: str) -> None:
+    def __init__(
+        self, client: S3Client, bucket: str, key: str, size: int, upload_id: str, condition: Condition = ANYTHING
+    ) -> None:
         self._client = client
+        self._condition = condition
         self._bucket = bucket
         self._key = key
         self._size = size
@@ -42,7 +47,8 @@ class UploadBlocks:
     def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
         """See ``fanout.ports.BlockTarget``; the attributes came with the upload's begin."""
         parts = [Part(receipt.index + 1, receipt.etag, to_base64(receipt.crc64nvme)) for receipt in receipts]
-        complete_upload(self._client, self._bucket, self._key, self._upload_id, parts, crc64nvme, self._size)
+        written = Written(self._size, crc64nvme, to_headers(attributes))
+        complete_upload(self._client, self._bucket, self._key, self._upload_id, parts, written, self._condition)
 
     def discard(self) -> None:
         """See ``fanout.ports.BlockTarget``. What S3 does not let go of now is left to the bucket's lifecycle rule."""
@@ -51,15 +57,31 @@ class UploadBlocks:
 
 
 def complete_upload(
-    client: S3Client, bucket: str, key: str, upload_id: str, parts: Sequence[Part], crc64nvme: int | None, size: int
+    client: S3Client,
+    bucket: str,
+    key: str,
+    upload_id: str,
+    parts: Sequence[Part],
+    written: Written,
+    condition: Condition,
 ) -> Copied:
     """Complete an upload, also one whose completion happened although the answer to it was lost or is none.
 
     A HEAD decides where the answer does not: the object is there with this size and checksum, or the error stays.
     """
+    crc64nvme, size = written.crc64nvme, written.size
     try:
-        return client.complete_multipart_upload(bucket, key, upload_id, parts, crc64nvme=crc64nvme, size=size)
-    except (NotFound, Transient):
+        return client.complete_multipart_upload(
+            bucket, key, upload_id, parts, condition.headers, crc64nvme=crc64nvme, size=size
+        )
+    except (NotFound, PreconditionFailed, Transient) as error:
+        if condition.refused(error):
+            known = find_written(client, bucket, key, written, error).headers
+            with suppress(FanoutError):  # what S3 does not let go of now is left to the bucket's lifecycle rule
+                client.abort_multipart_upload(bucket, key, upload_id)
+            return Copied(known.get("etag", ""), known.get("x-amz-checksum-crc64nvme", ""))
+        if isinstance(error, PreconditionFailed):
+            raise
         done = None if crc64nvme is None else _completed(client, bucket, key, crc64nvme, size)
         if done is None:
             raise

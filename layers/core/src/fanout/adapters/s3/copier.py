@@ -9,11 +9,13 @@ from functools import reduce
 
 from fanout.adapters.s3.blocks import complete_upload
 from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.conditions import Condition, Written, find_written
 from fanout.adapters.s3.metadata import carried_headers, tagging_header
 from fanout.adapters.s3.responses import Part
+from fanout.adapters.s3.source import stored_checksum
 from fanout.adapters.s3.transport import Response
 from fanout.domain import limits
-from fanout.domain.checksums import NO_BYTES, combine, from_base64
+from fanout.domain.checksums import NO_BYTES, combine, from_base64, to_base64
 from fanout.domain.entries import Entry
 from fanout.domain.errors import (
     AccessDenied,
@@ -67,9 +69,37 @@ class S3EntryCopier:
         if entry.size > self._whole_bytes:
             return self._copy_parts(entry, out_of_time)
         ends = (*self._target_of(entry), *self._source_of(entry))
+        condition = Condition(entry.replaces)
+        headers = {**self._write_headers, **condition.headers}
         with self._pinned(entry), self._whose_denial(entry):
-            copied = self._client.copy_object(*ends, self._write_headers, source_if_match=entry.etag)
+            try:
+                copied = self._client.copy_object(*ends, headers, source_if_match=entry.etag)
+            except (NotFound, PreconditionFailed) as error:
+                if not condition.refused(error):
+                    raise
+                return self._copied_before(entry, error, out_of_time)
         return copied.crc64nvme or self._checksum_of_copy(entry)
+
+    def _copied_before(self, entry: Entry, refusal: FanoutError, out_of_time: Callable[[], bool]) -> str | None:
+        """The checksum of a copy that is there already; raises ``ItemError`` where it was the source that changed."""
+        source = self._head(entry)
+        checksum = stored_checksum(source.headers)
+        if checksum is None:
+            checksum = self._checksum_of_source(entry, out_of_time)
+        written = Written(entry.size, checksum, source.headers, entry.etag)
+        found = stored_checksum(find_written(self._client, *self._target_of(entry), written, refusal).headers)
+        return None if found is None else to_base64(found)
+
+    def _checksum_of_source(self, entry: Entry, out_of_time: Callable[[], bool]) -> int | None:
+        """S3's own of a source that keeps none: of parts copied to an upload that is given up."""
+        bucket, key = self._target_of(entry)
+        ranges = part_ranges(entry.size, self._part_bytes)
+        upload_id = self._client.create_multipart_upload(bucket, key, self._write_headers)
+        try:
+            return _whole_checksum({}, self._copy_ranges(entry, upload_id, ranges, out_of_time), ranges)
+        finally:
+            with suppress(FanoutError):  # what S3 does not let go of now is left to the bucket's lifecycle rule
+                self._client.abort_multipart_upload(bucket, key, upload_id)
 
     def _copy_parts(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
         found = self._head(entry)
@@ -80,7 +110,9 @@ class S3EntryCopier:
             ranges = part_ranges(entry.size, self._part_bytes)
             parts = self._copy_ranges(entry, upload_id, ranges, out_of_time)
             whole = _whole_checksum(found.headers, parts, ranges)
-            copied = complete_upload(self._client, bucket, key, upload_id, parts, whole, entry.size)
+            written = Written(entry.size, whole, headers)
+            condition = Condition(entry.replaces)
+            copied = complete_upload(self._client, bucket, key, upload_id, parts, written, condition)
         except BaseException:
             with suppress(FanoutError):  # what S3 does not let go of now is left to the bucket's lifecycle rule
                 self._client.abort_multipart_upload(bucket, key, upload_id)

@@ -67,18 +67,28 @@ class MultipartCalls(S3Requests):
         return call.read(lambda response: parse_part_page(response.body, upload_id, marker))
 
     def complete_multipart_upload(
-        self, bucket: str, key: str, upload_id: str, parts: Iterable[Part], *, crc64nvme: int | None, size: int
+        self,
+        bucket: str,
+        key: str,
+        upload_id: str,
+        parts: Iterable[Part],
+        condition: Mapping[str, str] = _NO_HEADERS,
+        *,
+        crc64nvme: int | None,
+        size: int,
     ) -> Copied:
         """Make the object of these parts, in the order of their numbers, visible.
 
         S3 refuses parts that do not make up ``size`` bytes of this checksum, if there is one.
-        Raises ``NotFound`` if the upload is not there, also because it has been completed.
+        Raises ``NotFound`` if the upload is not there, also because it has been completed, and
+        ``PreconditionFailed`` where the headers of ``condition`` do not hold.
         """
         body = f"<CompleteMultipartUpload>{''.join(map(_part_element, parts))}</CompleteMultipartUpload>"
         headers = {
             "content-type": "application/xml",
             "x-amz-checksum-type": "FULL_OBJECT",
             "x-amz-mp-object-size": str(size),
+            **condition,
         }
         if crc64nvme is not None:
             headers["x-amz-checksum-crc64nvme"] = to_base64(crc64nvme)

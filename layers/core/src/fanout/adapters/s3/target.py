@@ -8,9 +8,10 @@ from contextlib import suppress
 from fanout.adapters.checksum import crc64nvme as checksum
 from fanout.adapters.s3.blocks import complete_upload
 from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.conditions import ANYTHING, Condition, Written, etag_of, find_written
 from fanout.adapters.s3.requests import Call
 from fanout.adapters.s3.responses import Part
-from fanout.domain.errors import FanoutError, ItemError
+from fanout.domain.errors import FanoutError, ItemError, NotFound, PreconditionFailed
 from fanout.domain.outcomes import Reason
 
 
@@ -19,12 +20,21 @@ class PutTarget:
 
     keeps_holes = False
 
-    def __init__(self, client: S3Client, bucket: str, key: str, size: int, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        client: S3Client,
+        bucket: str,
+        key: str,
+        size: int,
+        headers: Mapping[str, str],
+        condition: Condition = ANYTHING,
+    ) -> None:
         self._client = client
         self._bucket = bucket
         self._key = key
         self._size = size
         self._headers = headers
+        self._condition = condition
         self._blocks: list[bytes] = []
         self._call: Call | None = None
 
@@ -34,9 +44,13 @@ class PutTarget:
 
     def send(self, crc64nvme: int) -> None:
         """Send the object; S3 refuses bytes that the checksum does not fit."""
-        body = self._blocks[0] if len(self._blocks) == 1 else b"".join(self._blocks)
+        body = self._body()
         _require_size(self._bucket, self._key, len(body), self._size)
-        self._call = self._client.begin_put_object(self._bucket, self._key, body, self._headers, crc64nvme=crc64nvme)
+        headers = {**self._headers, **self._condition.headers}
+        self._call = self._client.begin_put_object(self._bucket, self._key, body, headers, crc64nvme=crc64nvme)
+
+    def _body(self) -> bytes:
+        return self._blocks[0] if len(self._blocks) == 1 else b"".join(self._blocks)
 
     def commit(self, crc64nvme: int) -> None:
         """Wait until S3 has the object, or has refused it."""
@@ -44,7 +58,13 @@ class PutTarget:
             self.send(crc64nvme)
         call, self._call = self._call, None
         assert call is not None
-        call.result()
+        try:
+            call.result()
+        except (NotFound, PreconditionFailed) as error:
+            if not self._condition.refused(error):
+                raise
+            written = Written(self._size, crc64nvme, self._headers, etag_of(self._body()))
+            find_written(self._client, self._bucket, self._key, written, error)
         self._blocks.clear()
 
     def abort(self) -> None:
@@ -60,12 +80,21 @@ class MultipartTarget:
 
     keeps_holes = False
 
-    def __init__(self, client: S3Client, bucket: str, key: str, size: int, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        client: S3Client,
+        bucket: str,
+        key: str,
+        size: int,
+        headers: Mapping[str, str],
+        condition: Condition = ANYTHING,
+    ) -> None:
         self._client = client
         self._bucket = bucket
         self._key = key
         self._size = size
         self._headers = headers
+        self._condition = condition
         self._upload_id = ""
         self._parts: list[Part] = []
         self._written_bytes = 0
@@ -85,7 +114,9 @@ class MultipartTarget:
     def commit(self, crc64nvme: int) -> None:
         """Complete the upload; S3 refuses parts that do not make up the size and the checksum of the whole."""
         _require_size(self._bucket, self._key, self._written_bytes, self._size)
-        complete_upload(self._client, self._bucket, self._key, self._upload_id, self._parts, crc64nvme, self._size)
+        written = Written(self._size, crc64nvme, self._headers)
+        place = (self._bucket, self._key, self._upload_id)
+        complete_upload(self._client, *place, self._parts, written, self._condition)
         self._upload_id = ""
 
     def abort(self) -> None:

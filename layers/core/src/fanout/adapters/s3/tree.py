@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.blocks import UploadBlocks
 from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.conditions import Condition
 from fanout.adapters.s3.content_types import content_type_header
 from fanout.adapters.s3.cuts import cuts_of_keys, start_bound
 from fanout.adapters.s3.deletion import delete_listed
@@ -29,6 +31,7 @@ from fanout.domain.file_columns import Listed, in_columns, one_by_one
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
 from fanout.domain.segments import Segment, after_subtree
+from fanout.domain.writers import Fence
 from fanout.ports import Tree
 
 _SYMLINK_MODE = stat.S_IFLNK | 0o777
@@ -131,7 +134,8 @@ class S3Tree:
         headers = self._headers(attributes)
         if self._guess_content_type and "content-type" not in headers:
             headers |= content_type_header(entry.path)
-        return target(self._client, self._bucket, self._prefix + entry.path, entry.size, headers)
+        condition = Condition(entry.replaces)
+        return target(self._client, self._bucket, self._prefix + entry.path, entry.size, headers, condition)
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
         """Begin a multipart upload; the token is its id."""
@@ -139,17 +143,18 @@ class S3Tree:
 
     def open_blocks(self, entry: Entry, token: str) -> UploadBlocks:
         """The multipart upload of a big object."""
-        return UploadBlocks(self._client, self._bucket, self._prefix + entry.path, entry.size, token)
+        condition = Condition(entry.replaces)
+        return UploadBlocks(self._client, self._bucket, self._prefix + entry.path, entry.size, token, condition)
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
         """Put an object without bytes that carries the attributes; the root has none."""
         if entry.path:
-            self._put(entry.path, b"", attributes)
+            self._put(entry, b"", attributes)
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
         """Put an object whose bytes are the target and whose mode says that it is a symlink."""
         mode = _SYMLINK_MODE if not attributes.is_symlink else attributes.mode
-        self._put(entry.path, target, replace(attributes, mode=mode))
+        self._put(entry, target, replace(attributes, mode=mode))
 
     def link(self, entry: Entry, first: str) -> None:
         """Refuse: each name is an object of its own, and no plan asks for this."""
@@ -192,7 +197,8 @@ class S3Tree:
         if writing:
             key = self._prefix + ".fanout-check"
             upload_id = self._client.create_multipart_upload(self._bucket, key, self._write_headers)
-            self._client.abort_multipart_upload(self._bucket, key, upload_id)
+            with suppress(NotFound):  # aborted by a request whose answer was lost
+                self._client.abort_multipart_upload(self._bucket, key, upload_id)
 
     def limitations(self) -> tuple[str, ...]:
         """None: attributes stand in the object's metadata."""
@@ -210,13 +216,22 @@ class S3Tree:
     def close(self) -> None:
         """See ``fanout.ports.Tree``; nothing is held open."""
 
+    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
+        """See ``fanout.ports.Tree``; each write carries a condition instead."""
+        return True
+
+    def clear(self) -> None:
+        """See ``fanout.ports.Tree``; a target that is not committed is aborted by its owner."""
+
     def finish(self) -> tuple[str, ...]:
         """Do nothing: a target that is not committed is aborted by its owner."""
         return ()
 
-    def _put(self, path: str, body: bytes, attributes: Attributes) -> None:
-        headers = self._headers(attributes)
-        self._client.put_object(self._bucket, self._prefix + path, body, headers, crc64nvme=crc64nvme(body))
+    def _put(self, entry: Entry, body: bytes, attributes: Attributes) -> None:
+        key, headers = self._prefix + entry.path, self._headers(attributes)
+        target = PutTarget(self._client, self._bucket, key, len(body), headers, Condition(entry.replaces))
+        target.write(0, body)
+        target.commit(crc64nvme(body))
 
     def _headers(self, attributes: Attributes) -> dict[str, str]:
         return {**to_headers(attributes), **self._write_headers}

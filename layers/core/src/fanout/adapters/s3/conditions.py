@@ -1,0 +1,91 @@
+"""Writes that replace only what the listing saw: a late write of an earlier run finds something newer and is refused.
+
+| the entry ``replaces``       | condition                  |
+|------------------------------|----------------------------|
+| an ETag                      | ``If-Match`` with it       |
+| nothing (``NOTHING_THERE``)  | ``If-None-Match: *``       |
+| what is not known            | none                       |
+
+A refused write whose object is there all the same was made before: by another attempt of the same task, or by the
+request itself, whose answer was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import md5
+
+from msgspec import Struct
+
+from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.metadata import ATIME, USER_PREFIX
+from fanout.adapters.s3.source import stored_checksum
+from fanout.adapters.s3.transport import Response
+from fanout.domain.entries import NOTHING_THERE
+from fanout.domain.errors import FanoutError, ItemError, NotFound, PreconditionFailed
+from fanout.domain.outcomes import Reason
+
+
+class Condition(Struct, frozen=True):
+    """What a write may replace, as an entry says it."""
+
+    replaces: str = ""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of the write."""
+        if not self.replaces:
+            return {}
+        return {"if-none-match": "*"} if self.replaces == NOTHING_THERE else {"if-match": self.replaces}
+
+    def refused(self, error: FanoutError) -> bool:
+        """Whether a write failed by this condition. S3 answers 404 where the object of an ETag is gone."""
+        gone = isinstance(error, NotFound) and error.code == "NoSuchKey"
+        return bool(self.replaces) and (gone or isinstance(error, PreconditionFailed))
+
+
+ANYTHING = Condition()
+
+
+class Written(Struct, frozen=True):
+    """What a write makes: the headers that it sends and ``crc64nvme`` of its bytes, if that is known.
+
+    ``etag`` is that of an object made in one piece, for a store that keeps no checksum; empty where it is not known.
+    """
+
+    size: int
+    crc64nvme: int | None
+    headers: Mapping[str, str]
+    etag: str = ""
+
+
+def etag_of(body: bytes) -> str:
+    """The ETag of an object that one PUT made, if it is not encrypted with a key of KMS."""
+    return f'"{md5(body, usedforsecurity=False).hexdigest()}"'
+
+
+def find_written(client: S3Client, bucket: str, key: str, written: Written, refusal: FanoutError) -> Response:
+    """The object of a write that was refused, which is there. Raises ``ItemError`` where another one is, or none."""
+    try:
+        found = client.head_object(bucket, key)
+    except NotFound:
+        raise ItemError(Reason.DESTINATION_CHANGED, "it was deleted after it was listed") from refusal
+    if found.total_bytes != written.size or not _same_bytes(found, written) or not _same_metadata(found, written):
+        raise ItemError(Reason.DESTINATION_CHANGED, "something else was written there after it was listed") from refusal
+    return found
+
+
+def _same_bytes(found: Response, written: Written) -> bool:
+    stored = stored_checksum(found.headers)
+    if stored is not None and written.crc64nvme is not None:
+        return stored == written.crc64nvme
+    return bool(written.etag) and "-" not in written.etag and found.headers.get("etag", "") == written.etag
+
+
+def _same_metadata(found: Response, written: Written) -> bool:
+    """But for the time of the last access, which the copying itself moves."""
+    return _metadata(found.headers) == _metadata(written.headers)
+
+
+def _metadata(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.startswith(USER_PREFIX) and name != ATIME}
