@@ -73,6 +73,19 @@ def test_names_of_one_file_stay_names_of_one_file(tmp_path: Path) -> None:
     assert not list((tmp_path / "out").glob(".fanout*"))
 
 
+def test_symlinks_that_are_followed_keep_no_other_names_apart_and_link_none(tmp_path: Path) -> None:
+    fill(tmp_path, FILES)
+    names = grouped(tmp_path / "in")
+    (tmp_path / "in/through").symlink_to("b")
+    (tmp_path / "in/to").symlink_to("x")
+    source = PosixTree(tmp_path, "in", "run-1", "source", "source", follow=True)
+    world = World(source=source, destination=PosixTree(tmp_path, "out", "run-1", "n"), run_id="run-1")
+    summary = world.run({**REQUEST, "symlinks": "follow", "verify": "all"})
+    assert summary["status"] == "SUCCEEDED", summary
+    apart = {("one", frozenset({"through/first"})), ("two", frozenset({"to"}))}
+    assert grouped(tmp_path / "out") == names | apart
+
+
 def test_what_is_linked_right_is_unchanged_and_what_is_not_is_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

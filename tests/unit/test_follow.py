@@ -186,6 +186,15 @@ def test_a_listing_cut_anywhere_finds_the_same_loops(root: Path, resolver: None)
         assert whole[:cut] + rest == whole, entry.path
 
 
+def test_only_names_that_no_symlink_leads_to_show_which_file_they_are(root: Path, resolver: None) -> None:
+    os.link(root / "d/e/f", root / "d/g")
+    listed = {entry.path: entry.inode for entry in followed(root).list(Segment("s")) if entry.kind is Kind.FILE}
+    inode = str((root / "d/g").stat().st_ino)
+    assert listed == {"chain": "", "d/e/f": inode, "d/g": inode, "dir/f": "", "file": ""}
+    cut = {entry.path: entry.inode for entry in followed(root).list(Segment("s", prefix="dir/"))}
+    assert cut["dir/f"] == ""
+
+
 NAMES = st.sampled_from(["a", "b", "l", "m", "..", ".", "", "x"])
 PATHS = st.lists(NAMES, min_size=1, max_size=6).map("/".join)
 

@@ -35,6 +35,11 @@ class Way(Struct, frozen=True):
     identities: tuple[tuple[int, int], ...] = ()
     changed_ns: int = 0
 
+    @property
+    def has_symlink(self) -> bool:
+        """Whether one of the directories is reached through a symlink."""
+        return self.changed_ns > 0
+
 
 NO_WAY = Way()
 
@@ -63,8 +68,11 @@ class Follower:
             return way  # the listing of the directory says so
         return Way((*way.identities, (here.st_dev, here.st_ino)), max(way.changed_ns, changed_ns))
 
-    def entry(self, path: str, found: os.stat_result, way: Way) -> Entry:
-        """The entry of a name in a directory at the end of ``way``."""
+    def entry(self, path: str, found: os.stat_result, way: Way, device: int) -> Entry:
+        """The entry of a name in a directory at the end of ``way``; with its inode only where no symlink leads to it.
+
+        For ``device`` see ``entry_of``.
+        """
         behind = found
         changed_ns = way.changed_ns
         if stat.S_ISLNK(found.st_mode):
@@ -77,7 +85,7 @@ class Follower:
             changed_ns = max(changed_ns, turned_ns)
         if stat.S_ISDIR(behind.st_mode) and (behind.st_dev, behind.st_ino) in way.identities:
             return Entry(path, Kind.SYMLINK, 0, found.st_mtime_ns, found.st_ctime_ns, problem=Reason.LINK_LOOP)
-        entry = entry_of(path, behind)
+        entry = entry_of(path, behind, -1 if way.has_symlink or behind is not found else device)
         return replace(entry, changed_ns=max(entry.changed_ns, changed_ns))
 
     def _behind(self, path: str) -> tuple[os.stat_result, int]:

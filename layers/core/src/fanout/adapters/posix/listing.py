@@ -240,5 +240,5 @@ class _Listing:
         except FileNotFoundError:
             return None
         if self._follower:
-            return self._follower.entry(path + name, found, way)
+            return self._follower.entry(path + name, found, way, self._device)
         return entry_of(path + name, found, self._device, made=self._made)
