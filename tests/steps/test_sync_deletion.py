@@ -17,10 +17,12 @@ from benchmarks.directory_store import DirectoryStore
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.entries import Kind
-from fanout.domain.errors import AccessDenied, InvalidRequest, Transient
+from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, Transient
+from fanout.domain.outcomes import Reason
 from fanout.steps.begin_deletion import begin_deletion
 from fanout.steps.delete_shard import delete_shard
 from fanout.steps.finish_tree import finish_tree
+from fanout.steps.missing_at_source import note_source_root
 from fanout.steps.remove_directories import remove_directories
 from tests.support.flow import World
 from tests.support.mounts import world_of
@@ -175,6 +177,20 @@ def test_kills_in_the_deletion_lose_nothing_and_are_made_good(tmp_path: Path, mo
     assert names(tmp_path / "out") == names(tmp_path / "in")
     assert summary["status"] == "SUCCEEDED"
     assert summary["totals"]["deleted"]["entries"] == 410
+
+
+@pytest.mark.parametrize("reason", [Reason.SOURCE_DENIED, Reason.TRANSIENT])
+def test_a_root_of_the_source_that_cannot_be_looked_at_is_a_task_error(
+    mount: Path, monkeypatch: pytest.MonkeyPatch, reason: Reason
+) -> None:
+    world = world_of(mount)
+
+    def fails() -> str:
+        raise ItemError(reason, "stat at the source: EIO")
+
+    monkeypatch.setattr(world.source, "identity", fails)
+    with pytest.raises(Transient, match="the root of the source: stat at the source"):
+        note_source_root(world.source, world.ledger)
 
 
 def parent_turned_to_a_symlink(mount: Path) -> None:

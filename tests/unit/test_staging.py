@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from fanout.adapters.posix import staging as staging_module
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.checksums import NO_BYTES
 from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import ItemError
+from fanout.domain.errors import ItemError, Transient
 from tests.support.mounts import writable
 
 
@@ -109,3 +110,34 @@ def test_many_threads_share_few_directories_and_all_go_at_the_end(tmp_path: Path
     tree.finish()
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 500
     assert not list(tmp_path.rglob(".fanout-staging-*"))
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO, errno.ESTALE, errno.ELOOP])
+@pytest.mark.parametrize("call", ["open", "listdir", "scandir", "unlink", "rmdir"])
+def test_what_keeps_the_staging_directory_from_going_is_tried_again(
+    tmp_path: Path, tree: PosixTree, monkeypatch: pytest.MonkeyPatch, number: int, call: str
+) -> None:
+    target = tree.create(Entry("file", Kind.FILE, 8), Attributes())
+    target.write(0, b"half")
+
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fails)
+        with pytest.raises(Transient, match="removing what was staged"):
+            PosixTree(tmp_path, "tree", "run", "other").finish()
+    assert tree.finish() == ()
+    assert not list(tmp_path.rglob(".fanout-staging-*"))
+
+
+def test_a_symlink_in_place_of_the_staging_directory_is_a_task_error_where_it_is_needed(
+    tmp_path: Path, tree: PosixTree
+) -> None:
+    write(tree, "file", b"data")
+    tree.finish()
+    (tmp_path / "tree/.fanout-staging-run").symlink_to(tmp_path)
+    for ask in (tree.clock_ns, tree.limitations):
+        with pytest.raises(Transient, match="symlink"):
+            ask()
+    assert "left there" in tree.finish()[0]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.entries import Entry
-from fanout.domain.errors import AccessDenied, ItemError, problem_of
+from fanout.domain.errors import AccessDenied, ItemError, Transient, problem_of
 from fanout.domain.locations import MountLocation
 from fanout.domain.outcomes import Reason
 from fanout.domain.plan import Plan
@@ -18,8 +18,12 @@ Look = Callable[[Entry], ItemError | None]
 
 
 def note_source_root(source: Tree, ledger: Ledger) -> None:
-    """Note, before it is listed, which directory the root of the source is."""
-    ledger.write_json(keys.SOURCE_ROOT, {"identity": source.identity()})
+    """Note, before it is listed, which directory the root of the source is. Raises ``Transient`` for no answer."""
+    try:
+        identity = source.identity()
+    except ItemError as error:
+        raise Transient(f"the root of the source: {error.message}") from error
+    ledger.write_json(keys.SOURCE_ROOT, {"identity": identity})
 
 
 def look_at_source(source: Tree, plan: Plan, ledger: Ledger) -> Look:

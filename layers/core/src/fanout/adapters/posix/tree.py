@@ -257,8 +257,9 @@ class PosixTree:
             with self._directories.hold(directory, create=True) as staged:
                 now_ns = time_of_new_file(staged, name)
             self._staging.clear()
-        except OSError as error:
-            raise Transient(f"making a file below /{self._root}: {error.strerror}") from error
+        except (OSError, ItemError) as error:
+            problem = error.strerror if isinstance(error, OSError) else error.message
+            raise Transient(f"making a file below /{self._root}: {problem}") from error
         return now_ns, now_ns
 
     def identity(self) -> str:
