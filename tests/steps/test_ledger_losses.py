@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 
 import pytest
 
 from fanout.domain import limits
-from fanout.domain.errors import InvalidRequest
+from fanout.domain.errors import InvalidRequest, LedgerBroken
 from fanout.domain.rows import Json
 from tests.support.flow import World
 from tests.support.ledger_losses import DAMAGES, REQUEST, STOPS, Snapshot, filled, keys_of, verdict_on
@@ -78,3 +79,20 @@ def test_a_run_that_did_not_begin_to_read_its_manifest_is_not_resumed_as_a_listi
     following = snapshot.restored("run-9", {"runs/run-1/segments/round-0001.json": None})
     with pytest.raises(InvalidRequest, match="did not begin to read its manifest; start the request again"):
         following.run({"resume_from": "run-1"})
+
+
+@pytest.mark.parametrize("kept", [(), ("phases/list.json",)])
+def test_a_ledger_that_does_not_list_what_a_task_has_just_written_is_broken(
+    monkeypatch: pytest.MonkeyPatch, kept: tuple[str, ...]
+) -> None:
+    world = filled()
+    STOPS["half copied"](world)
+    plain = world.store.list
+
+    def listed(prefix: str) -> Iterator[str]:
+        names = tuple(f"runs/run-1/{name}" for name in kept)
+        return (key for key in plain(prefix) if "/phases/" not in key or key in names)
+
+    monkeypatch.setattr(world.store, "list", listed)
+    with pytest.raises(LedgerBroken, match=r"does not list phases/summarise\.json"):
+        world.end()

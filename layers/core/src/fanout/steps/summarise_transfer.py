@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain.books import Count
+from fanout.domain.errors import LedgerBroken
 from fanout.domain.failures import FailureClasses
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.plan import Plan, plan_row
@@ -183,7 +184,12 @@ def _pacing_notes(pace: Json) -> list[str]:
 
 
 def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:
-    """Each phase with its begin and its end, which is the begin of the next one that the run reached."""
+    """Each phase with its begin and its end, which is the begin of the next one that the run reached.
+
+    Raises ``LedgerBroken`` where the ledger does not list the begin of this state, which is in it.
+    """
     begun = {key: ledger.read_as(key, lambda row: float(row["began"])) for key in ledger.keys("phases/")}
+    if keys.phase_key("summarise") not in begun:
+        raise LedgerBroken(f"the ledger does not list {keys.phase_key('summarise')}, which this task has written")
     times = [(phase, begun[keys.phase_key(phase)]) for phase in PHASES if keys.phase_key(phase) in begun]
     return [(phase, began, ended) for (phase, began), (_, ended) in pairwise([*times, ("", now)])]
