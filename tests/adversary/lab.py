@@ -34,13 +34,15 @@ from fanout.report import page
 from fanout.steps.context import Context
 from fanout.steps.unseen_tree import UnseenTree
 from fanout.steps.write_turn import WriteTurns
+from tests.adversary.buckets import BucketPlace
 from tests.adversary.clock import LabClock
 from tests.adversary.conductor import Attempt, Conductor
 from tests.adversary.failing_files import failing_files
-from tests.adversary.lying_s3 import URL, LyingS3, wires
+from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Fault, Script
 from tests.adversary.strict_s3 import StrictS3
-from tests.adversary.trees import BucketPlace, MountPlace, Place
+from tests.adversary.trees import MountPlace, Place
+from tests.adversary.wire import URL, wires
 
 # A larger tree is listed in the product's own rounds, which are fewer.
 MANY_ENTRIES = 100

@@ -13,7 +13,8 @@ from typing import Any
 from tests.adversary.conductor import REFUSALS, Attempt
 from tests.adversary.lab import LISTS, Lab, laboratory
 from tests.adversary.machine import Endless, Machine
-from tests.adversary.oracle import Finding, Record, judge
+from tests.adversary.oracle import judge
+from tests.adversary.scope import Finding, Record
 from tests.adversary.script import Act, Change, Fault, Script
 from tests.adversary.trees import STAGING, MountPlace, Snapshot
 

@@ -16,15 +16,19 @@ from fanout.adapters.s3.credentials import Credentials
 from fanout.adapters.s3.endpoint import Endpoint
 from fanout.domain.errors import NotFound, PreconditionFailed, Transient
 from tests.adversary.conductor import Conductor
-from tests.adversary.lying_s3 import LIES, URL, LyingS3, wires
+from tests.adversary.lies import LIES
+from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.machine import Result
-from tests.adversary.oracle import Record, judge
+from tests.adversary.oracle import judge
 from tests.adversary.runner import carry_out
+from tests.adversary.scope import Record
 from tests.adversary.script import DIRECTIONS, WITHIN_MOUNT, Act, Fault, Script, Spec, from_json, to_json
 from tests.adversary.shrink import shrunk
 from tests.adversary.strict_s3 import StrictS3
 from tests.adversary.trees import Version
-from tests.adversary.worlds import ANY_LIES, S3_LIES, script_of
+from tests.adversary.vocabulary import ANY_LIES, S3_LIES
+from tests.adversary.wire import URL, wires
+from tests.adversary.worlds import script_of
 
 SOURCE = (Spec("a", size=9000, seed=1), Spec("b", size=10, seed=2))
 QUIET = Script(0, WITHIN_MOUNT, SOURCE, (), (Act("run", "r1"), Act("run", "last")))

@@ -1,0 +1,110 @@
+"""A prefix of a bucket as the script fills, changes and looks at it."""
+
+from __future__ import annotations
+
+import stat
+
+from tests.adversary.lying_s3 import LyingS3
+from tests.adversary.s3_words import Stored
+from tests.adversary.script import Change, Spec, bytes_of
+from tests.adversary.trees import Snapshot, Version
+
+POSIX = "x-amz-meta-file-"
+
+
+class BucketPlace:
+    """The keys below a prefix of a bucket."""
+
+    def __init__(self, s3: LyingS3, bucket: str, prefix: str) -> None:
+        self._s3, self.bucket, self.prefix = s3, bucket, prefix
+        self._older: dict[str, list[Stored]] = {}
+
+    @property
+    def _objects(self) -> dict[str, Stored]:
+        return self._s3.truth.buckets[self.bucket]
+
+    def build(self, specs: tuple[Spec, ...]) -> None:
+        above = self.prefix[:-1]
+        for key in (f"{above}x/d1", above, "top", f"{above}-2/d1"):
+            self._s3.truth.put(self.bucket, key, f"canary {key}".encode())
+        for spec in specs:
+            if spec.kind in ("fifo", "link"):
+                continue
+            if spec.kind == "file":  # an earlier version, for caches that remember it
+                older = Stored(bytes_of(spec.seed + 77, spec.size), f'"{spec.seed:032x}"', 1, headers_of(spec))
+                self._s3.older.setdefault((self.bucket, self.prefix + spec.path), []).append(older)
+            data = spec.target.encode() if spec.kind == "symlink" else spec.data() if spec.kind == "file" else b""
+            self._s3.truth.put(
+                self.bucket, self.prefix + spec.path, data, headers_of(spec), "a=b&c=" if spec.seed % 2 else ""
+            )
+
+    def snapshot(self) -> Snapshot:
+        return {
+            key.removeprefix(self.prefix): object_version(key, stored)
+            for key, stored in self._objects.items()
+            if key.startswith(self.prefix) and key != self.prefix
+        }
+
+    def around(self) -> Snapshot:
+        return {
+            key: object_version(key, stored) for key, stored in self._objects.items() if not key.startswith(self.prefix)
+        }
+
+    def staged(self, run: str) -> list[str]:
+        return [f"{name} of {one.key}" for name, one in self._s3.truth.uploads.items() if one.bucket == self.bucket]
+
+    def path_of(self, about: str) -> str:
+        root = f"{self.bucket}/{self.prefix}"
+        return about.removeprefix(root) if about.startswith(root) else ""
+
+    def change(self, change: Change) -> None:
+        key = self.prefix + change.path
+        there = self._objects.get(key)
+        if change.what in ("turn-back", "roll-back"):
+            older = self._older.get(key, [])
+            if older:
+                self._objects[key] = older[change.seed % len(older)]
+        elif change.what in ("delete", "rename"):
+            self._objects.pop(key, None)
+        elif change.what in ("append", "truncate", "create"):
+            self._put(key, bytes_of(change.seed, change.seed % 9000), there)
+        elif there is not None:
+            self._put(key, bytes_of(change.seed, len(there.data)), there)
+        if there is not None:
+            self._older.setdefault(key, []).append(there)
+            self._s3.older.setdefault((self.bucket, key), []).append(there)
+
+    def _put(self, key: str, data: bytes, there: Stored | None) -> None:
+        if not key.endswith("/"):
+            self._s3.truth.put(self.bucket, key, data, dict(there.headers) if there else {})
+
+
+def headers_of(spec: Spec) -> dict[str, str]:
+    """The metadata of an object as another service may have written it."""
+    if spec.mode is None:
+        return {}
+    kinds = {"symlink": stat.S_IFLNK, "directory": stat.S_IFDIR}
+    headers = {f"{POSIX}permissions": f"0{kinds.get(spec.kind, stat.S_IFREG) | spec.mode:06o}"}
+    headers[f"{POSIX}mtime"] = f"{spec.mtime_ns}ns"
+    if spec.uid is not None:
+        headers[f"{POSIX}owner"] = str(spec.uid)
+    if spec.gid is not None:
+        headers[f"{POSIX}group"] = str(spec.gid)
+    return headers
+
+
+def object_version(key: str, stored: Stored) -> Version:
+    """An object as a version of an entry."""
+
+    def number(name: str, base: int = 10) -> int | None:
+        text = stored.headers.get(POSIX + name, "").removesuffix("ns")
+        return int(text, base) if text else None
+
+    mode = number("permissions", 8)
+    kind = "symlink" if mode is not None and stat.S_ISLNK(mode) else "file"
+    if key.endswith("/") and not stored.data:
+        kind = "directory"
+    plain = None if mode is None else stat.S_IMODE(mode)
+    mark = f"{stored.etag} {stored.modified}"
+    changed_ns = stored.modified * 10**9
+    return Version(kind, stored.data, plain, number("mtime"), number("owner"), number("group"), mark, changed_ns)

@@ -1,0 +1,135 @@
+"""What is known of a run, and what its request is about."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from fanout.domain.globs import compile_globs
+from tests.adversary.machine import Result
+from tests.adversary.script import MOUNT_TO_S3, S3_TO_MOUNT, Script
+from tests.adversary.trees import Snapshot, Version
+
+# Why an entry may fail although nothing is in its way but itself.
+OF_ITS_OWN = frozenset(
+    {
+        "empty name component",
+        "name component . or ..",
+        "absolute name",
+        "NUL in name",
+        "name component over 255 bytes",
+        "name reserved for the run's own files",
+        "over 1,000 directories deep",
+        "key over 1,024 bytes",
+        "name is not UTF-8",
+        "key is a file and also a directory",
+        "destination has another kind of entry",
+        "symlink in the destination's path",
+        "symlink that leads nowhere",
+        "symlink that leads back to a directory above it",
+        "symlink that leads out of the source",
+        "symlink kept as an object can not be followed",
+        "symlink kept as an object cannot be followed",
+        "in the manifest but not at the source",
+        "row of the manifest can not be read",
+        "row of the manifest cannot be read",
+        "the file's first name was not copied",
+        "directory is not empty",
+        "not at the source",
+        "not verified",
+        "missing at the destination",
+        "size or kind differs",
+    }
+)
+# Errors that a run without a fault may end with.
+REFUSED = frozenset({"DeleteRefused", "InvalidRequest"})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that must not be; ``kind`` is the class of it."""
+
+    kind: str
+    text: str
+
+
+@dataclass
+class Record:
+    """What is known of one run when it has ended."""
+
+    run: str
+    options: dict[str, Any]
+    before: Snapshot
+    after: Snapshot
+    window: list[Snapshot]
+    result: Result
+    staged: list[str]
+    touched: set[str] = field(default_factory=set)
+    manifest: frozenset[str] | None = None
+    quiet: bool = False
+    resumed: bool = False
+    nested: bool = False
+    told: set[str] = field(default_factory=set)
+    history: list[Snapshot] = field(default_factory=list)
+    indexed: bool = False
+
+    @property
+    def mode(self) -> str:
+        """What was asked for."""
+        return str(self.options.get("mode", "copy"))
+
+
+class Scope:
+    """What a request is about, found out without the product's filters but for the language of its globs."""
+
+    def __init__(self, script: Script, record: Record) -> None:
+        options = record.options
+        self._direction = script.direction
+        self._options = options
+        self._manifest = record.manifest
+        self._exclude = compile_globs(options["exclude"]) if "exclude" in options else None
+        self._include = compile_globs(options["include"]) if "include" in options else None
+        self._most = options.get("max_size")
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing is left out."""
+        return not (self._exclude or self._include or self._most or self._manifest is not None)
+
+    def excludes(self, path: str) -> bool:
+        """Whether globs leave a path out."""
+        out = self._exclude is not None and self._exclude.match(path) is not None
+        return out or (self._include is not None and not self._include.match(path))
+
+    def holds(self, path: str, version: Version, tree: Snapshot) -> bool:
+        """Whether an entry of the source must be at the destination after a run that says so."""
+        if version.kind == "special" or self.excludes(path):
+            return False
+        if self._manifest is not None and path not in self._manifest:
+            return False
+        if self._most and version.kind == "file" and len(version.data) > self._most:
+            return False
+        if version.kind == "directory" and not self.is_all:
+            return False
+        symlinks = self._options.get("symlinks", "keep")
+        if version.kind == "symlink" and symlinks != "keep":
+            return False
+        skips = self._options.get("on_conflict") == "skip"
+        return not (skips and not self.can_be_held(path, version, tree))
+
+    def can_be_held(self, path: str, version: Version, tree: Snapshot) -> bool:
+        """Whether the destination has names like this one."""
+        raw = os.fsencode(path)
+        if self._direction == S3_TO_MOUNT:
+            names = path.rstrip("/").split("/") if version.kind == "directory" else path.split("/")
+            if any(name in ("", ".", "..") or len(os.fsencode(name)) > 255 or "\0" in name for name in names):
+                return False
+            above = ["/".join(names[:count]) for count in range(1, len(names))]
+            return not any(one in tree for one in above) and not any(other.startswith(f"{path}/") for other in tree)
+        if self._direction == MOUNT_TO_S3:
+            try:
+                return len(raw.decode()) > 0 and len(raw) + 9 <= 1024
+            except UnicodeDecodeError:
+                return False
+        return True
