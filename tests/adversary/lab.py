@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -126,13 +126,14 @@ class HookedStore:
 
 
 class Lab:
-    """See the module. ``running`` are the executions that go on."""
+    """See the module. ``going`` are the executions that go on; ``watching`` surrounds each attempt of a function."""
 
     def __init__(self, script: Script, base: Path, perform: Callable[[Fault, Attempt], None]) -> None:
         self.script, self.base = script, base
         self.clock = LabClock()
         self.conductor = Conductor(perform)
         self.going: set[str] = set()
+        self.watching: Callable[[Any, str], AbstractContextManager[None]] = lambda machine, state: nullcontext()
         self.truth = StrictS3(lambda: self.clock.now() + script.skew_seconds, script.page_keys)
         self.s3 = LyingS3(self.truth, self.conductor, WORK)
         for bucket in (WORK, LISTS, "source-bucket", "target-bucket"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -35,6 +34,7 @@ from fanout.steps.unpack_shard import unpack_shard
 from fanout.steps.verify_shard import verify_shard
 from tests.adversary.conductor import Attempt, Killed, Running
 from tests.adversary.lab import WORK, Lab
+from tests.adversary.result import Deletion, Result
 from tests.adversary.script import Act
 
 # As the state machine retries what may pass and what was lost; more tasks than any state takes here.
@@ -58,24 +58,14 @@ class Endless(Exception):
     """A state is never done."""
 
 
-@dataclass
-class Result:
-    """How a run ended: its summary, if it wrote one, and what went wrong that nobody named."""
-
-    status: str = ""
-    error: Any = None
-    summary: Any = None
-    failures: list[Json] = field(default_factory=list)
-    unnamed: list[str] = field(default_factory=list)
-    finished: bool = False
-
-
 class Machine:
     """One execution."""
 
     def __init__(self, lab: Lab, act: Act, options: Json) -> None:
         self.lab, self.run_id = lab, act.run
         self.request: Json = {**lab.ends, **options}
+        self.listed: tuple[int, int] | None = None
+        self.deletions: list[Deletion] = []
         if "resume_from" in act.options:
             self.request = {"resume_from": act.options["resume_from"]}
         self.running = Running(act.run, list(act.faults))
@@ -83,8 +73,12 @@ class Machine:
         self._client = lab.client()
         self._apart = ""
         self._prefix = ""
-        self._state = ""
         self._again: tuple[UseCase, str] | None = None
+
+    @property
+    def verifies_after(self) -> bool:
+        """Whether what is listed is listed for the verification that follows a copy."""
+        return bool(self._prefix)
 
     def run(self) -> Result:
         """The whole execution."""
@@ -272,7 +266,7 @@ class Machine:
         raise Caught(problem)
 
     def _attempt(self, state: str, use_case: UseCase, sees: str) -> Any:
-        with self.lab.conductor.attempt(self.running, state):
+        with self.lab.watching(self, state), self.lab.conductor.attempt(self.running, state):
             context = self.lab.context(self.run_id, self._prefix, self._client, sees)
             try:
                 return use_case(context)

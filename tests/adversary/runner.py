@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,21 @@ from tests.adversary.conductor import REFUSALS, Attempt
 from tests.adversary.lab import LISTS, Lab, laboratory
 from tests.adversary.machine import Endless, Machine
 from tests.adversary.oracle import judge
+from tests.adversary.result import Deletion
 from tests.adversary.scope import Finding, Record
 from tests.adversary.script import Act, Change, Fault, Script
-from tests.adversary.trees import STAGING, MountPlace, Snapshot
+from tests.adversary.trees import MountPlace, Snapshot
+from tests.adversary.views import view
+from tests.adversary.wideness import too_wide
 
 __all__ = ["Outcome", "carry_out"]
 # Trees that are larger than this are looked at when a run has ended, and not all the time.
 WATCHED_ENTRIES = 80
+# Runs in which nothing goes wrong, and those that follow them.
+QUIET = frozenset({"last", "check"})
+WRITING_S3 = ("PutObject", "DeleteObjects", "DeleteObject", "CreateMultipartUpload", "UploadPart", "CopyObject")
+WRITING_OS = ("create", "pwrite", "rename", "link", "unlink", "mkdir", "rmdir", "fchmod", "fchown", "utime", "symlink")
+WRITING = (*(f"s3:{name}" for name in WRITING_S3), *(f"os:{name}" for name in WRITING_OS))
 
 
 @dataclass
@@ -52,11 +60,14 @@ class Experiment:
         self._zombies: list[tuple[str, Snapshot]] = []
         self._wide: dict[str, int] = {}
         self._indexed = False
+        self._listed_at: dict[str, tuple[int, int]] = {}
 
     def carry_out(self) -> Outcome:
         """All acts of the script."""
         with laboratory(self.script, self._base, self._perform) as lab:
             self.lab: Lab = lab
+            lab.watching = self._watching
+            self._original = lab.destination.snapshot()
             self._put_manifest()
             self.history.append(lab.source.snapshot())
             self._around = lab.source.around(), lab.destination.around()
@@ -65,7 +76,7 @@ class Experiment:
                 self._allow(self.history[-1])
                 lab.conductor.watch = self._watch
             for act in self.script.acts:
-                self._act(act, quiet=act is self.script.acts[-1])
+                self._act(act, quiet=act is self.script.acts[-1] or act.run in QUIET)
             self.outcome.told = lab.conductor.told
         return self.outcome
 
@@ -130,6 +141,8 @@ class Experiment:
         resumed = options.pop("resume_from", "")
         began = self._began.get(resumed, len(self.history) - 1)
         self._began[act.run] = began
+        if options.get("mode") in ("verify", "plan"):
+            options.pop("delete_guard", None)
         before, staged = lab.destination.snapshot(), self._staged(act.run)
         told = Counter(lab.conductor.told)
         machine = Machine(lab, act, options)
@@ -145,22 +158,30 @@ class Experiment:
             self._machines.remove(machine)
         after = lab.destination.snapshot()
         happened = lab.conductor.told - told
+        own = machine.listed or (began, began)
+        earlier = self._listed_at.get(resumed, own)
+        self._listed_at[act.run] = min(own[0], earlier[0]), max(own[1], earlier[1])
         record = Record(
             act.run,
             options,
             before,
             after,
-            self.history[began:],
+            self._views(options)[began:],
             result,
             [one for one in self._staged(act.run) if one not in staged],
             self._touched | (touched if resumed else set()),
-            self._listed(options),
+            self._named(options),
             quiet,
             bool(resumed),
             act.run in self._nested,
             _classes(happened),
-            self.history,
+            self._views(options),
             self._indexed,
+            self.history[-1],
+            self._original,
+            self._listed_at[act.run],
+            machine.deletions,
+            [] if self.script.ledger_in_s3 else [one for one in WRITING if machine.running.counts[one]],
         )
         self._touched |= touched
         self.outcome.statuses.append((act.run, result.status))
@@ -170,6 +191,28 @@ class Experiment:
         self._judge_zombies(act.run, self._zombies[zombies:], after)
         del self._zombies[zombies:]
         self._judge_places(act.run)
+
+    def _views(self, options: dict[str, Any]) -> list[Snapshot]:
+        return [view(tree, self.script.direction, options) for tree in self.history]
+
+    @contextmanager
+    def _watching(self, machine: Machine, state: str) -> Iterator[None]:
+        """What the source held while a function worked, and what one that deletes took away."""
+        first = len(self.history) - 1
+        deletes = state in ("delete", "remove directories")
+        before = self._paths() if deletes else frozenset()
+        try:
+            yield
+        finally:
+            last = len(self.history) - 1
+            if state in ("list", "list destination") and not machine.verifies_after:
+                machine.listed = (machine.listed or (first, last))[0], last
+            if deletes:
+                machine.deletions.append(Deletion(before - self._paths(), first, last))
+
+    def _paths(self) -> frozenset[str]:
+        with self.lab.conductor.paused():
+            return frozenset(self.lab.destination.snapshot())
 
     def _staged(self, run: str) -> list[str]:
         found = self.lab.destination.staged(run)
@@ -205,31 +248,13 @@ class Experiment:
                 self._wide[path] = self._wide.get(path, 0) | version.mode
 
     def _watch(self) -> None:
-        """Nothing is open wider than it ever was at the source, or at the destination before."""
         place = self.lab.destination
         assert isinstance(place, MountPlace)
         if len(self._wide) > WATCHED_ENTRIES:
             return
         with self.lab.conductor.paused():
-            left = [(str(place.root), "")]
-            while left:
-                directory, prefix = left.pop()
-                for entry in list(os.scandir(directory)):
-                    path = prefix + entry.name
-                    if entry.is_symlink():
-                        continue
-                    mode = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
-                    if entry.is_dir(follow_symlinks=False):
-                        path += "/"
-                        if not prefix and entry.name.startswith(STAGING):
-                            if mode & 0o077:
-                                self._find("staging open", f"{STAGING}* has mode {mode:04o}")
-                            continue
-                        left.append((entry.path, path))
-                    allowed = self._wide.get(path)
-                    if allowed is not None and mode & ~allowed and path not in self._touched:
-                        kind = "directory wider" if path.endswith("/") else "file wider"
-                        self._find(kind, f"{path!r} had mode {mode:04o}, at the source {allowed:04o}")
+            for finding in too_wide(place, self._wide, self._touched):
+                self._find(finding.kind, finding.text)
 
     # What a fault does that is more than an error or a lie.
 
@@ -252,7 +277,7 @@ class Experiment:
             self._meanwhile(machine.run_id, fault.acts)
 
     def _meanwhile(self, run: str, acts: tuple[Act, ...]) -> None:
-        self._nested |= {run, *(act.run for act in acts)}
+        self._nested.add(run)
         for act in acts:
             self._act(act)
 
@@ -263,7 +288,7 @@ class Experiment:
                 rows.insert(1, '"\\ud800x"')
             self.lab.truth.put(LISTS, "list.jsonl", "".join(f"{row}\n" for row in rows).encode())
 
-    def _listed(self, options: dict[str, Any]) -> frozenset[str] | None:
+    def _named(self, options: dict[str, Any]) -> frozenset[str] | None:
         return frozenset(spec.path for spec in self.script.source) if "manifest" in options else None
 
 

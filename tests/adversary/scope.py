@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanout.domain.globs import compile_globs
-from tests.adversary.machine import Result
+from tests.adversary.result import Deletion, Result
 from tests.adversary.script import MOUNT_TO_S3, S3_TO_MOUNT, Script
 from tests.adversary.trees import Snapshot, Version
+from tests.adversary.views import escaped
 
 # Why an entry may fail although nothing is in its way but itself.
 OF_ITS_OWN = frozenset(
@@ -56,7 +57,11 @@ class Finding:
 
 @dataclass
 class Record:
-    """What is known of one run when it has ended."""
+    """What is known of one run when it has ended.
+
+    ``window`` and ``story`` are the source, under the names that it has at the destination, during the run and from the
+    script's beginning. ``raw`` is the source at the end, ``original`` the destination at the script's beginning.
+    """
 
     run: str
     options: dict[str, Any]
@@ -71,8 +76,13 @@ class Record:
     resumed: bool = False
     nested: bool = False
     told: set[str] = field(default_factory=set)
-    history: list[Snapshot] = field(default_factory=list)
+    story: list[Snapshot] = field(default_factory=list)
     indexed: bool = False
+    raw: Snapshot = field(default_factory=dict)
+    original: Snapshot = field(default_factory=dict)
+    listed: tuple[int, int] = (0, 0)
+    deletions: list[Deletion] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
 
     @property
     def mode(self) -> str:
@@ -91,6 +101,12 @@ class Scope:
         self._exclude = compile_globs(options["exclude"]) if "exclude" in options else None
         self._include = compile_globs(options["include"]) if "include" in options else None
         self._most = options.get("max_size")
+        self.escapes = options.get("on_conflict") == "escape"
+        self._names = {escaped(path, record.raw, script.direction): path for path in record.raw} if self.escapes else {}
+
+    def source_of(self, path: str) -> str:
+        """The name at the source of what stands under a path at the destination."""
+        return self._names.get(path, path)
 
     @property
     def is_all(self) -> bool:
@@ -99,6 +115,7 @@ class Scope:
 
     def excludes(self, path: str) -> bool:
         """Whether globs leave a path out."""
+        path = self.source_of(path)
         out = self._exclude is not None and self._exclude.match(path) is not None
         return out or (self._include is not None and not self._include.match(path))
 
@@ -106,14 +123,13 @@ class Scope:
         """Whether an entry of the source must be at the destination after a run that says so."""
         if version.kind == "special" or self.excludes(path):
             return False
-        if self._manifest is not None and path not in self._manifest:
+        if self._manifest is not None and self.source_of(path) not in self._manifest:
             return False
         if self._most and version.kind == "file" and len(version.data) > self._most:
             return False
         if version.kind == "directory" and not self.is_all:
             return False
-        symlinks = self._options.get("symlinks", "keep")
-        if version.kind == "symlink" and symlinks != "keep":
+        if version.kind == "symlink" and self._options.get("symlinks", "keep") != "keep":
             return False
         skips = self._options.get("on_conflict") == "skip"
         return not (skips and not self.can_be_held(path, version, tree))

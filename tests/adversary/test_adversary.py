@@ -18,8 +18,8 @@ from fanout.domain.errors import NotFound, PreconditionFailed, Transient
 from tests.adversary.conductor import Conductor
 from tests.adversary.lies import LIES
 from tests.adversary.lying_s3 import LyingS3
-from tests.adversary.machine import Result
 from tests.adversary.oracle import judge
+from tests.adversary.result import Deletion, Result
 from tests.adversary.runner import carry_out
 from tests.adversary.scope import Record
 from tests.adversary.script import DIRECTIONS, WITHIN_MOUNT, Act, Fault, Script, Spec, from_json, to_json
@@ -84,9 +84,10 @@ WRONG: dict[str, tuple[dict[str, Version | None], dict[str, Version], dict[str, 
 
 
 def record_of(after: dict[str, Version | None], before: dict[str, Version], options: dict[str, Any]) -> Record:
+    gone = Deletion(frozenset(path for path in before if after.get(path, OTHER) is None), 0, 0)
     there = {path: version for path, version in {**TREE, **before, **after}.items() if version is not None}
     result = Result("SUCCEEDED", None, {"balanced": True, "totals": {"listed": {"entries": len(TREE)}}}, finished=True)
-    return Record("r1", options, before, there, [TREE], result, [])
+    return Record("r1", options, before, there, [TREE], result, [], story=[TREE], raw=TREE, deletions=[gone])
 
 
 def test_the_oracle_finds_nothing_where_nothing_is_wrong() -> None:

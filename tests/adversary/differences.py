@@ -1,0 +1,59 @@
+"""What the oracle says of a verification: it names what differs, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.adversary.scope import Finding, Record, Scope
+from tests.adversary.trees import Snapshot, Version
+
+UNKNOWN_OWNER = 2**32 - 1
+ATTRIBUTES = frozenset({"mode differs", "mtime differs", "owner differs", "metadata differs"})
+NAMED = ATTRIBUTES | {"checksum differs"}
+
+
+def judge_verification(record: Record, scope: Scope, resting: Snapshot) -> Iterator[Finding]:
+    """Every difference between what rested at the source and the destination is among the failures."""
+    tree, result = record.window[-1], record.result
+    failed = {row["path"] for row in result.failures}
+    about = {path: version for path, version in resting.items() if scope.holds(path, version, tree)}
+    for path, version in about.items():
+        there = record.after.get(path)
+        what = "is not there" if there is None else differs(version, there, record.options.get("verify") == "content")
+        if what and path not in failed and scope.source_of(path) not in failed and path not in record.touched:
+            yield Finding("not verified", f"run {record.run} does not say that {path!r} {what}")
+    if scope.is_all and not scope.escapes and not record.touched and resting.keys() == tree.keys():
+        raw = record.raw
+        for path in record.after:
+            implied = path.endswith("/") and any(one.startswith(path) for one in raw)
+            if path not in raw and not implied and path.rstrip("/") not in raw and path not in failed:
+                yield Finding("extra", f"run {record.run} verified all and did not see {path!r}")
+    for row in result.failures if record.quiet else []:
+        here, there = tree.get(row["path"]), record.after.get(row["path"])
+        if row["reason"] in NAMED and here is not None and there is not None and _same(here, there):
+            yield Finding("quiet entry failed", f"run {record.run}: {row['path']!r} is the same: {row['message']}")
+
+
+def _same(here: Version, there: Version) -> bool:
+    mine, its = (one.mode if one.kind != "symlink" else None for one in (here, there))
+    owners = (here.uid, here.gid) == (there.uid, there.gid)
+    return here.content == there.content and mine == its and owners and here.mtime_ns == there.mtime_ns
+
+
+def differs(here: Version, there: Version, content: bool = False) -> str:
+    """What differs where both ends hold it; empty if nothing does."""
+    if here.kind != there.kind:
+        return f"is a {there.kind} and at the source a {here.kind}"
+    if here.kind != "directory" and here.data != there.data:
+        return "holds other bytes"
+    if content:
+        return ""
+    known = [one for one in (here.mode, there.mode) if one is not None]
+    if here.kind != "symlink" and len(set(known)) > 1:
+        return f"has mode {there.mode or 0:04o}, at the source {here.mode or 0:04o}"
+    owners = (here.uid, here.gid, there.uid, there.gid)
+    if all(one is not None and one < UNKNOWN_OWNER for one in owners) and owners[:2] != owners[2:]:
+        return f"belongs to {owners[2]}:{owners[3]}, at the source to {owners[0]}:{owners[1]}"
+    if None not in (here.mtime_ns, there.mtime_ns) and here.mtime_ns != there.mtime_ns:
+        return f"has mtime {there.mtime_ns}, at the source {here.mtime_ns}"
+    return ""

@@ -1,0 +1,37 @@
+"""What the oracle says of modes while a run goes on."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from tests.adversary.scope import Finding
+from tests.adversary.trees import STAGING, MountPlace
+
+# A directory that waits for its own mode: closed, and the sticky bit says so (docs/semantics.md).
+UNFINISHED = 0o1700
+
+
+def too_wide(place: MountPlace, allowed: dict[str, int], touched: set[str]) -> Iterator[Finding]:
+    """What is open wider than it ever was at the source, or at the destination before."""
+    left = [(str(place.root), "")]
+    while left:
+        directory, prefix = left.pop()
+        for entry in list(os.scandir(directory)):
+            if entry.is_symlink():
+                continue
+            path = prefix + entry.name
+            mode = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
+            if entry.is_dir(follow_symlinks=False):
+                path += "/"
+                mode &= ~stat.S_ISVTX if mode == UNFINISHED else mode
+                if not prefix and entry.name.startswith(STAGING):
+                    if mode & 0o077:
+                        yield Finding("staging open", f"{STAGING}* has mode {mode:04o}")
+                    continue
+                left.append((entry.path, path))
+            most = allowed.get(path)
+            if most is not None and mode & ~most and path not in touched:
+                kind = "directory wider" if path.endswith("/") else "file wider"
+                yield Finding(kind, f"{path!r} had mode {mode:04o}, at the source {most:04o}")
