@@ -182,7 +182,8 @@ class Machine:
         """FinishTree and what follows it; returns the error, if there is one."""
         sees = "destination" if self.lab.between_mounts else "both"
         try:
-            self._until_done("finish", finish_tree, sees)
+            deletes = error is None and extras > 0
+            self._until_done("finish", partial(finish_tree, deletes=deletes), sees)
             self.result.finished = True
             if error is not None:
                 return error
@@ -202,23 +203,26 @@ class Machine:
         return None
 
     def _delete(self) -> None:
-        deletion = self._task("begin deletion", begin_deletion, "none")
-        if deletion["count"]:
-            for row in self._rows(deletion["key"]):
-                shard = shard_from_row(row["shard"])
-                try:
-                    self._until_done("delete", partial(delete_shard, shard), "both")
-                except Caught:
-                    continue  # the Map tolerates it, and the summary finds it
-        if deletion["directories"]:
-            self._until_done("remove directories", remove_directories, "both")
+        """RemoveDirectories comes last in any case: with it goes the run's right to write."""
+        try:
+            deletion = self._task("begin deletion", begin_deletion, "none")
+        except Caught:
+            self._until_done("remove directories", partial(remove_directories, broken=True), "both")
+            raise
+        for row in self._rows(deletion["key"]) if deletion["count"] else ():
+            shard = shard_from_row(row["shard"])
+            try:
+                self._until_done("delete", partial(delete_shard, shard), "both")
+            except Caught:
+                continue  # the Map tolerates it, and the summary finds it
+        self._until_done("remove directories", remove_directories, "both")
 
     def _verify(self) -> None:
         for row in self._rows(f"{self._prefix or f'runs/{self.run_id}/'}shards.json"):
             shard = shard_from_row(row["shard"])
             sees = "destination" if self.lab.between_mounts else "both"
             try:
-                if self.lab.between_mounts and self._apart == "verify":
+                if self.lab.between_mounts:
                     self._until_done("digest", partial(digest_shard, shard, crc64nvme=crc64nvme), "source")
                 self._until_done("verify", partial(verify_shard, shard, crc64nvme=crc64nvme), sees)
             except Caught:
