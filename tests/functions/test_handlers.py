@@ -119,6 +119,7 @@ def test_a_sync_to_a_bucket_deletes_its_extra_objects(s3: Any, invoke: Invoke, t
     request["delete_guard"] = {"max_count": 3, "max_percent": 20.0}
     state = invoke("plan_transfer", {"request": request, **started("run-sync-s3")})
     run = {"run": state["run"]}
+    invoke("check_mount", run)
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
     invoke("list_segment", {**run, "segment": segment})
     invoke("gather_segments", state)
