@@ -32,10 +32,10 @@ def find_source(directories: Directories, root: str, path: str) -> Entry | None:
 
 
 def find_destination(directories: Directories, root: str, path: str) -> Entry | None:
-    """As ``find_source`` at a destination, where a file that stands above a path holds nothing."""
+    """As ``find_source`` at a destination, where nothing lies below a file, nor behind a symlink."""
     try:
         return None if _is_no_name(path) else _found(directories, root, path, made=True)
-    except NotADirectoryError:
+    except (NotADirectoryError, ItemError):
         return None
 
 
