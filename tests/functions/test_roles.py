@@ -77,9 +77,9 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[Need]]:
     found: defaultdict[str, set[Need]] = defaultdict(set)
     begin = Transport.begin
 
-    def recording(self: Transport, origin: str, method: str, target: str, *others: Any) -> Any:
+    def recording(self: Transport, origin: str, method: str, target: str, *others: Any, **named: Any) -> Any:
         found[HandlerFlow.running].update(needs(method, origin + target, *others[:2]))
-        return begin(self, origin, method, target, *others)
+        return begin(self, origin, method, target, *others, **named)
 
     monkeypatch.setattr(Transport, "begin", recording)
     return found
