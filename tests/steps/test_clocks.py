@@ -18,6 +18,7 @@ from tests.support.versions import Versions
 
 FROM_S3: Json = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
 TO_S3: Json = {"source": "efs:///tree", "destination": "s3://a-bucket/copy/"}
+INSIDE_S3: Json = {"source": "s3://a-bucket/tree/", "destination": "s3://a-bucket/copy/"}
 DIRECTIONS = pytest.mark.parametrize("request_", [FROM_S3, TO_S3], ids=["S3 to mount", "mount to S3"])
 SECOND = 10**9
 TICK_NS = SECOND // 100
@@ -58,6 +59,20 @@ def test_what_was_not_rewritten_stays_unchanged(request_: Json, ahead_seconds: i
     world.run(request_)
     summary = world.next_run("run-2").run(request_)
     assert (summary["totals"]["copied"]["entries"], summary["totals"]["unchanged"]["entries"]) == (0, 2)
+
+
+@pytest.mark.parametrize("request_", [TO_S3, INSIDE_S3], ids=["mount to S3", "inside S3"])
+@pytest.mark.parametrize("ahead_seconds", [-3_600, 0, 2, 5, 3_600])
+def test_what_a_bucket_ahead_of_the_runs_dates_after_their_end_is_not_copied_by_each_of_them(
+    request_: Json, ahead_seconds: int
+) -> None:
+    world, _, destination = world_of(ahead_seconds)
+    world.clock.time = LONG_AGO * TICK_NS / SECOND
+    world.run(request_)
+    if ahead_seconds > 1:
+        assert min(stored.entry.changed_ns for stored in destination.contents().values()) > world.clock.time * SECOND
+    summary = world.next_run("run-2").run(request_)
+    assert summary["totals"]["unchanged"]["entries"] == 2
 
 
 @pytest.mark.parametrize(

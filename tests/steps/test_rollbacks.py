@@ -119,6 +119,7 @@ def rolled_back(request: Json, between: str, times: str, *, seen: bool = False, 
     if later:
         assert next(world.changes) * 2 < 100
         next(change for change in world.changes if change * 2 > 102)
+        world.clock.time = 10_000.0
     write(source, V2, second)
     world = BETWEEN[between](world, request)
     assert destination.contents()["a"].data == V2

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 from fanout.domain import ledger_keys as keys
-from fanout.domain.clocks import ahead_of, clocks_from_row, clocks_note, clocks_row, wider_ns
+from fanout.domain.clocks import Ahead, ahead_of, clocks_from_row, clocks_note, clocks_row, wider_ns
 from fanout.domain.errors import Throttled, Transient
+from fanout.domain.locations import S3Location
 from fanout.domain.plan import Plan
 from fanout.domain.proofs import Ends, ends_to_prove
 from fanout.ledger import Ledger
@@ -32,6 +36,24 @@ def measure_clocks(plan: Plan, context: Context) -> list[str]:
     context.ledger.write_json(keys.CLOCKS, clocks_row(ahead))
     note = clocks_note(ahead)
     return [note] if note else []
+
+
+def ahead_of_runs(plan: Plan, context: Context, wider: int) -> Callable[[], int]:
+    """Says how far the destination's clock is ahead of the functions', in nanoseconds; a bucket is asked once.
+
+    A mount is taken to be ahead by ``wider``, as of S3: a listing writes nothing there. The answer raises ``Throttled``
+    or ``Transient`` where S3 does not tell its time.
+    """
+    if not isinstance(plan.request.destination, S3Location):
+        return lambda: wider
+
+    @cache
+    def ahead() -> int:
+        before = int(context.clock.now() * 1e9)
+        least, most = context.destination(plan).clock_ns()
+        return wider_ns(Ahead(least - int(context.clock.now() * 1e9), most - before))
+
+    return ahead
 
 
 def wider_by(plan: Plan, ledger: Ledger) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
+from collections.abc import Callable
 from gzip import BadGzipFile
 from itertools import groupby
 
@@ -96,12 +97,13 @@ class EarlierIndex:
         began_ns, ended_ns = self._span_ns
         return began_ns <= destination.changed_ns <= ended_ns - 1_000_000_000
 
-    def was_written_since(self, destination: Entry, wider_ns: int) -> bool:
+    def was_written_since(self, destination: Entry, ahead_ns: Callable[[], int]) -> bool:
         """Whether what stands at the destination was written after the earlier run ended: by another run, or others.
 
-        ``wider_ns`` is how far the destination's clock may be ahead.
+        ``ahead_ns`` says how far the destination's clock may be ahead; it is asked where that matters.
         """
-        return destination.changed_ns > self._span_ns[1] + MARGIN_NS + wider_ns
+        late_ns = destination.changed_ns - self._span_ns[1] - MARGIN_NS
+        return late_ns > 0 and late_ns > ahead_ns()
 
     def _part(self, file: IndexFile) -> IndexPart | None:
         if file.key in self._parts:

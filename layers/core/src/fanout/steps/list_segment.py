@@ -18,7 +18,7 @@ from fanout.domain.rows import Json
 from fanout.domain.segments import Segment, cut, rest_of
 from fanout.ports import Tree
 from fanout.steps.carry_over import carry_over
-from fanout.steps.clocks import wider_by
+from fanout.steps.clocks import ahead_of_runs, wider_by
 from fanout.steps.context import Context
 from fanout.steps.earlier_index import EarlierIndex
 from fanout.steps.extra_writer import lists_extras
@@ -58,7 +58,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     source_tree, destination_tree = context.source(plan), context.destination(plan)
     writer = SegmentWriter(plan, segment, context, source_tree, destination_tree)
     earlier, wider_ns = EarlierIndex(plan, context.ledger), wider_by(plan, context.ledger)
-    proofs = Proofs(plan, earlier, source_tree, destination_tree, wider_ns)
+    proofs = Proofs(plan, earlier, source_tree, destination_tree, wider_ns, ahead_of_runs(plan, context, wider_ns))
     settler = Settler(writer, plan, proofs, destination_tree)
     if segment.manifest is not None:
         lookups = Lookups(plan, source_tree, destination_tree)

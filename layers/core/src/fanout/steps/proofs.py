@@ -21,12 +21,23 @@ _REFUSED = (AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFaile
 
 
 class Proofs:
-    """Decides pairs by ``fanout.domain.decisions``, ``copied_index`` and ``proofs``. ``wider_ns`` widens the margin."""
+    """Decides pairs by ``fanout.domain.decisions``, ``copied_index`` and ``proofs``.
 
-    def __init__(self, plan: Plan, earlier: EarlierIndex, source: Tree, destination: Tree, wider_ns: int) -> None:
+    ``wider_ns`` widens the margin; ``ahead_ns`` says how far the destination's clock is ahead of the runs'.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        earlier: EarlierIndex,
+        source: Tree,
+        destination: Tree,
+        wider_ns: int,
+        ahead_ns: Callable[[], int],
+    ) -> None:
         self._compare, self._wider_ns = plan.request.compare, wider_ns
         self._ends = ends_to_prove(plan.request)
-        self._earlier = earlier
+        self._earlier, self._ahead_ns = earlier, ahead_ns
         self._source, self._destination = source, destination
 
     def unchanged_lengths(self, source: FileColumns, destination: FileColumns) -> list[int]:
@@ -60,7 +71,7 @@ class Proofs:
             return Decision.COPY
         if standing is Standing.VOUCHED or evident(self._ends, source, destination):
             return decision
-        if standing is Standing.COPIED and self._earlier.was_written_since(destination, self._wider_ns):
+        if standing is Standing.COPIED and self._earlier.was_written_since(destination, self._ahead_ns):
             return Decision.COPY
         written_then = standing is Standing.COPIED and self._earlier.was_written_then(destination)
         return partial(self._look, self._ends, source, destination, written_then)
