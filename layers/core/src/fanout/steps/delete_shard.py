@@ -8,6 +8,7 @@ from fanout.domain import limits
 from fanout.domain.books import tally
 from fanout.domain.entries import Entry
 from fanout.domain.errors import AccessDenied, ItemError, Transient, problem_of
+from fanout.domain.locations import S3Location
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json
@@ -30,7 +31,8 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     ledger = context.ledger
     plan = ledger.read_plan()
     destination = context.destination(plan)
-    look = look_at_source(context.source(plan), plan, ledger)
+    bucket = destination if isinstance(plan.request.destination, S3Location) else None
+    look = look_at_source(context.source(plan), plan, ledger, bucket)
     settled = settled_indexes(shard, ledger)
     left = [(index, entry) for index, entry in enumerate(ledger.read_shard(shard)) if index not in settled]
     size = destination.delete_batch

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fanout.domain import ledger_keys as keys
-from fanout.domain.entries import Entry
+from fanout.domain.entries import Entry, Found, Kind
 from fanout.domain.errors import AccessDenied, ItemError, Transient, problem_of
 from fanout.domain.locations import MountLocation
 from fanout.domain.outcomes import Reason
 from fanout.domain.plan import Plan
+from fanout.domain.request import Symlinks
+from fanout.domain.segments import Segment
 from fanout.ledger import Ledger
 from fanout.ports import Tree
 
@@ -26,14 +28,17 @@ def note_source_root(source: Tree, ledger: Ledger) -> None:
     ledger.write_json(keys.SOURCE_ROOT, {"identity": identity})
 
 
-def look_at_source(source: Tree, plan: Plan, ledger: Ledger) -> Look:
+def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None = None) -> Look:
     """What says why an extra stays: its name stands at the source by now, or the source gives no clear answer.
 
-    Where another directory stands in place of the source's root, every extra stays. Raises what ``check`` raises.
+    Where another directory stands in place of the source's root, every extra stays. ``bucket`` is the destination if it
+    is one: there ``p`` and ``p/`` are two keys, so only what the source lists under the very path keeps an extra, as
+    ``fanout.domain.extras`` has it. Raises what ``check`` raises.
     """
     source.check(writing=False)
     moved = _moved(source, ledger) if isinstance(plan.request.source, MountLocation) else None
-    return lambda entry: moved or _appeared(source, entry)
+    follows = plan.request.symlinks is Symlinks.FOLLOW
+    return lambda entry: moved or _appeared(lambda: _held(source, entry, bucket, follows=follows))
 
 
 def _moved(source: Tree, ledger: Ledger) -> ItemError | None:
@@ -44,11 +49,51 @@ def _moved(source: Tree, ledger: Ledger) -> ItemError | None:
     return None if same else ItemError(Reason.SOURCE_CHANGED, "the source's root is not the directory that was listed")
 
 
-def _appeared(source: Tree, entry: Entry) -> ItemError | None:
+def _appeared(held: Callable[[], Entry | None]) -> ItemError | None:
     try:
-        found = source.find_stored(entry.path)
+        found = held()
     except AccessDenied as error:
         return ItemError(Reason.SOURCE_DENIED, str(error))
     except Exception as error:  # noqa: BLE001 - see problem_of
         return problem_of(error)
-    return None if found is None else ItemError(Reason.APPEARED, f"the source holds a {found.entry.kind.value}")
+    return None if found is None else ItemError(Reason.APPEARED, f"the source holds a {found.kind.value}")
+
+
+def _held(source: Tree, entry: Entry, bucket: Tree | None, *, follows: bool) -> Entry | None:
+    """What the source holds that keeps an extra. Raises as ``Tree.find``."""
+    try:
+        stored = source.find_stored(entry.path)
+    except ItemError:
+        if bucket is None or not _stands_above(source, bucket, entry.path):
+            raise
+        return None
+    if stored is None or (bucket is not None and stored.entry.path != entry.path):
+        return None
+    is_followed = bucket is not None and follows and stored.entry.kind is Kind.SYMLINK
+    if is_followed and next(iter(source.list(Segment("", f"{entry.path}/"))), None) is not None:
+        return None  # it leads to a directory, whose path ends in "/"
+    return stored.entry
+
+
+def _stands_above(source: Tree, bucket: Tree, path: str) -> bool:
+    """Whether a file or symlink stands at the source where a path has a directory, and the bucket holds it as object.
+
+    The object shows that it was listed like that. What turned into a file or symlink later shows nothing of what it
+    held, so it keeps all below.
+    """
+    end = path.find("/")
+    while 0 < end < len(path) - 1:
+        try:
+            here = source.find_stored(path[:end])
+            if here is None or here.entry.kind is not Kind.DIRECTORY:
+                there = None if here is None else bucket.find_stored(here.entry.path)
+                return here is not None and there is not None and _is_copy(here.entry, there)
+        except (ItemError, AccessDenied):
+            return False
+        end = path.find("/", end + 1)
+    return False
+
+
+def _is_copy(here: Entry, there: Found) -> bool:
+    same = (there.entry.size, there.mtime_ns) == (here.size, here.mtime_ns)
+    return same and there.is_symlink == (here.kind is Kind.SYMLINK)
