@@ -21,11 +21,15 @@ class Killed(BaseException):
 
 @dataclass
 class Running:
-    """A run as the conductor sees it: its faults, and how many operations of each kind it has made."""
+    """A run as the conductor sees it: its faults, and how many operations of each kind it has made.
+
+    ``waiting`` are lies that came to a request at which they cannot be told; the next one of the kind hears them.
+    """
 
     name: str
     faults: list[Fault]
     counts: Counter[str] = field(default_factory=Counter)
+    waiting: list[Fault] = field(default_factory=list)
     stopped: bool = False
 
 

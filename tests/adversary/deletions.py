@@ -46,11 +46,9 @@ def judge_deletions(script: Script, record: Record, scope: Scope) -> Iterator[Fi
 
 def _holds(script: Script, tree: Snapshot, path: str) -> bool:
     """Whether the source holds an entry under the name, in any form; in a bucket ``p`` and ``p/`` are two."""
-    if path in tree or (path.endswith("/") and any(one.startswith(path) for one in tree)):
-        return True
-    if script.direction in (MOUNT_TO_S3, INSIDE_S3):
-        return False
     plain = path.rstrip("/")
+    if script.direction in (MOUNT_TO_S3, INSIDE_S3):
+        return path in tree
     return plain in tree or any(one.startswith(f"{plain}/") for one in tree)
 
 

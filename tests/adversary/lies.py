@@ -55,11 +55,17 @@ def _stray(teller: Teller) -> Said:
 
 
 def _swapped(teller: Teller) -> Said:
-    """Of a request that only reads: the answer to another one of its kind."""
+    """The answer to another request of its kind; a write has no effect."""
     others = _others(teller)
     if not others:
         return Said(teller.serve().to_bytes())
     return Said(others[teller.seed % len(others)].to_bytes())
+
+
+def _swapped_applied(teller: Teller) -> Said:
+    said = _swapped(teller)
+    teller.serve()
+    return said
 
 
 def _others(teller: Teller) -> list[Answer]:
@@ -77,7 +83,7 @@ def _cut(teller: Teller) -> Said:
 
 
 def _wrong_range(teller: Teller) -> Said:
-    """Bytes of another range of the object, and no word that they are."""
+    """Bytes of another range of the object, as its Content-Range says."""
     request = teller.request
     asked = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("range", ""))
     if asked is None:
@@ -143,10 +149,33 @@ def _end(end: str, *, applied: bool) -> Lie:
     return lie
 
 
+# Operations whose answer shows whose it is (docs/semantics.md, "What an answer of S3 must show").
+SHOWN = frozenset(
+    {
+        "ListObjectsV2",
+        "GetObject",
+        "HeadObject",
+        "PutObject",
+        "UploadPart",
+        "CreateMultipartUpload",
+        "CompleteMultipartUpload",
+        "DeleteObjects",
+    }
+)
+MIXED = frozenset(
+    {
+        "S3: another's answer",
+        "S3: another's answer, applied",
+        "S3: stray answer",
+        "S3: doubled answer",
+        "S3: stale read",
+    }
+)
 LIES: dict[str, Lie] = {
     "S3: 500": _instead(error(500, "InternalError")),
     "S3: 500, applied": _instead(error(500, "InternalError"), applied=True),
     "S3: 503": _instead(error(503, "SlowDown")),
+    "S3: 403": _instead(error(403, "AccessDenied")),
     "S3: error inside 200": _instead(error(200, "InternalError")),
     "S3: error inside 200, applied": _instead(error(200, "InternalError"), applied=True),
     "S3: HTML inside 200": _instead(_HTML),
@@ -154,6 +183,7 @@ LIES: dict[str, Lie] = {
     "S3: doubled answer": _doubled,
     "S3: stray answer": _stray,
     "S3: another's answer": _swapped,
+    "S3: another's answer, applied": _swapped_applied,
     "S3: cut answer": _cut,
     "S3: wrong range": _wrong_range,
     "S3: whole object for a range": _whole_for_range,

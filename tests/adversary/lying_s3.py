@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.adversary.conductor import Conductor
-from tests.adversary.lies import LIES, Said, Teller
+from tests.adversary.conductor import Attempt, Conductor
+from tests.adversary.lies import LIES, MIXED, SHOWN, Said, Teller
 from tests.adversary.s3_words import Answer, Request, Stored
 from tests.adversary.script import Fault
 from tests.adversary.strict_s3 import StrictS3
@@ -16,34 +16,41 @@ class LyingS3:
         """``trusted`` is the bucket of which no answer is swapped: nothing in a ledger says what it should hold."""
         self.truth, self._conductor, self._trusted = truth, conductor, trusted
         self._before: list[tuple[Request, Answer]] = []
+        self._served_so_far = 0
         self.older: dict[tuple[str, str], list[Stored]] = {}
 
     def say(self, request: Request) -> Said:
         """What the client hears."""
         passed = self._conductor.before(f"s3:{request.operation}", lambda: "/".join(request.path))
-        lie = self._lie(request, passed[1] if passed else [])
-        if lie is None:
+        lie = self._lie(request, *passed) if passed else None
+        if lie is None or passed is None:
             said = Said(self._served(request).to_bytes())
         else:
             older = self.older.get(request.path, [])
             teller = Teller(request, lambda: self._served(teller.request), self._before, older, lie.seed)
-            truth = len(self._before)
+            truth = self._served_so_far
             said = LIES[lie.what](teller)
-            honest = len(self._before) > truth and self._before[-1][1].to_bytes() == said.data and not said.end
-            if not honest:
+            same = self._served_so_far > truth and self._before[-1][1].to_bytes() == said.data and not said.end
+            if same and teller.request == request:
+                passed[0].run.waiting.append(lie)
+            else:
                 self._conductor.told[lie.what] += 1
         self._conductor.after(passed)
         return said
 
-    def _lie(self, request: Request, due: list[Fault]) -> Fault | None:
-        for fault in due:
-            if fault.what not in LIES:
+    def _lie(self, request: Request, attempt: Attempt, due: list[Fault]) -> Fault | None:
+        """The lie to tell: one that is due, or one that waits for a request of this kind."""
+        waiting = attempt.run.waiting
+        for fault in [one for one in due if one.what in LIES] + [*waiting]:
+            if fault not in due and not fault.kind.endswith(f"s3:{request.operation}") and fault.kind != "any":
                 continue
-            mixes = fault.what in ("S3: another's answer", "S3: stray answer", "S3: doubled answer", "S3: stale read")
-            if mixes and request.path[0] == self._trusted:
+            mixes = fault.what in MIXED and (request.path[0] == self._trusted or request.operation not in SHOWN)
+            if mixes and fault not in waiting:
+                waiting.append(fault)
+            if mixes:
                 continue
-            if fault.what == "S3: another's answer" and request.method not in ("GET", "HEAD"):
-                continue
+            if fault in waiting:
+                waiting.remove(fault)
             return fault
         return None
 
@@ -53,5 +60,6 @@ class LyingS3:
         answer = self.truth.answer(request)
         if there is not None and self.truth.buckets[path[0]].get(path[1]) is not there:
             self.older.setdefault(path, []).append(there)
+        self._served_so_far += 1
         self._before = [*self._before[-30:], (request, answer)]
         return answer

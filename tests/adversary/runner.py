@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.adversary.conductor import REFUSALS, Attempt
+from tests.adversary.damage import damage
 from tests.adversary.lab import LISTS, Lab, laboratory
 from tests.adversary.machine import Endless, Machine
 from tests.adversary.oracle import judge
@@ -101,7 +102,7 @@ class Experiment:
             if not change.path:
                 return
         if change.end == "ledger":
-            self._damage(change)
+            damage(lab, change)
         elif change.end == "destination":
             before = lab.destination.snapshot()
             lab.destination.change(change)
@@ -116,24 +117,6 @@ class Experiment:
             lab.source.change(change)
             self.history.append(lab.source.snapshot())
             self._allow(self.history[-1])
-
-    def _damage(self, change: Change) -> None:
-        """An object of an earlier run's ledger is gone, cut short, or has a byte that is another."""
-        with self.lab.conductor.paused():
-            store = self.lab.store.plain
-            keys = [key for key in store.list("runs/r1/") if key.removeprefix("runs/r1/").startswith(change.path)]
-            if not keys:
-                return
-            key = keys[change.seed % len(keys)]
-            data = store.get(key)
-            if change.what == "lose":
-                store.remove([key])
-            elif change.what == "cut":
-                store.put(key, data[: len(data) // 2])
-            elif data:
-                at = change.seed % len(data)
-                store.put(key, data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
-            self.lab.conductor.told[f"ledger: {change.what}"] += 1
 
     def _run(self, act: Act, *, quiet: bool = False) -> None:
         lab = self.lab

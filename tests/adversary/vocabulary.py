@@ -69,19 +69,35 @@ S3_LIES: dict[str, tuple[str, ...]] = {
         "S3: HTML inside 200",
         "S3: no ETag",
     ),
-    "s3:HeadObject": ("S3: another's answer", "S3: stale read", "S3: HTML inside 200"),
-    "s3:PutObject": ("S3: HTML inside 200", "S3: error inside 200", "S3: nothing inside 200", "S3: no ETag"),
-    "s3:UploadPart": ("S3: HTML inside 200", "S3: nothing inside 200"),
+    "s3:HeadObject": ("S3: another's answer", "S3: stale read", "S3: HTML inside 200", "S3: 403"),
+    "s3:PutObject": (
+        "S3: another's answer",
+        "S3: another's answer, applied",
+        "S3: HTML inside 200",
+        "S3: error inside 200",
+        "S3: nothing inside 200",
+        "S3: no ETag",
+    ),
+    "s3:UploadPart": ("S3: another's answer", "S3: HTML inside 200", "S3: nothing inside 200"),
     "s3:CompleteMultipartUpload": (
         "S3: HTML inside 200",
         "S3: error inside 200",
         "S3: error inside 200, applied",
+        "S3: another's answer",
+        "S3: another's answer, applied",
         "S3: nothing inside 200",
         "S3: reset after",
     ),
     "s3:CopyObject": ("S3: HTML inside 200", "S3: error inside 200", "S3: nothing inside 200"),
     "s3:UploadPartCopy": ("S3: HTML inside 200", "S3: error inside 200"),
-    "s3:DeleteObjects": ("S3: HTML inside 200", "S3: error inside 200", "S3: nothing inside 200"),
+    "s3:DeleteObjects": (
+        "S3: another's answer",
+        "S3: another's answer, applied",
+        "S3: reset after",
+        "S3: HTML inside 200",
+        "S3: error inside 200",
+        "S3: nothing inside 200",
+    ),
 }
 ANY_LIES = (
     "S3: 500",
@@ -123,3 +139,13 @@ STATES = (
     "verify",
 )
 LEDGER_OBJECTS = ("segments/", "outcomes/", "shards", "links.json", "big-files", "directories/", "index")
+# A fault of each kind, in turn: what a direction's first run meets beside what is drawn.
+IN_TURN: dict[str, tuple[tuple[str, str], ...]] = {
+    direction: tuple(
+        (kind, lie) for kind in dict.fromkeys(kinds) for lie in (*S3_LIES[kind], *ANY_LIES[len(kind) % 4 :: 4])
+    )
+    for direction, kinds in ASKED.items()
+}
+OS_IN_TURN = tuple((kind, refusal) for refusal in dict.fromkeys(REFUSALS) for kind in OS_KINDS)
+# Requests about which only large files and what is to be deleted ask.
+OF_PARTS = frozenset({"s3:UploadPart", "s3:CompleteMultipartUpload", "s3:UploadPartCopy", "s3:GetObject"})

@@ -25,7 +25,7 @@ def too_wide(place: MountPlace, allowed: dict[str, int], touched: set[str]) -> I
             mode = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
             if entry.is_dir(follow_symlinks=False):
                 path += "/"
-                mode &= ~stat.S_ISVTX if mode == UNFINISHED else mode
+                mode = 0o700 if mode == UNFINISHED else mode
                 if not prefix and entry.name.startswith(STAGING):
                     if mode & 0o077:
                         yield Finding("staging open", f"{STAGING}* has mode {mode:04o}")

@@ -26,11 +26,14 @@ from tests.adversary.vocabulary import (
     DIRECTORY_CHANGES,
     DIRECTORY_MODES,
     FILE_CHANGES,
+    IN_TURN,
     KEYS,
     LEDGER_OBJECTS,
     MODES,
     MOUNT_NAMES,
     NAMES,
+    OF_PARTS,
+    OS_IN_TURN,
     OS_KINDS,
     OWNERS,
     REFUSALS,
@@ -53,10 +56,12 @@ class _Author:
         self.from_s3 = self.direction in (S3_TO_MOUNT, INSIDE_S3)
         self.to_s3 = self.direction in (MOUNT_TO_S3, INSIDE_S3)
         self.with_s3 = self.from_s3 or self.to_s3
+        table = IN_TURN.get(self.direction, OS_IN_TURN)
+        self.turn = table[seed // len(DIRECTIONS) % len(table)]
 
     def script(self) -> Script:
         draw = self.draw
-        source = self.tree()
+        source, lists = self.tree(), self.turn[0] == "s3:ListObjectsV2"
         destination = self.older(source)
         options = self.options(source)
         return Script(
@@ -64,11 +69,11 @@ class _Author:
             self.direction,
             source,
             destination,
-            self.acts(source, destination, options),
+            self.acts_in_turn(self.acts(source, destination, options), options),
             options,
             skew_seconds=draw.choice((0, 0, 0, 0, 3, -3, 40, -40)) if self.with_s3 else 0,
             ledger_in_s3=draw.random() < 0.25,
-            page_keys=draw.choice((3, 7, 7, 1000)),
+            page_keys=draw.choice((3, 7, 7, 3 if lists else 1000)),
         )
 
     def tree(self) -> tuple[Spec, ...]:
@@ -89,6 +94,8 @@ class _Author:
             specs.append(self.entry(draw.choice(directories) + name, specs))
         if self.from_s3 and draw.random() < 0.2:
             specs.append(Spec(draw.choice(KEYS), size=draw.choice(SIZES[:4]), seed=1))
+        if self.turn[0] in OF_PARTS:
+            specs.append(Spec("large", size=60_000, seed=self.seed + 1))
         seen: set[str] = set()
         return tuple(spec for spec in specs if not (spec.path in seen or seen.add(spec.path)))  # type: ignore[func-returns-value]
 
@@ -115,7 +122,8 @@ class _Author:
     def older(self, source: tuple[Spec, ...]) -> tuple[Spec, ...]:
         """What the destination holds at first: some of the source, some of it older, some of its own."""
         draw = self.draw
-        if draw.random() < 0.35:
+        deletes = self.turn[0] == "s3:DeleteObjects"
+        if draw.random() < 0.35 and not deletes:
             return ()
         specs = []
         for spec in source:
@@ -131,7 +139,7 @@ class _Author:
                 specs.append(replace(spec, path=path, mode=spec.mode or 0o644, uid=0, gid=0))
             else:
                 specs.append(replace(spec, path=path, seed=spec.seed + 10**6, mode=spec.mode or 0o644, uid=0, gid=0))
-        for number in range(draw.randint(0, 6)):
+        for number in range(draw.randint(2 if deletes else 0, 6)):
             specs.append(Spec(f"{draw.choice(('', 'd0/', 'old/'))}extra{number}", size=draw.randrange(100), seed=7))
         return tuple(specs)
 
@@ -140,6 +148,8 @@ class _Author:
         draw = self.draw
         apart = self.direction == TWO_MOUNTS
         options: dict[str, Any] = {}
+        if self.turn[0] == "s3:DeleteObjects":
+            return {"mode": "sync", "delete_guard": {"max_percent": 100.0}}
         if draw.random() < 0.35 and not apart:
             options["mode"] = "sync"
             options["delete_guard"] = {"max_percent": draw.choice((10.0, 60.0, 100.0, 100.0))}
@@ -159,9 +169,31 @@ class _Author:
             options["on_conflict"] = "skip"
         if draw.random() < 0.6:
             options["limits"] = {"shard_seconds": 0.1}
-        if draw.random() < 0.06 and options.get("mode") != "sync" and not apart and options.get("symlinks") != "follow":
+        plain = not options.keys() & {"exclude", "include", "max_size", "on_conflict"} and options.get("mode") != "sync"
+        if plain and draw.random() < 0.25 and self.direction in (S3_TO_MOUNT, MOUNT_TO_S3):
+            options["on_conflict"] = "escape"
+        elif (
+            draw.random() < 0.18 and options.get("mode") != "sync" and not apart and options.get("symlinks") != "follow"
+        ):
             options["manifest"] = "s3://lists-bucket/list.jsonl"
         return options
+
+    def acts_in_turn(self, acts: tuple[Act, ...], options: dict[str, Any]) -> tuple[Act, ...]:
+        """The same with the fault whose turn it is, and now and then with a run that must write nothing."""
+        draw = self.draw
+        kind, what = self.turn
+        fault = Fault(kind, self.soon(3), what, seed=draw.randrange(1000), times=draw.choice((1, 1, 2, 6, 1000)))
+        first = replace(acts[0], faults=(*acts[0].faults, fault)) if draw.random() < 0.8 else acts[0]
+        acts = (first, *acts[1:])
+        chance = draw.random()
+        if "manifest" in options or chance > 0.35:
+            return acts
+        mode = draw.choice(("verify", "verify", "plan") if options.get("verify") != "content" else ("plan",))
+        looks = Act("run", "check", {"mode": mode})
+        if chance < 0.2:
+            return (*acts, looks)
+        troubled = Act("run", "look", {"mode": mode}, (replace(fault, at=self.soon(6)),))
+        return (*acts[:-1], troubled, acts[-1], looks)
 
     def acts(self, source: tuple[Spec, ...], destination: tuple[Spec, ...], options: dict[str, Any]) -> tuple[Act, ...]:
         """What happens."""
