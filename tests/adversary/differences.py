@@ -48,11 +48,14 @@ def differs(here: Version, there: Version, content: bool = False) -> str:
         return "holds other bytes"
     if content:
         return ""
-    known = [one for one in (here.mode, there.mode) if one is not None]
-    if here.kind != "symlink" and len(set(known)) > 1:
-        return f"has mode {there.mode or 0:04o}, at the source {here.mode or 0:04o}"
     owners = (here.uid, here.gid, there.uid, there.gid)
-    if all(one is not None and one < UNKNOWN_OWNER for one in owners) and owners[:2] != owners[2:]:
+    owned = all(one is not None and one < UNKNOWN_OWNER for one in owners)
+    if here.kind != "symlink" and here.mode is not None and there.mode is not None:
+        # Set-id bits may be lacking where no owner is known.
+        without_ids = here.mode & ~0o6000 | here.mode & there.mode & 0o6000
+        if there.mode not in (here.mode, here.mode if owned else without_ids):
+            return f"has mode {there.mode:04o}, at the source {here.mode:04o}"
+    if owned and owners[:2] != owners[2:]:
         return f"belongs to {owners[2]}:{owners[3]}, at the source to {owners[0]}:{owners[1]}"
     if None not in (here.mtime_ns, there.mtime_ns) and here.mtime_ns != there.mtime_ns:
         return f"has mtime {there.mtime_ns}, at the source {here.mtime_ns}"

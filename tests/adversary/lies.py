@@ -27,6 +27,7 @@ class Teller:
     serve: Callable[[], Answer]
     before: list[tuple[Request, Answer]]
     older: list[Stored]
+    etag: str
     seed: int
     pick: list[Answer] = field(default_factory=list)
 
@@ -69,11 +70,15 @@ def _swapped_applied(teller: Teller) -> Said:
 
 
 def _others(teller: Teller) -> list[Answer]:
+    """The answers to requests of the kind for other objects; those with the same bytes cannot be told apart."""
     mine = teller.request
     return [
         answer
         for request, answer in teller.before
-        if request.operation == mine.operation and request.target != mine.target and answer.status < 300
+        if request.operation == mine.operation
+        and (request.path if mine.path[1] else request.target) != (mine.path if mine.path[1] else mine.target)
+        and answer.status < 300
+        and not (mine.method in ("GET", "HEAD") and answer.headers.get("ETag") == teller.etag)
     ]
 
 

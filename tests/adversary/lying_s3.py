@@ -27,7 +27,9 @@ class LyingS3:
             said = Said(self._served(request).to_bytes())
         else:
             older = self.older.get(request.path, [])
-            teller = Teller(request, lambda: self._served(teller.request), self._before, older, lie.seed)
+            teller = Teller(
+                request, lambda: self._served(teller.request), self._before, older, self._etag(request), lie.seed
+            )
             truth = self._served_so_far
             said = LIES[lie.what](teller)
             same = self._served_so_far > truth and self._before[-1][1].to_bytes() == said.data and not said.end
@@ -53,6 +55,11 @@ class LyingS3:
                 waiting.remove(fault)
             return fault
         return None
+
+    def _etag(self, request: Request) -> str:
+        bucket, key = request.path
+        stored = self.truth.buckets.get(bucket, {}).get(key)
+        return stored.etag if stored else "none"
 
     def _served(self, request: Request) -> Answer:
         path = request.path

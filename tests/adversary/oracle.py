@@ -45,7 +45,7 @@ def _ended(script: Script, record: Record) -> Iterator[Finding]:
         return
     if result.status == "FAILED" and _name(result.error) not in REFUSED:
         yield Finding("quiet run failed", f"run {record.run}: {result.error}")
-    for row in result.failures if result.status == "FAILED_WITH_ITEMS" else []:
+    for row in result.failures if result.status == "FAILED_WITH_ITEMS" and record.mode != "verify" else []:
         if row["reason"] not in OF_ITS_OWN and not _left_alone(script, record, row["path"], row["reason"]):
             yield Finding(
                 "quiet entry failed", f"run {record.run}: {row['path']!r}: {row['reason']} ({row.get('message')})"
@@ -138,7 +138,7 @@ def _differences(script: Script, record: Record, path: str, version: Version) ->
         known = before is not None and before.content == there.content
         if known and not record.indexed and _came_back(path, version, record.story):
             return  # docs/semantics.md: without an index of an earlier run this is left to compare: checksum
-        if known and _is_ahead(script, record, path, version):
+        if known and not record.indexed and _is_ahead(script, version, there):
             return
         yield "stale" if known else "wrong bytes", f"is {_told(there)}, at the source {_told(version)}"
     before = record.before.get(path)
@@ -155,15 +155,14 @@ def _differences(script: Script, record: Record, path: str, version: Version) ->
         yield "mtime", f"has mtime {there.mtime_ns}, at the source {version.mtime_ns}"
 
 
-def _is_ahead(script: Script, record: Record, path: str, version: Version) -> bool:
-    """Whether an object that no run wrote has the file's size and mtime, and a Last-Modified of a clock ahead.
+def _is_ahead(script: Script, version: Version, there: Version) -> bool:
+    """Whether an object has the file's size and mtime, and its Last-Modified is of a clock ahead.
 
     docs/semantics.md: the clock of a mount that is the source is not measured, and such versions are left to
     ``compare: checksum``.
     """
-    there, original = record.after[path], record.original.get(path)
     alike = (len(there.data), there.mtime_ns) == (len(version.data), version.mtime_ns)
-    return script.direction == MOUNT_TO_S3 and script.skew_seconds > 1 and there == original and alike
+    return script.direction == MOUNT_TO_S3 and script.skew_seconds > 1 and alike
 
 
 def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
@@ -195,7 +194,7 @@ def _counted(record: Record, tree: Snapshot) -> Iterator[Finding]:
     if listed != len(tree):
         yield Finding("listed", f"run {record.run} listed {listed} of {len(tree)} entries")
     everything = record.options.get("verify") == "all" or record.mode == "verify"
-    if everything and not record.touched:
+    if everything and not record.touched and record.options.get("on_conflict") != "escape":
         extra = [path for path in record.after if path not in tree and not any(one.startswith(path) for one in tree)]
         if extra:
             yield Finding("extra", f"run {record.run} verified all and did not see {extra}")

@@ -27,6 +27,8 @@ __all__ = ["Outcome", "carry_out"]
 WATCHED_ENTRIES = 80
 # Runs in which nothing goes wrong, and those that follow them.
 QUIET = frozenset({"last", "check"})
+# A run with one of these leaves no index, nor does one that resumes another or escapes names (docs/semantics.md).
+NO_INDEX = frozenset({"manifest", "compare"})
 WRITING_S3 = ("PutObject", "DeleteObjects", "DeleteObject", "CreateMultipartUpload", "UploadPart", "CopyObject")
 WRITING_OS = ("create", "pwrite", "rename", "link", "unlink", "mkdir", "rmdir", "fchmod", "fchown", "utime", "symlink")
 WRITING = (*(f"s3:{name}" for name in WRITING_S3), *(f"os:{name}" for name in WRITING_OS))
@@ -159,7 +161,7 @@ class Experiment:
             act.run in self._nested,
             _classes(happened),
             self._views(options),
-            self._indexed,
+            self._indexed and options == self.script.options,
             self.history[-1],
             self._original,
             self._listed_at[act.run],
@@ -170,7 +172,9 @@ class Experiment:
         self.outcome.statuses.append((act.run, result.status))
         for finding in judge(self.script, record):
             self._find(finding.kind, finding.text)
-        self._indexed = self._indexed or (result.status == "SUCCEEDED" and options == self.script.options)
+        leaves = not options.keys() & NO_INDEX and options.get("on_conflict") != "escape" and not resumed
+        leaves = leaves and options == self.script.options and result.status == "SUCCEEDED"
+        self._indexed = self._indexed or leaves
         self._judge_zombies(act.run, self._zombies[zombies:], after)
         del self._zombies[zombies:]
         self._judge_places(act.run)
