@@ -129,7 +129,9 @@ def _without(element: str) -> Lie:
     def lie(teller: Teller) -> Said:
         answer = teller.serve()
         body = re.sub(rf"<{element}>[^<]*</{element}>".encode(), b"", answer.body)
-        return Said(replace(answer, body=body, length=len(body) if answer.length is None else answer.length).to_bytes())
+        headers = {name: value for name, value in answer.headers.items() if name != element}
+        length = len(body) if answer.length is None else answer.length
+        return Said(replace(answer, headers=headers, body=body, length=length).to_bytes())
 
     return lie
 

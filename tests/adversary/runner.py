@@ -20,7 +20,7 @@ from tests.adversary.scope import Finding, Record
 from tests.adversary.script import Act, Change, Fault, Script
 from tests.adversary.trees import MountPlace, Snapshot
 from tests.adversary.views import view
-from tests.adversary.wideness import too_wide
+from tests.adversary.wideness import allow, too_wide
 
 __all__ = ["Outcome", "carry_out"]
 # Trees that are larger than this are looked at when a run has ended, and not all the time.
@@ -75,8 +75,8 @@ class Experiment:
             self.history.append(lab.source.snapshot())
             self._around = lab.source.around(), lab.destination.around()
             if isinstance(lab.destination, MountPlace):
-                self._allow(lab.destination.snapshot())
-                self._allow(self.history[-1])
+                allow(self._wide, lab.destination.snapshot())
+                allow(self._wide, self.history[-1])
                 lab.conductor.watch = self._watch
             for act in self.script.acts:
                 self._act(act, quiet=act is self.script.acts[-1] or act.run in QUIET)
@@ -113,12 +113,12 @@ class Experiment:
             self._touched |= {change.path, f"{change.path.rstrip('/')}/"}
             above = [path for path in before | after if path.startswith(f"{change.path.rstrip('/')}/")]
             self._touched |= set(above)
-            self._allow(after)
+            allow(self._wide, after)
             self._around = lab.source.around(), lab.destination.around()
         else:
             lab.source.change(change)
             self.history.append(lab.source.snapshot())
-            self._allow(self.history[-1])
+            allow(self._wide, self.history[-1])
 
     def _run(self, act: Act, *, quiet: bool = False) -> None:
         lab = self.lab
@@ -228,11 +228,6 @@ class Experiment:
         changed = sorted(path for path in then | now if _seen(then, path) != _seen(now, path))
         if changed:
             self._find("source written", f"run {run} changed {changed} at the source")
-
-    def _allow(self, tree: Snapshot) -> None:
-        for path, version in tree.items():
-            if version.mode is not None:
-                self._wide[path] = self._wide.get(path, 0) | version.mode
 
     def _watch(self) -> None:
         place = self.lab.destination

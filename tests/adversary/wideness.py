@@ -7,10 +7,20 @@ import stat
 from collections.abc import Iterator
 
 from tests.adversary.scope import Finding
-from tests.adversary.trees import STAGING, MountPlace
+from tests.adversary.trees import STAGING, MountPlace, Snapshot
 
 # A directory that waits for its own mode: closed, and the sticky bit says so (docs/semantics.md).
 UNFINISHED = 0o1700
+
+
+def allow(wide: dict[str, int], tree: Snapshot) -> None:
+    """Add the modes of a tree to those that an entry may have."""
+    for path, version in tree.items():
+        if version.mode is not None:
+            wide[path] = wide.get(path, 0) | version.mode
+        for at in (at for at, sign in enumerate(path) if sign == "/" and path[: at + 1] not in tree):
+            # A directory that keys imply and that has no object (docs/semantics.md).
+            wide[path[: at + 1]] = wide.get(path[: at + 1], 0) | 0o755
 
 
 def too_wide(place: MountPlace, allowed: dict[str, int], touched: set[str]) -> Iterator[Finding]:
