@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -252,3 +254,14 @@ def test_a_run_whose_staging_directory_somebody_removed_fails_and_says_so(stack:
     (stack.mount / "out/.fanout-staging-next").rmdir()
     with pytest.raises(Superseded, match="the run next writes nothing more"):
         world.destination.create(Entry("f", Kind.FILE, 1), Attributes())
+
+
+def test_a_root_that_cannot_be_looked_at_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Stack(tmp_path).planned("run-1")
+
+    def refuse(_directory: int) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(Transient, match="looking for other runs"):
+        check_mount(world.context())

@@ -131,3 +131,12 @@ def test_a_large_plan_stands_in_compressed_files(monkeypatch: pytest.MonkeyPatch
         assert key.endswith(".gz") == (count > 3)
         found += [json.loads(line) for line in (gzip.decompress(data) if key.endswith(".gz") else data).splitlines()]
     assert sorted(row["path"] for row in found) == [f"f{number}" for number in range(count)]
+
+
+@pytest.mark.parametrize("verify", ["copied", "content", "all"])
+def test_a_plan_verifies_nothing(verify: str) -> None:
+    world = World()
+    assert isinstance(world.source, MemoryTree)
+    world.source.put("a", Kind.FILE, b"a")
+    summary = world.run({"source": "s3://a-bucket/in/", "destination": "efs:///copy", "mode": "plan", "verify": verify})
+    assert (summary["status"], summary["verification"]) == ("SUCCEEDED", None)

@@ -142,9 +142,9 @@ def _verification(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError |
         return None
     if request.mode is Mode.VERIFY:
         return verified_trees(found, ledger)
-    if request.verify is Verify.COPIED:
+    if request.verifies_after is Verify.COPIED:
         return verified_shards(found.shards, ledger)
-    if request.verify.whole_trees:
+    if request.verifies_after.whole_trees:
         inner = ledger.verification()
         return verified_trees(run_books(inner, None, lambda outcome, phase: None, "verify"), inner)
     return None

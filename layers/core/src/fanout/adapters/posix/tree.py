@@ -276,7 +276,12 @@ class PosixTree:
 
     def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
         """See ``fanout.ports.Tree``: removes the staging directories of the other runs."""
-        others = self._staging.others()
+        try:
+            others = self._staging.others()
+        except OSError as error:
+            raise Transient(
+                f"looking for other runs' staging directories below /{self._root}: {error.strerror}"
+            ) from error
         spared = beside() if others else ()
         strays = [Fence(self._root, run_id) for run_id in others if run_id not in spared]
         whole = True
