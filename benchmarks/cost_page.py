@@ -57,7 +57,13 @@ FOOT = """
 - **Step Functions** is four states for a shard of about a minute. **The work bucket** is fifteen requests for it.
 - **What goes on beside it** is in the figures too: PaceCopy's seconds and looks, the looks of functions at the limits,
   the metrics that are asked of CloudWatch, and what a sync deletes (deletions themselves cost nothing at S3).
-- What is unchanged costs a listing alone: a page of 1,000 keys is one request.
+- **`verify`** asks both ends again: a HEAD for each object, and every byte of a mount is read, and
+  metered, once more. An object without a CRC64NVME of its own is read again too, which the figures
+  leave out.
+- What is unchanged costs a listing alone: a page of 1,000 keys is one request. The first run after
+  a copy also asks about each object once (`s3_get`, $0.40 a million; two from bucket to bucket),
+  where neither an ETag nor a Last-Modified proves it unchanged. The forecast does not hold these
+  requests.
 
 ## Other prices
 
