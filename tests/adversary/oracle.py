@@ -138,7 +138,7 @@ def _differences(script: Script, record: Record, path: str, version: Version) ->
         known = before is not None and before.content == there.content
         if known and not record.indexed and _came_back(path, version, record.story):
             return  # docs/semantics.md: without an index of an earlier run this is left to compare: checksum
-        if known and not record.indexed and _is_ahead(script, version, there):
+        if known and (not record.indexed or there == record.original.get(path)) and _is_ahead(script, version, there):
             return
         yield "stale" if known else "wrong bytes", f"is {_told(there)}, at the source {_told(version)}"
     before = record.before.get(path)
@@ -159,7 +159,7 @@ def _is_ahead(script: Script, version: Version, there: Version) -> bool:
     """Whether an object has the file's size and mtime, and its Last-Modified is of a clock ahead.
 
     docs/semantics.md: the clock of a mount that is the source is not measured, and such versions are left to
-    ``compare: checksum``.
+    ``compare: checksum``. An index vouches for what it saw from then on.
     """
     alike = (len(there.data), there.mtime_ns) == (len(version.data), version.mtime_ns)
     return script.direction == MOUNT_TO_S3 and script.skew_seconds > 1 and alike

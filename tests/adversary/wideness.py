@@ -35,13 +35,15 @@ def too_wide(place: MountPlace, allowed: dict[str, int], touched: set[str]) -> I
             mode = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
             if entry.is_dir(follow_symlinks=False):
                 path += "/"
-                mode = 0o700 if mode == UNFINISHED else mode
+                mode = 0o700 if mode & ~stat.S_ISGID == UNFINISHED else mode  # which the kernel takes from above
                 if not prefix and entry.name.startswith(STAGING):
                     if mode & 0o077:
                         yield Finding("staging open", f"{STAGING}* has mode {mode:04o}")
                     continue
                 left.append((entry.path, path))
             most = allowed.get(path)
+            if most is not None and path.endswith("/") and os.lstat(directory).st_mode & stat.S_ISGID:
+                most |= stat.S_ISGID  # the kernel hands it down
             if most is not None and mode & ~most and path not in touched:
                 kind = "directory wider" if path.endswith("/") else "file wider"
                 yield Finding(kind, f"{path!r} had mode {mode:04o}, at the source {most:04o}")

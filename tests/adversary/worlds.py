@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tests.adversary.deeds import deletion, in_turn, lost, soon
 from tests.adversary.script import (
     DIRECTIONS,
     INSIDE_S3,
@@ -28,7 +29,6 @@ from tests.adversary.vocabulary import (
     FILE_CHANGES,
     IN_TURN,
     KEYS,
-    LEDGER_OBJECTS,
     MODES,
     MOUNT_NAMES,
     NAMES,
@@ -69,7 +69,7 @@ class _Author:
             self.direction,
             source,
             destination,
-            self.acts_in_turn(self.acts(source, destination, options), options),
+            in_turn(self.draw, self.turn, self.acts(source, destination, options), options),
             options,
             skew_seconds=draw.choice((0, 0, 0, 0, 3, -3, 40, -40)) if self.with_s3 else 0,
             ledger_in_s3=draw.random() < 0.25,
@@ -178,39 +178,24 @@ class _Author:
             options["manifest"] = "s3://lists-bucket/list.jsonl"
         return options
 
-    def acts_in_turn(self, acts: tuple[Act, ...], options: dict[str, Any]) -> tuple[Act, ...]:
-        """The same with the fault whose turn it is, and now and then with a run that must write nothing."""
-        draw = self.draw
-        kind, what = self.turn
-        fault = Fault(kind, self.soon(3), what, seed=draw.randrange(1000), times=draw.choice((1, 1, 2, 6, 1000)))
-        first = replace(acts[0], faults=(*acts[0].faults, fault)) if draw.random() < 0.8 else acts[0]
-        acts = (first, *acts[1:])
-        chance = draw.random()
-        if "manifest" in options or chance > 0.35:
-            return acts
-        mode = draw.choice(("verify", "verify", "plan") if options.get("verify") != "content" else ("plan",))
-        looks = Act("run", "check", {"mode": mode})
-        if chance < 0.2:
-            return (*acts, looks)
-        troubled = Act("run", "look", {"mode": mode}, (replace(fault, at=self.soon(6)),))
-        return (*acts[:-1], troubled, acts[-1], looks)
-
     def acts(self, source: tuple[Spec, ...], destination: tuple[Spec, ...], options: dict[str, Any]) -> tuple[Act, ...]:
         """What happens."""
         draw = self.draw
         wait = Act("wait", seconds=draw.randint(5, 30))
         last = Act("run", "last")
         changes = [Act("change", change=self.change(source)) for _ in range(draw.randint(0, 3))]
+        if options.get("mode") == "sync" and draw.random() < 0.4:
+            return (*deletion(draw, source, destination), wait, *changes, wait, last)
         chance = draw.random()
         if chance < 0.35:
             first = Act("run", "r1", faults=self.faults(source))
             return (first, wait, *changes, wait, last)
         if chance < 0.5:
-            stop = Fault(*draw.choice((("any", self.soon(300)), (self.state("any"), self.soon(40)))), "stop")
+            stop = Fault(*draw.choice((("any", soon(draw, 300)), (self.state("any"), soon(draw, 40)))), "stop")
             first = Act("run", "r1", faults=(stop, *self.faults(source)))
-            lost = self.lost("r1") if draw.random() < 0.3 else ()
+            gone = lost(draw, "r1") if draw.random() < 0.3 else ()
             again = Act("run", "r2", {"resume_from": "r1"}, self.faults(source) if draw.random() < 0.5 else ())
-            return (first, wait, *lost, again, wait, *changes, wait, last)
+            return (first, wait, *gone, again, wait, *changes, wait, last)
         if chance < 0.65:
             meanwhile = (*changes, Act("change", change=self.change(source)), wait, Act("run", "z"), wait)
             kind = draw.choice(
@@ -219,18 +204,18 @@ class _Author:
                 else ("os:rename", "os:link", "os:create", "os:pwrite", "os:utime")
             )
             kind = draw.choice((kind, kind, kind, "any", self.state("any")))
-            freeze = Fault(kind, self.soon(12 if kind != "any" else 300), "freeze", acts=meanwhile)
+            freeze = Fault(kind, soon(draw, 12 if kind != "any" else 300), "freeze", acts=meanwhile)
             return (Act("run", "r1", faults=(freeze,)), wait, last)
         if chance < 0.85:
             return self.three_runs(source, wait, last)
-        if chance < 0.93:
+        if chance < 0.9:
             other = Act("run", "x", draw.choice(({}, {"compare": "always"}, {"mode": "copy"})))
-            beside = Fault("any", self.soon(300), "another run", acts=(other,))
+            beside = Fault("any", soon(draw, 300), "another run", acts=(other,))
             return (Act("run", "r1", faults=(beside, *self.faults(source)[:1])), wait, last)
-        lost = self.lost("r1")
-        stop = Fault(draw.choice(("copy/any", "copy/any", "finish/any", "pack/any")), self.soon(100), "stop")
+        gone = lost(draw, "r1")
+        stop = Fault(draw.choice(("copy/any", "copy/any", "finish/any", "pack/any")), soon(draw, 100), "stop")
         first = Act("run", "r1", faults=(stop,))
-        return (first, wait, *lost, Act("run", "r2", {"resume_from": "r1"}), wait, last)
+        return (first, wait, *gone, Act("run", "r2", {"resume_from": "r1"}), wait, last)
 
     def three_runs(self, source: tuple[Spec, ...], wait: Act, last: Act) -> tuple[Act, ...]:
         """Runs of one transfer with another between, and the source goes forward and back."""
@@ -248,12 +233,6 @@ class _Author:
         backward = Act("change", change=Change(back, path, 0))
         second = Act("run", "r2", between, self.faults(source)[:1] if draw.random() < 0.4 else ())
         return (Act("run", "r1"), wait, forward, wait, second, wait, backward, wait, last)
-
-    def lost(self, run: str) -> tuple[Act, ...]:
-        """An object of a run's ledger is gone, or damaged."""
-        what = self.draw.choice(("lose", "lose", "cut", "flip"))
-        change = Change(what, self.draw.choice(LEDGER_OBJECTS), self.draw.randrange(1000), "ledger")
-        return (Act("change", change=change),)
 
     def change(self, source: tuple[Spec, ...], end: str = "source") -> Change:
         draw = self.draw
@@ -290,29 +269,25 @@ class _Author:
             change = self.change(source, end)
             if kind not in ("any", "ledger") and "/" not in kind and draw.random() < 0.6:  # what the operation is about
                 change = replace(change, what=draw.choice((*FILE_CHANGES, *["rewrite"] * 8)), path="@")
-            return Fault(kind, self.soon(), "change", draw.random() < 0.5, change=change)
+            return Fault(kind, soon(draw), "change", draw.random() < 0.5, change=change)
         if chance < 0.36:
-            return Fault("any", self.soon(300), "kill", draw.random() < 0.5)
+            return Fault("any", soon(draw, 300), "kill", draw.random() < 0.5)
         if chance < 0.42:
-            return Fault(draw.choice(("any", "os:rename", "os:pwrite", "ledger:put")), self.soon(), "twice")
+            return Fault(draw.choice(("any", "os:rename", "os:pwrite", "ledger:put")), soon(draw), "twice")
         if chance < 0.45:
-            return Fault("any", self.soon(300), "late")
+            return Fault("any", soon(draw, 300), "late")
         if chance < 0.48:
-            return Fault("ledger", self.soon(60), "no answer of the ledger", times=draw.choice((1, 2, 9)))
+            return Fault("ledger", soon(draw, 60), "no answer of the ledger", times=draw.choice((1, 2, 9)))
         if self.with_s3 and (chance < 0.85 or self.direction == INSIDE_S3):
             kind = draw.choice(ASKED[self.direction])
             lie = draw.choice(S3_LIES[kind] if draw.random() < 0.75 else ANY_LIES)
-            return Fault(kind, self.soon(12), lie, times=draw.choice((1, 1, 1, 2, 6, 1000)), seed=draw.randrange(1000))
+            return Fault(kind, soon(draw, 12), lie, times=draw.choice((1, 1, 1, 2, 6, 1000)), seed=draw.randrange(1000))
         after = draw.random() < 0.2
         times = draw.choice((1, 1, 1, 2, 1000))
         kind = draw.choice(OS_KINDS)
         kind = self.state(kind) if draw.random() < 0.4 else kind
-        return Fault(kind, self.soon(30), draw.choice(REFUSALS), after, times)
+        return Fault(kind, soon(draw, 30), draw.choice(REFUSALS), after, times)
 
     def state(self, kind: str) -> str:
         """Operations of a kind in one state of the machine."""
         return f"{self.draw.choice(STATES)}/{kind}"
-
-    def soon(self, most: int = 60) -> int:
-        """A number of an operation, small ones more often."""
-        return max(1, int(most ** self.draw.random()))
