@@ -172,7 +172,7 @@ def test_a_file_of_5_tib_is_planned_within_the_limits(tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(5 * TIB)
     world = World(source=PosixTree(tmp_path, "", "run-1", "n"))
-    world.list_all(world.plan())
+    world.list_all(world.plan({"source": "efs:///", "destination": "s3://a-bucket/copy/"}))
     partition_shards(world.context())
     shards = [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
     assert sum(shard.bytes for shard in shards) == 5 * TIB

@@ -132,9 +132,11 @@ def test_directories_that_can_not_be_set_are_counted_once_however_often_it_is_tr
     finish_tree(world.context())
     world.ledger.write_json("directories/set.json", {"files": 0})
     finish_tree(world.context())
-    assert world.end()["notes"] == [
-        f"the attributes of 2 directories could not be set: {Reason.DESTINATION_DENIED.value}"
-    ]
+    summary = world.end()
+    assert summary["status"] == "FAILED_WITH_ITEMS"
+    assert summary["notes"][:1] == [f"the attributes of 2 directories could not be set: {Reason.DESTINATION_DENIED.value}"]
+    rows = [(row["path"], row["phase"], row["reason"]) for row in world.ledger.read_rows("failures.jsonl")]
+    assert rows == [(path, "finish", Reason.DESTINATION_DENIED.value) for path in ("a/", "b/")]
 
 
 def test_a_task_that_can_do_nothing_in_its_time_is_no_progress() -> None:

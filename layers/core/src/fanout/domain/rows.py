@@ -36,7 +36,8 @@ def entry_row(entry: Entry) -> list[Any]:
 def _long_row(entry: Entry) -> list[Any]:
     """With inode and target in any case, so that what follows them keeps its place."""
     row = [entry.path, entry.kind.value, entry.size, entry.mtime_ns, entry.changed_ns, entry.etag]
-    return [*row, entry.inode, entry.target]
+    row += entry.inode, entry.target
+    return [*row, entry.replaces] if entry.replaces else row
 
 
 _KINDS = {kind.value: kind for kind in Kind}

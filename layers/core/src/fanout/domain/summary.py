@@ -131,7 +131,7 @@ class Summary(Struct, frozen=True):
         failed = self.books.by_result[Result.FAILED].entries
         rejected = self.books.by_result[Result.REJECTED].entries
         others = self.failures - failed - rejected
-        other = f", {others} could not be deleted or differ" if others > 0 else ""
+        other = f", {others} could not be finished or deleted, or differ" if others > 0 else ""
         return (
             f"{failed} entries failed and {rejected} were rejected{other}{self._differences}; "
             "failures.jsonl says which and why"

@@ -10,6 +10,7 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry, Kind
 from fanout.domain.errors import problem_of
+from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.rows import Json
 from fanout.ledger import Ledger
 from fanout.ports import Tree
@@ -55,10 +56,14 @@ def finish_directories(
     return number - began_at, finished
 
 
-def directories_failed(ledger: Ledger) -> dict[str, str]:
-    """The directories that did not get their attributes, each with the reason."""
-    failures = (row for key in ledger.keys(keys.DIRECTORY_FAILURES) for row in ledger.read_rows(key))
-    return {row["path"]: row["reason"] for row in failures}
+def directories_failed(ledger: Ledger) -> dict[str, Outcome]:
+    """The directories that did not get their attributes, by path. They stay as they were made: closed."""
+    failures = (one for key in ledger.keys(keys.DIRECTORY_FAILURES) for one in ledger.read_rows_as(key, _failed))
+    return {outcome.path: outcome for outcome in failures}
+
+
+def _failed(row: Json) -> Outcome:
+    return Outcome(row["path"], Kind.DIRECTORY.value, 0, Result.FAILED, Reason(row["reason"]), row["message"])
 
 
 _AHEAD = limits.LEDGER_FILES_AHEAD

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 from msgspec.structs import replace
@@ -81,13 +82,16 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     else:
         found = run_books(ledger, error, failures.add, "copy" if plan.request.mode.writes else "verify")
     deleted = deletion_results(ledger)
+    unset = directories_failed(ledger)
+    for outcome in unset.values():
+        failures.add(outcome, "finish")
     for outcome in deleted.failures:
         failures.add(outcome, "delete")
     verification = _verification(plan, ledger, found, error)
     for outcome in verification.failures if verification else []:
         if plan.request.mode.writes or outcome.reason is Reason.EXTRA:
             failures.add(outcome, "verify")
-    notes = _notes(ledger) + _pacing_notes(pace or {})
+    notes = _notes(ledger, unset) + _pacing_notes(pace or {})
     failures.close()
     activities = run_activities(ledger, found.shards)
     now = context.clock.now()
@@ -165,14 +169,14 @@ def _segment_error(ledger: Ledger) -> RunError | None:
     return None
 
 
-def _notes(ledger: Ledger) -> list[str]:
+def _notes(ledger: Ledger, unset: Mapping[str, Outcome]) -> list[str]:
     notes: list[str] = []
     for key in ledger.keys(keys.NOTES):
         notes += ledger.read_list(key, str)
-    reasons = directories_failed(ledger)
-    if reasons:
-        first = next(iter(reasons.values()))
-        notes.append(f"the attributes of {len(reasons)} directories could not be set: {first}")
+    if unset:
+        notes.append(
+            f"the attributes of {len(unset)} directories could not be set: {next(iter(unset.values())).reason}"
+        )
     return notes
 
 
