@@ -7,6 +7,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,17 +62,24 @@ class Tally:
         return "\n".join(lines)
 
 
+@contextmanager
+def in_memory() -> Iterator[Path]:
+    """A directory for labs, in memory where there is such a place; gone at the end, also with what a kill left."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="adversary-", dir=memory if memory.is_dir() else None) as directory:
+        yield Path(directory)
+
+
 def outcome_of(script: Script) -> Outcome:
     """The outcome of a script, in a directory of its own."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as directory:
-        return carry_out(script, Path(directory) / "lab")
+    with in_memory() as directory:
+        return carry_out(script, directory / "lab")
 
 
-def _some(first: int) -> Tally:
+def _some(first: int, directory: Path) -> Tally:
     tally = Tally()
     for seed in range(first, first + SEEDS_A_TASK):
-        tally.add(seed, outcome_of(script_of(seed)))
+        tally.add(seed, carry_out(script_of(seed), directory / str(seed)))
     return tally
 
 
@@ -79,8 +88,8 @@ def search(seconds: float, first: int, processes: int) -> Tally:
     tally, until = Tally(), time.monotonic() + seconds
     context = multiprocessing.get_context("spawn")
     starts = iter(range(first, sys.maxsize, SEEDS_A_TASK))
-    with context.Pool(processes, maxtasksperchild=TASKS_A_PROCESS) as pool:
-        going = [pool.apply_async(_some, (next(starts),)) for _ in range(processes * 2)]
+    with in_memory() as directory, context.Pool(processes, maxtasksperchild=TASKS_A_PROCESS) as pool:
+        going = [pool.apply_async(_some, (next(starts), directory)) for _ in range(processes * 2)]
         while going:
             done = going.pop(0).get()
             tally.join(done)
@@ -88,5 +97,5 @@ def search(seconds: float, first: int, processes: int) -> Tally:
                 print(f"seed {seed}: {findings[0][:200]}" + (f" and {len(findings) - 1} more" * (len(findings) > 1)))
             sys.stdout.flush()
             if time.monotonic() < until:
-                going.append(pool.apply_async(_some, (next(starts),)))
+                going.append(pool.apply_async(_some, (next(starts), directory)))
     return tally

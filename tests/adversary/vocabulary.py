@@ -142,7 +142,9 @@ LEDGER_OBJECTS = ("segments/", "outcomes/", "shards", "links.json", "big-files",
 # A fault of each kind, in turn: what a direction's first run meets beside what is drawn.
 IN_TURN: dict[str, tuple[tuple[str, str], ...]] = {
     direction: tuple(
-        (kind, lie) for kind in dict.fromkeys(kinds) for lie in (*S3_LIES[kind], *ANY_LIES[len(kind) % 4 :: 4])
+        (kind, lie)
+        for number, kind in enumerate(dict.fromkeys(kinds))
+        for lie in (*S3_LIES[kind], *ANY_LIES[(number + 3) % 4 :: 4])
     )
     for direction, kinds in ASKED.items()
 }

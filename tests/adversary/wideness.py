@@ -16,9 +16,10 @@ UNFINISHED = 0o1700
 def allow(wide: dict[str, int], tree: Snapshot) -> None:
     """Add the modes of a tree to those that an entry may have."""
     for path, version in tree.items():
-        if version.mode is not None:
+        is_key = path.endswith("/") and version.kind != "directory"  # the directory above it is implied
+        if version.mode is not None and not is_key:
             wide[path] = wide.get(path, 0) | version.mode
-        for at in (at for at, sign in enumerate(path) if sign == "/" and path[: at + 1] not in tree):
+        for at in (at for at, sign in enumerate(path) if sign == "/" and (is_key or path[: at + 1] not in tree)):
             # A directory that keys imply and that has no object (docs/semantics.md).
             wide[path[: at + 1]] = wide.get(path[: at + 1], 0) | 0o755
 
