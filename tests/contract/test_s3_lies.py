@@ -333,10 +333,9 @@ def test_a_deletion_that_no_answer_shows_is_none(
     lie: str,
     times: int,
 ) -> None:
-    back, bodies = next(locations), bodies_of(9)
-    extras = {"d0/extra": b"x", "extra": b"y"}
+    back, bodies = next(locations), {name.replace("/", "-"): body for name, body in bodies_of(9).items()}
+    extras = {"d0-extra": b"x", "extra": b"y"}
     for name, body in bodies.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(body)
     fill(client, back, bodies | extras)
     liar.choose = about("DeleteObjects", lie, times=times)

@@ -110,7 +110,9 @@ def test_to_a_directory_and_back_and_inside_s3(
     assert set(proxy.faults) >= set(FAULTS)
     assert sum(proxy.faults.values()) > proxy.requests * 0.03
     for location in (back, twin):
-        assert client.list_multipart_uploads(location.bucket).uploads == []
+        left = [one.key for one in client.list_multipart_uploads(location.bucket).uploads]
+        # The begin of a check whose answer was lost is left to the bucket's lifecycle rule.
+        assert {key.rpartition("/")[2] for key in left} <= {".fanout-check"}
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["to a directory", "inside S3"])

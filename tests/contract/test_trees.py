@@ -62,7 +62,7 @@ def test_what_says_no_mtime_has_that_of_its_writing(tree: Tree) -> None:
     (entry,) = entries(tree).values()
     found = tree.find_stored("file")
     assert found is not None and found.mtime_ns is None
-    assert read(tree, entry)[1].mtime_ns == (whole_seconds(entry.changed_ns) if entry.etag else entry.mtime_ns)
+    assert read(tree, entry)[1].copied_mtime_ns == (whole_seconds(entry.changed_ns) if entry.etag else entry.mtime_ns)
 
 
 def test_a_store_tells_its_own_time(tree: Tree) -> None:

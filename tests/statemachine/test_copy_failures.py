@@ -61,10 +61,11 @@ def test_the_run_is_finished_and_summarised_and_ends_failed(engine: Engine) -> N
     assert "error" not in engine.service.calls("SummariseTransfer")[0]["state"]
 
 
-def test_a_throttle_that_does_not_pass_is_recorded_too(engine: Engine) -> None:
-    run_with_failing_tail(engine, ServiceError(429, "TooManyRequestsException"))
+def test_an_error_of_the_service_that_does_not_pass_is_recorded_too(engine: Engine) -> None:
+    """One of concurrency is waited for, 500 times (test_retries.py)."""
+    run_with_failing_tail(engine, ServiceError(500, "ServiceException"))
     (recorded,) = engine.service.calls("RecordShardFailure")
-    assert recorded["error"]["Error"] == "Lambda.TooManyRequestsException"
+    assert recorded["error"]["Error"] == "Lambda.ServiceException"
 
 
 @pytest.mark.parametrize("failing", [("a",), SHARDS], ids=["one", "all"])

@@ -106,10 +106,12 @@ def test_every_task_says_what_it_keeps_of_the_answer(task: State) -> None:
 
 
 def test_only_the_plan_sees_the_request() -> None:
-    """Two Tasks take their whole input; the plan's answer replaces the request before the other one runs."""
+    """Four Tasks take their whole input; the plan's answer replaces the request before the others run."""
     whole = {task.name: dict(values(task.body["Parameters"])) for task in TASKS}
     assert {name for name, parameters in whole.items() if "$" in parameters.values()} == {
         "PlanTransfer",
+        "FinishTree",
+        "RemoveDirectories",
         "SummariseTransfer",
     }
     plan = next(task.body for task in TASKS if task.name == "PlanTransfer")

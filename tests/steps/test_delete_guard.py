@@ -117,7 +117,7 @@ FILTERS: list[tuple[Json, Any]] = [
 ]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(st.data())
 def test_entries_out_of_scope_change_no_verdict(data: st.DataObject) -> None:
     request, out_of_scope = data.draw(st.sampled_from(FILTERS))

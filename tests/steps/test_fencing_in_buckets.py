@@ -10,7 +10,7 @@ from fanout.adapters import memory
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryEntryCopier, MemoryTree
 from fanout.domain import limits
-from fanout.domain.entries import NOTHING_THERE, Kind
+from fanout.domain.entries import NOTHING_THERE, Attributes, Kind
 from fanout.domain.rows import Json, shard_from_row
 from fanout.steps.copy_shard import copy_shard
 from fanout.steps.finish_tree import finish_tree
@@ -50,12 +50,15 @@ def overtaken(world: World, monkeypatch: pytest.MonkeyPatch, where: Any, name: s
     def late(*args: Any, **options: Any) -> Any:
         monkeypatch.undo()
         old = source_of(world).contents()["f"]
-        source_of(world).put("f", old.entry.kind, b"newer")
+        source_of(world).put("f", old.entry.kind, b"newer", old.attributes)
         later = world.next_run("run-2")
         assert later.run({**request, "verify": "all"})["status"] == "SUCCEEDED"
         return called(*args, **options)
 
     monkeypatch.setattr(where, name, late)
+
+
+ATTRIBUTES = {Kind.FILE: Attributes(), Kind.SYMLINK: Attributes(mode=0o120777)}
 
 
 @pytest.mark.parametrize("there", [None, b"older"])
@@ -64,8 +67,8 @@ def test_a_late_put(monkeypatch: pytest.MonkeyPatch, kind: Kind, there: bytes | 
     world = World()
     if there is not None:
         assert isinstance(world.destination, MemoryTree)
-        world.destination.put("f", kind, there)
-    source_of(world).put("f", kind, b"old")
+        world.destination.put("f", kind, there, ATTRIBUTES[kind])
+    source_of(world).put("f", kind, b"old", ATTRIBUTES[kind])
     begun(world, REQUEST)
     overtaken(world, monkeypatch, MemoryTree, "replace", REQUEST)
     copy(world)
@@ -136,7 +139,7 @@ def test_shards_say_what_stood_at_the_destination() -> None:
         source_of(world).put(path, Kind.FILE, b"bytes")
     begun(world, REQUEST)
     [row] = world.ledger.read_json("shards.json")
-    entries = world.ledger.read_shard(row["shard"]["key"])
+    entries = world.ledger.read_shard(shard_from_row(row["shard"]))
     assert {one.path: one.replaces for one in entries} == {"old": there.etag, "new": NOTHING_THERE}
 
 

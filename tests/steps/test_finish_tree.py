@@ -134,7 +134,9 @@ def test_directories_that_can_not_be_set_are_counted_once_however_often_it_is_tr
     finish_tree(world.context())
     summary = world.end()
     assert summary["status"] == "FAILED_WITH_ITEMS"
-    assert summary["notes"][:1] == [f"the attributes of 2 directories could not be set: {Reason.DESTINATION_DENIED.value}"]
+    assert summary["notes"][:1] == [
+        f"the attributes of 2 directories could not be set: {Reason.DESTINATION_DENIED.value}"
+    ]
     rows = [(row["path"], row["phase"], row["reason"]) for row in world.ledger.read_rows("failures.jsonl")]
     assert rows == [(path, "finish", Reason.DESTINATION_DENIED.value) for path in ("a/", "b/")]
 

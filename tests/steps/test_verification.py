@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemorySource, MemoryTree
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain.digests import TreeDigest, digest_from_row, digest_row, entry_digest, whole
-from fanout.domain.entries import Entry, Found, Kind
+from fanout.domain.entries import Entry, Kind
 from fanout.domain.limits import BLOCK_BYTES
 from fanout.domain.rows import Json
 from fanout.steps.finish_tree import finish_tree
@@ -82,8 +81,8 @@ class Mixed(MemoryTree):
     """A tree that gives another file's bytes where it is told to; with ``keeps`` it has checksums of its own."""
 
     def __init__(self, changes: Iterator[int], *, keeps: bool) -> None:
-        super().__init__(changes)
-        self.keeps, self.mixed, self.opened = keeps, False, 0
+        super().__init__(changes, keeps_checksums=keeps)
+        self.mixed, self.opened = False, 0
 
     def open(self, entry: Entry) -> MemorySource:
         self.opened += 1
@@ -91,11 +90,6 @@ class Mixed(MemoryTree):
             (name for name in self.contents() if self.mixed and name[-4:] == "swap" and name != entry.path), ""
         )
         return MemorySource(self.contents()[other]) if other else super().open(entry)
-
-    def find_stored(self, path: str) -> Found | None:
-        found = super().find_stored(path)
-        is_file = found is not None and found.entry.kind is Kind.FILE
-        return Found(found.entry, crc64nvme(self.contents()[path].data)) if found and is_file and self.keeps else found
 
 
 SPLIT = {"limits": {"split_bytes": BLOCK_BYTES, "shard_seconds": 0.1}}

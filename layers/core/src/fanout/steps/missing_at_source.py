@@ -43,7 +43,7 @@ def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None
 
 def _moved(source: Tree, ledger: Ledger) -> ItemError | None:
     try:
-        same = source.identity() == ledger.read_json(keys.SOURCE_ROOT)["identity"]
+        same = source.identity() == ledger.read_as(keys.SOURCE_ROOT, lambda row: str(row["identity"]))
     except ItemError as error:
         return error
     return None if same else ItemError(Reason.SOURCE_CHANGED, "the source's root is not the directory that was listed")
