@@ -183,6 +183,8 @@ def test_a_shard_that_is_delivered_twice_at_once_has_one_result(local: Stack) ->
         s3.delete_object(Bucket=bucket, Key=item["Key"])
     for path in (local.mount / "twice").iterdir():
         path.unlink()
+    # The run has ended, and with it its right to write.
+    (local.mount / "twice/.fanout-staging-twice").mkdir(mode=0o700)
     reference = {"id": "twice", "bucket": bucket, "prefix": "runs/twice/"}
     event = json.dumps({"run": reference, "shard": row["shard"], "cursor": 0}).encode()
 
