@@ -43,10 +43,12 @@ def frozen(work: Callable[[], Any], where: Any, name: str) -> Zombie:
 def _work(work: Callable[[], Any], where: Any, name: str, writing: int) -> None:
     status = 1
     called = getattr(where, name)
+    first = threading.Lock()
 
     def freezing(*args: Any, **options: Any) -> Any:
         setattr(where, name, called)
-        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # to this thread, which goes no step further
+        if first.acquire(blocking=False):  # who holds what was called before calls it again
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # to this thread, which goes no step further
         return called(*args, **options)
 
     try:
