@@ -99,15 +99,17 @@ class Staging:
             names = sorted(one.name for one in staged if one.is_dir(follow_symlinks=False))
         return [name.removeprefix(STAGING_PREFIX) for name in names if not name.startswith(_OF_NO_RUN)]
 
-    def fence(self, place: str, run_id: str) -> None:
-        """Remove the directory of another run, which stands at ``place``; a place that is not there holds none."""
+    def fence(self, place: str, run_id: str) -> bool:
+        """Remove the directory of another run, which stands at ``place``; false where there is none."""
         try:
             self._remove(place, f"{STAGING_PREFIX}{run_id}")
         except (FileNotFoundError, NotADirectoryError):
-            return
+            return False
         except ItemError as error:
             if error.reason is not Reason.LINK_IN_PATH:
                 raise
+            return False
+        return True
 
     def _remove(self, place: str, name: str, *, keep: bool = False) -> None:
         self._directories.forget(f"{place}{name}/")

@@ -15,6 +15,7 @@ from fanout.adapters.posix.cuts import cuts_of_directories
 from fanout.adapters.posix.deletion import delete_listed, remove_empty
 from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.errors import source_error
+from fanout.adapters.posix.fences import fence_others
 from fanout.adapters.posix.listing import list_segment
 from fanout.adapters.posix.lookup import find_destination, find_source
 from fanout.adapters.posix.small_files import PosixSmallFiles
@@ -38,7 +39,7 @@ from fanout.domain.outcomes import Reason
 from fanout.domain.parents import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
-from fanout.domain.writers import Fence, overlap
+from fanout.domain.writers import Fence
 from fanout.ports import Tree
 
 
@@ -276,23 +277,7 @@ class PosixTree:
 
     def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
         """See ``fanout.ports.Tree``: removes the staging directories of the other runs."""
-        try:
-            others = self._staging.others()
-        except OSError as error:
-            raise Transient(
-                f"looking for other runs' staging directories below /{self._root}: {error.strerror}"
-            ) from error
-        spared = beside() if others else ()
-        strays = [Fence(self._root, run_id) for run_id in others if run_id not in spared]
-        whole = True
-        for fence in dict.fromkeys([*known, *strays]):
-            try:
-                self._staging.fence(fence.place, fence.run_id)
-            except OSError as error:
-                whole = False
-                if overlap(fence.place, self._root):
-                    raise _not_fenced(fence, error) from error
-        return whole
+        return fence_others(self._staging, self._root, known, beside)
 
     def clear(self) -> None:
         """See ``fanout.ports.Tree``."""
@@ -317,11 +302,3 @@ class PosixTree:
         except OSError as error:
             raise Transient(f"removing what was staged below /{self._root}: {error.strerror}") from error
         return (problem,) if problem else ()
-
-
-def _not_fenced(fence: Fence, error: OSError) -> AccessDenied | Transient:
-    """Another run's function may go on writing where this one writes."""
-    action = f"removing what the run {fence.run_id} staged"
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return AccessDenied(action, f"/{fence.place}", f"remove it, or give the function write permission ({error})")
-    return Transient(f"{action} below /{fence.place}: {error.strerror}")
