@@ -140,7 +140,11 @@ def test_an_object_overwritten_after_the_listing_is_failed(
     assert world.ledger.read_json("summary.json")["balanced"]
 
 
-@pytest.mark.parametrize("inside", [False, True], ids=["to a directory", "inside S3"])
+@pytest.mark.parametrize(
+    ("inside", "code"),
+    [(False, "InvalidObjectState"), (True, "InvalidObjectState"), (True, "ObjectNotInActiveTierError")],
+    ids=["to a directory", "inside S3", "of CopyObject"],
+)
 def test_an_archived_object_is_failed_with_its_remedy(
     client: S3Client,
     shaky: S3Client,
@@ -148,6 +152,7 @@ def test_an_archived_object_is_failed_with_its_remedy(
     locations: Iterator[S3Location],
     tmp_path: Path,
     inside: bool,
+    code: str,
 ) -> None:
     there, twin = next(locations), next(locations)
     for path in ("kept", "old"):
@@ -155,7 +160,7 @@ def test_an_archived_object_is_failed_with_its_remedy(
 
     def archived(head: Head) -> str:
         named = head.headers.get("x-amz-copy-source", head.target)
-        return "403 InvalidObjectState" if named.endswith("in/old") else ""
+        return f"403 {code}" if named.endswith("in/old") else ""
 
     proxy.choose = archived
     world = World(source=tree_at(shaky, there), destination=PosixTree(tmp_path, "", "run-1", "n"))

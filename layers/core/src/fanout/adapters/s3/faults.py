@@ -135,7 +135,8 @@ def to_error(fault: Fault, operation: str, bucket: str, key: str, region: str) -
         return NotFound(text, fault.code)
     if fault.status == 412:
         return PreconditionFailed(text)
-    if fault.code == "InvalidObjectState":
+    # The second is what CopyObject says of an archived source.
+    if fault.code in ("InvalidObjectState", "ObjectNotInActiveTierError"):
         return Archived(operation, target, "restore the object from its archive first")
     if fault.status in (401, 403):
         action = _ACTIONS.get(operation, "s3:PutObject")
