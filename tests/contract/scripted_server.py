@@ -35,6 +35,7 @@ class ScriptedServer:
     def __init__(self) -> None:
         self.script: list[bytes] = []
         self.requests: list[bytes] = []
+        self.bodies: list[bytes] = []
         self._connection: socket.socket | None = None
         self._closing = False
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -61,7 +62,7 @@ class ScriptedServer:
         with connection.makefile("rb") as stream:
             while head := _read_head(stream):
                 lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
-                stream.read(int(lengths[0].split(b":")[1]) if lengths else 0)
+                self.bodies.append(stream.read(int(lengths[0].split(b":")[1]) if lengths else 0))
                 self.requests.append(head)
                 step = self.script.pop(0)
                 if step == RESET:

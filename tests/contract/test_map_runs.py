@@ -53,6 +53,14 @@ def test_the_newest_map_of_the_label_is_found_once_and_asked_again(server: Scrip
     assert not expected.ended and expected.share_left == pytest.approx(7 / 9)
 
 
+def test_every_page_of_maps_is_read(server: ScriptedServer) -> None:
+    early = {"mapRuns": [{"mapRunArn": f"{MAPS}/ListTree:1", "startDate": 100.0}], "nextToken": "more"}
+    server.script = [said(early), LISTED, DESCRIBED]
+    found = maps(server.url).find(EXECUTION, "CopyShards")
+    assert found is not None and found.arn == f"{MAPS}/CopyShards:3"
+    assert [json.loads(body).get("nextToken") for body in server.bodies] == [None, "more", None]
+
+
 def test_a_map_that_has_not_begun_is_none(server: ScriptedServer) -> None:
     server.script = [said({"mapRuns": []})]
     assert maps(server.url).find(EXECUTION, "CopyShards") is None
