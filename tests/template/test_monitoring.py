@@ -69,8 +69,11 @@ def test_the_dimension_of_the_run_s_metrics_is_the_stack() -> None:
 
 
 def test_every_alarm_tells_the_topic_and_what_to_do() -> None:
-    for alarm in of_type("AWS::CloudWatch::Alarm").values():
-        assert alarm["Properties"]["AlarmActions"] == [{"Ref": "NotificationTopic"}]
+    alarms = of_type("AWS::CloudWatch::Alarm") | of_type("AWS::CloudWatch::CompositeAlarm")
+    halves = {"NoRecentRunAlarm", "EverRunAlarm"}  # of NoRunAlarm, which tells
+    assert halves < set(alarms)
+    for name, alarm in alarms.items():
+        assert alarm["Properties"].get("AlarmActions") == (None if name in halves else [{"Ref": "NotificationTopic"}])
         assert alarm["Properties"]["AlarmDescription"]
 
 
@@ -91,16 +94,28 @@ def test_a_run_that_does_not_succeed_alarms_however_it_ends() -> None:
 
 
 def test_a_missing_run_alarms_because_missing_data_does() -> None:
-    alarm = resources()["NoRunAlarm"]["Properties"]
+    alarm = resources()["NoRecentRunAlarm"]["Properties"]
     assert (alarm["TreatMissingData"], alarm["Period"]) == ("breaching", 3600)
     assert alarm["EvaluationPeriods"] == {"Ref": "ExpectRunEveryHours"}
 
 
+def test_a_stack_that_has_never_run_does_not_alarm_of_missing_runs() -> None:
+    """Its metric does not exist: an alarm that ignores missing data has no state until a run has begun."""
+    ever = resources()["EverRunAlarm"]["Properties"]
+    assert (ever["TreatMissingData"], ever["Threshold"]) == ("ignore", 0)
+    assert ever["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
+    both = resources()["NoRunAlarm"]["Properties"]
+    assert both["AlarmRule"] == {"Fn::Sub": 'ALARM("${NoRecentRunAlarm}") AND ALARM("${EverRunAlarm}")'}
+    assert both["AlarmActions"] == [{"Ref": "NotificationTopic"}]
+    assert not {"AlarmActions"} & (ever.keys() | resources()["NoRecentRunAlarm"]["Properties"].keys())
+
+
 def test_a_run_that_is_skipped_does_not_silence_the_alarm_on_missing_runs() -> None:
     """Step Functions counts it as started and succeeded."""
-    alarm = resources()["NoRunAlarm"]["Properties"]
-    assert (alarm["Namespace"], alarm["MetricName"]) == ("FanOutTransfer", "RunsBegun")
-    assert alarm["Dimensions"] == [{"Name": "service", "Value": {"Ref": "Name"}}]
+    for name in ("NoRecentRunAlarm", "EverRunAlarm"):
+        alarm = resources()[name]["Properties"]
+        assert (alarm["Namespace"], alarm["MetricName"]) == ("FanOutTransfer", "RunsBegun")
+        assert alarm["Dimensions"] == [{"Name": "service", "Value": {"Ref": "Name"}}]
 
 
 def test_every_queue_of_what_failed_alarms_while_something_lies_in_it() -> None:

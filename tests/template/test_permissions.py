@@ -157,3 +157,11 @@ def test_kms_keys_are_those_of_the_parameter_and_only_as_s3_uses_them() -> None:
 def test_nothing_goes_without_tls(name: str) -> None:
     denials = [s for owner, s in policies() if owner == name and s["Effect"] == "Deny"]
     assert [s["Condition"] for s in denials] == [{"Bool": {"aws:SecureTransport": "false"}}]
+
+
+def test_a_map_may_do_with_its_children_what_step_functions_asks_for() -> None:
+    """docs.aws.amazon.com/step-functions/latest/dg/iam-policies-eg-dist-map.html names both ARNs."""
+    (statement,) = (s for name, s in policies() if name == "TransferRole" and "states:StopExecution" in actions(s))
+    assert actions(statement) == ["states:DescribeExecution", "states:StopExecution", "states:RedriveExecution"]
+    ends = [one["Fn::Sub"].partition(":execution:")[2] for one in statement["Resource"]]
+    assert ends == ["${AWS::StackName}-transfer:*", "${AWS::StackName}-transfer/*"]

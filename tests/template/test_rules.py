@@ -42,7 +42,9 @@ def value(expression: Any, given: dict[str, str]) -> Any:
         return arguments[0] == arguments[1]
     if function == "Fn::Contains":
         return arguments[1] in arguments[0]
-    return {"Fn::Not": lambda: not arguments[0], "Fn::And": lambda: all(arguments)}[function]()
+    if function == "Fn::Not":
+        return not arguments[0]
+    return {"Fn::And": all, "Fn::Or": any}[function](arguments)
 
 
 def refused(given: dict[str, str]) -> list[str]:
@@ -71,6 +73,9 @@ def refused(given: dict[str, str]) -> list[str]:
         {**EXISTING, "MountAccess": "read-only"},
         {"Monitoring": "false"},
         {"NotifyEmail": "a@example.com", "ExpectRunEveryHours": "25"},
+        {"PosixUserId": "1000", "RootDirectory": "/data"},
+        {**EXISTING, "PosixUserId": "1000"},
+        {"ZoneA": "us-east-1a", "ZoneB": "us-east-1b"},
     ],
 )
 def test_what_is_possible_is_accepted(given: dict[str, str]) -> None:
@@ -99,6 +104,10 @@ def without(given: dict[str, str], name: str) -> dict[str, str]:
         ({"ExistingFileSystemType": "s3files"}, "ExistingFileSystemType"),
         ({"Monitoring": "false", "NotifyEmail": "a@example.com"}, "NotifyEmail"),
         ({"Monitoring": "false", "ExpectRunEveryHours": "25"}, "ExpectRunEveryHours"),
+        ({"PosixUserId": "1000"}, "RootDirectory"),
+        ({"ZoneA": "us-east-1a"}, "two different zones"),
+        ({"ZoneB": "us-east-1a"}, "two different zones"),
+        ({"ZoneA": "us-east-1a", "ZoneB": "us-east-1a"}, "two different zones"),
     ],
 )
 def test_what_is_impossible_is_refused_in_a_sentence(given: dict[str, str], words: str) -> None:
@@ -130,3 +139,16 @@ def test_what_limits_objects_names_them(name: str) -> None:
     pattern = template()["Parameters"][name]["AllowedPattern"]
     assert re.search(pattern, "arn:aws:s3:::b/out/*,arn:aws:s3:::b/more/*")
     assert not re.search(pattern, "arn:aws:s3:::b")
+
+
+def test_a_request_for_events_fits_into_the_environment_of_a_function() -> None:
+    """All variables of a function together have 4 KB, and the others need some."""
+    assert template()["Parameters"]["EventRequest"]["MaxLength"] <= 2048
+
+
+@pytest.mark.parametrize("name", ["ZoneA", "ZoneB"])
+def test_zones_are_named_as_in_each_partition(name: str) -> None:
+    pattern = template()["Parameters"][name]["AllowedPattern"]
+    zones = ("", "us-east-1a", "us-gov-west-1b", "cn-north-1a", "eusc-de-east-1a", "ap-southeast-2c")
+    assert all(re.search(pattern, zone) for zone in zones)
+    assert not re.search(pattern, "use1-az3")
