@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.requests import RetryPolicy
-from fanout.adapters.step_functions_maps import StepFunctionsMaps
-from fanout.domain.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient
+from fanout.adapters.step_functions import StepFunctionsMaps
+from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient
 from fanout.domain.map_run import MapRun
 from tests.contract.scripted_server import RESET, ScriptedServer, answer
 
@@ -18,10 +16,14 @@ EXECUTION = "arn:aws:states:eu-west-1:111122223333:execution:mine-transfer:run-1
 MAPS = "arn:aws:states:eu-west-1:111122223333:mapRun:mine-transfer"
 
 
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+
+
 def maps(url: str) -> StepFunctionsMaps:
-    credentials = Credentials("a", "b")
-    retry = RetryPolicy(attempts=2)
-    return StepFunctionsMaps("eu-west-1", lambda: credentials, url, retry=retry, sleep=lambda seconds: None)
+    return StepFunctionsMaps("eu-west-1", url, attempts=2)
 
 
 def said(document: Any, status: int = 200) -> bytes:
@@ -81,6 +83,7 @@ def test_it_is_moved(server: ScriptedServer) -> None:
         (said({"__type": "ResourceNotFound"}, 400), NotFound),
         (said({"__type": "ExecutionDoesNotExist"}, 400), NotFound),
         (said({}, 503), Transient),
+        (said({}, 400), InvalidRequest),
         (answer(200, b"<html>"), Transient),
         (RESET, Transient),
     ],

@@ -8,11 +8,10 @@ from typing import Any
 import boto3
 import pytest
 
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.requests import RetryPolicy
+from fanout.adapters import control_plane
 from fanout.adapters.step_functions import StepFunctionsExecutions
 from fanout.domain.errors import AccessDenied, InvalidRequest, Throttled, Transient
-from tests.contract.scripted_server import RESET, ScriptedServer, answer
+from tests.contract.scripted_server import RESET, STALL, ScriptedServer, answer
 from tests.support.s3_servers import S3Server
 
 REGION = "us-east-1"
@@ -20,11 +19,16 @@ ARN = "arn:aws:states:us-east-1:123456789012:execution:transfer:run-1"
 WAITS = {"StartAt": "Wait", "States": {"Wait": {"Type": "Wait", "Seconds": 600, "End": True}}}
 
 
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "a-token")
+    boto3.setup_default_session()
+
+
 def executions(url: str) -> StepFunctionsExecutions:
-    credentials = Credentials("testing", "testing", "a-token")
-    return StepFunctionsExecutions(
-        REGION, lambda: credentials, url, retry=RetryPolicy(attempts=3), sleep=lambda seconds: None
-    )
+    return StepFunctionsExecutions(REGION, url, attempts=2)
 
 
 def test_one_that_runs_one_that_was_stopped_and_one_that_never_was(moto_server: S3Server) -> None:
@@ -70,18 +74,19 @@ def test_each_status(server: ScriptedServer, status: str, goes_on: bool) -> None
 
 
 def test_what_passes_is_asked_again(server: ScriptedServer) -> None:
-    server.script = [RESET, said(400, __type="ThrottlingException"), said(200, status="RUNNING")]
+    server.script = [RESET, said(200, status="RUNNING")]
     assert executions(server.url).running(ARN)
 
 
 @pytest.mark.parametrize(
     ("answers", "error", "words"),
     [
-        ([said(400, __type="com.amazon.coral.availability#ThrottlingException")] * 3, Throttled, "ThrottlingException"),
-        ([answer(503, b"no JSON")] * 3, Transient, "503"),
-        ([RESET] * 3, Transient, "DescribeExecution"),
+        ([said(400, __type="com.amazon.coral.availability#ThrottlingException")] * 2, Throttled, "ThrottlingException"),
+        ([answer(503, b"no JSON")] * 2, Transient, "503"),
+        ([RESET] * 2, Transient, "DescribeExecution"),
         ([said(400, __type="AccessDeniedException", message="no")], AccessDenied, "states:DescribeExecution"),
         ([said(400, __type="InvalidArn", message="bad")], InvalidRequest, "InvalidArn bad"),
+        ([answer(200, b"<html>")], Transient, "cannot be read"),
     ],
 )
 def test_an_answer_that_is_none_is_an_error_and_never_means_ended(
@@ -91,3 +96,29 @@ def test_an_answer_that_is_none_is_an_error_and_never_means_ended(
     with pytest.raises(error, match=words):
         executions(server.url).running(ARN)
     assert server.script == []
+
+
+def test_a_second_execution_of_a_name_is_not_started(server: ScriptedServer) -> None:
+    machine = "arn:aws:states:us-east-1:123456789012:stateMachine:transfer"
+    server.script = [said(200, executionArn=ARN, startDate="1"), said(400, __type="ExecutionAlreadyExists")]
+    asked = executions(server.url)
+    assert asked.start(machine, "run-1", {"source": "s3://a/"})
+    assert not asked.start(machine, "run-1", {"source": "s3://a/"})
+    assert json.loads(server.bodies[0])["input"] == '{"source": "s3://a/"}'
+
+
+def test_a_server_that_says_nothing_is_given_up(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_plane, "_READ_SECONDS", 0.2)
+    server.script = [STALL] * 2
+    with pytest.raises(Transient, match="no answer"):
+        executions(server.url).running(ARN)
+
+
+def test_without_credentials_it_says_so(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+    boto3.setup_default_session()
+    with pytest.raises(AccessDenied, match="credentials"):
+        executions(server.url).running(ARN)

@@ -64,7 +64,7 @@ def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
     }
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    caches = (bootstrap.settings, bootstrap._work_client, bootstrap._data_client)
+    caches = (bootstrap.settings, bootstrap._work_client, bootstrap._data_client, bootstrap.make_executions)
     for cached in caches:
         cached.cache_clear()
     forget_telemetry()

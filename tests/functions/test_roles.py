@@ -15,6 +15,8 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.awsrequest import AWSPreparedRequest
+from botocore.httpsession import URLLib3Session
 
 from fanout import bootstrap
 from fanout.adapters.s3.transport import Transport
@@ -72,7 +74,13 @@ BY_SERVICES = set().union(*CALLED_BY_SERVICES.values())
 
 
 @pytest.fixture
-def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[Need]]:
+def by_boto3() -> set[str]:
+    """The functions that called a service by boto3."""
+    return set()
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch, by_boto3: set[str]) -> dict[str, set[Need]]:
     """The permissions that were needed, by function; ``running`` says which one is at work."""
     found: defaultdict[str, set[Need]] = defaultdict(set)
     begin = Transport.begin
@@ -81,8 +89,26 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[Need]]:
         found[HandlerFlow.running].update(needs(method, origin + target, *others[:2]))
         return begin(self, origin, method, target, *others, **named)
 
+    send = URLLib3Session.send
+
+    def sending(self: URLLib3Session, request: AWSPreparedRequest) -> Any:
+        if HandlerFlow.running:
+            found[HandlerFlow.running].update(
+                needs(request.method, request.url, dict(request.headers), body_of(request))
+            )
+            by_boto3.add(HandlerFlow.running)
+        return send(self, request)
+
     monkeypatch.setattr(Transport, "begin", recording)
+    monkeypatch.setattr(URLLib3Session, "send", sending)
     return found
+
+
+def body_of(request: AWSPreparedRequest) -> bytes:
+    """What is sent to a service; those of the control plane send bytes or text."""
+    body = request.body or b""
+    assert isinstance(body, bytes | str)
+    return body.encode() if isinstance(body, str) else body
 
 
 def tree(root: Path) -> None:
@@ -160,9 +186,11 @@ def every_run(flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path) -> None:
 
 
 def test_every_role_allows_what_its_function_calls_and_nothing_else(
-    recorded: dict[str, set[Need]], flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path
+    recorded: dict[str, set[Need]], by_boto3: set[str], flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path
 ) -> None:
     every_run(flow, s3, machine, tmp_path)
+    once_a_run = {"PlanTransferFunction", "PaceCopyFunction", "StartBatchFunction", "PlanProbeFunction"}
+    assert by_boto3 == once_a_run, "and none of those that list, copy, verify, delete and finish"
     recorded.pop("", None)
     assert set(recorded) == set(functions())
     refused, needless = [], []

@@ -32,20 +32,24 @@ class Need:
     context: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
-def needs(method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> list[Need]:
+def needs(method: str, url: str, headers: Mapping[str, str | bytes], body: bytes | None) -> list[Need]:
     """The permissions that a request with the bucket in its path needs; raises ``ValueError`` for one not known."""
     parts = urlsplit(url)
     query = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
     if parts.path.startswith("/2015-02-01/file-systems"):
         return [Need("elasticfilesystem:DescribeFileSystems", f"file-system/{query['FileSystemId']}")]
-    if parts.path == "/" and b"Action=GetMetricData" in (body or b""):
+    lowered = {name.lower(): _text(value) for name, value in headers.items()}
+    if lowered.get("x-amz-target", "").endswith(".GetMetricData") or parts.path.endswith("/operation/GetMetricData"):
         return [Need("cloudwatch:GetMetricData", "*")]
-    lowered = {name.lower(): value for name, value in headers.items()}
     service, _, operation = lowered.get("x-amz-target", "").partition(".")
     if service == "AWSStepFunctions":
         return [Need(f"states:{operation}", json.loads(body or b"{}")[_NAMED_BY[operation]])]
     bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
     return list(_of_bucket(method, bucket, query, body) if not key else _of_object(method, bucket, key, query, lowered))
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def _of_bucket(method: str, bucket: str, query: Mapping[str, str], body: bytes | None) -> Iterator[Need]:

@@ -82,10 +82,10 @@ def _client_of(bucket: str) -> S3Client:
 
 @cache
 def _meter() -> Meter:
-    from fanout.adapters.aws_meter import AwsMeter, Services
+    from fanout.adapters.aws_meter import AwsMeter
 
     here = settings()
-    return AwsMeter(Services(here.region, here.efs_url, here.metrics_url), time.time)
+    return AwsMeter(here.region, here.efs_url, here.metrics_url)
 
 
 def make_work_store() -> S3WorkStore:
@@ -93,11 +93,12 @@ def make_work_store() -> S3WorkStore:
     return S3WorkStore(_work_client(), settings().work_bucket)
 
 
+@cache
 def make_executions() -> StepFunctionsExecutions:
     """What asks about executions and starts them."""
     from fanout.adapters.step_functions import StepFunctionsExecutions
 
-    return StepFunctionsExecutions(settings().region, credentials_from_environment, settings().states_url)
+    return StepFunctionsExecutions(settings().region, settings().states_url)
 
 
 def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str = "") -> Context:
@@ -150,9 +151,9 @@ def both_are_mounts(plan: Plan) -> bool:
 
 def make_map_runs() -> MapRuns:
     """What knows the Maps of an execution."""
-    from fanout.adapters.step_functions_maps import StepFunctionsMaps
+    from fanout.adapters.step_functions import StepFunctionsMaps
 
-    return StepFunctionsMaps(settings().region, credentials_from_environment, settings().states_url)
+    return StepFunctionsMaps(settings().region, settings().states_url)
 
 
 def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
