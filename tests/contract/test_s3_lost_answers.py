@@ -31,9 +31,17 @@ def head_answer(body: bytes) -> bytes:
     return answer(200, b"", 'ETag: "e"', checksum, length=len(body))
 
 
+GONE = error(404, "NoSuchUpload")
+PAGE = answer(
+    200,
+    b"<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>key</Key><Size>4</Size><ETag>e</ETag>"
+    b"<LastModified>2026-01-01T00:00:00Z</LastModified></Contents></ListBucketResult>",
+)
+
+
 def test_object_of_the_same_checksum_is_the_commit(server: ScriptedServer) -> None:
     target = filled_target(server)
-    server.script = [RESET, error(404, "NoSuchUpload"), head_answer(b"body")]
+    server.script = [RESET, GONE, GONE, PAGE, head_answer(b"body")]
     target.commit(crc64nvme(b"body"))
     target.abort()
     assert server.script == []
@@ -41,6 +49,6 @@ def test_object_of_the_same_checksum_is_the_commit(server: ScriptedServer) -> No
 
 def test_another_object_is_not(server: ScriptedServer) -> None:
     target = filled_target(server)
-    server.script = [RESET, error(404, "NoSuchUpload"), head_answer(b"other")]
+    server.script = [RESET, GONE, GONE, PAGE, head_answer(b"other")]
     with pytest.raises(NotFound, match="NoSuchUpload"):
         target.commit(crc64nvme(b"body"))

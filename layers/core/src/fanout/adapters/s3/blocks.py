@@ -67,7 +67,8 @@ def complete_upload(
 ) -> Copied:
     """Complete an upload, also one whose completion happened although the answer to it was lost or is none.
 
-    A HEAD decides where the answer does not: the object is there with this size and checksum, or the error stays.
+    Where the answer does not decide, the upload does: while S3 still lists its parts it is not completed, and the error
+    stays. If it is gone, the object must be listed, with this size and checksum.
     """
     crc64nvme, size = written.crc64nvme, written.size
     try:
@@ -82,15 +83,28 @@ def complete_upload(
             return Copied(known.get("etag", ""), known.get("x-amz-checksum-crc64nvme", ""))
         if isinstance(error, PreconditionFailed):
             raise
-        done = None if crc64nvme is None else _completed(client, bucket, key, crc64nvme, size)
+        if crc64nvme is None or not _is_gone(client, bucket, key, upload_id):
+            raise
+        done = _completed(client, bucket, key, crc64nvme, size)
         if done is None:
             raise
         return done
 
 
+def _is_gone(client: S3Client, bucket: str, key: str, upload_id: str) -> bool:
+    """Whether S3 says that there is no such upload; no other answer says that it was completed."""
+    try:
+        client.list_parts(bucket, key, upload_id)
+    except NotFound as error:
+        return error.code == "NoSuchUpload"
+    except FanoutError:
+        return False
+    return False
+
+
 def _completed(client: S3Client, bucket: str, key: str, crc64nvme: int, size: int) -> Copied | None:
     try:
-        found = client.head_object(bucket, key)
+        found = client.head_listed(bucket, key)
     except FanoutError:
         return None
     if found.total_bytes != size or stored_checksum(found.headers) != crc64nvme:

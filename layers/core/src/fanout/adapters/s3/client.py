@@ -30,7 +30,23 @@ class S3Client(ObjectCalls, ListingCalls, MultipartCalls):
 
     def is_listed(self, bucket: str, key: str) -> bool:
         """Whether a listing shows the key: an answer without a body can be another's, a page says what it is of."""
+        return self._listed_etag(bucket, key) is not None
+
+    def head_listed(self, bucket: str, key: str) -> Response:
+        """The headers of the object that a listing shows under the key. Raises ``NotFound`` where it shows none.
+
+        A HEAD alone does not show that the key is there: it can be another's. A page names the key, and the HEAD must
+        have the ETag of the page, so the bytes are those of this key.
+        Raises ``PreconditionFailed`` if the object is replaced between the two.
+        """
+        etag = self._listed_etag(bucket, key)
+        if etag is None:
+            raise NotFound(f"s3://{bucket}/{key} is not listed", "NoSuchKey")
+        return self.head_object(bucket, key, if_match=etag)
+
+    def _listed_etag(self, bucket: str, key: str) -> str | None:
         try:
-            return key in self.list_objects_v2(bucket, prefix=key, max_keys=1).keys
+            page = self.list_objects_v2(bucket, prefix=key, max_keys=1)
         except ListingIncomplete as error:
             raise Transient(str(error)) from error
+        return page.etags[page.keys.index(key)] if key in page.keys else None

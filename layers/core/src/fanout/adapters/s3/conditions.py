@@ -67,9 +67,11 @@ def etag_of(body: bytes) -> str:
 def find_written(client: S3Client, bucket: str, key: str, written: Written, refusal: FanoutError) -> Response:
     """The object of a write that was refused, which is there. Raises ``ItemError`` where another one is, or none."""
     try:
-        found = client.head_object(bucket, key)
+        found = client.head_listed(bucket, key)
     except NotFound:
         raise ItemError(Reason.DESTINATION_CHANGED, "it was deleted after it was listed") from refusal
+    except PreconditionFailed:
+        raise ItemError(Reason.DESTINATION_CHANGED, "it is being written by others") from refusal
     if found.total_bytes != written.size or not _same_bytes(found, written) or not _same_metadata(found, written):
         raise ItemError(Reason.DESTINATION_CHANGED, "something else was written there after it was listed") from refusal
     return found
