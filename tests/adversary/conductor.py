@@ -15,11 +15,21 @@ from tests.adversary.script import Fault
 REFUSALS = ("ENOSPC", "EDQUOT", "EIO", "EACCES", "ESTALE", "EMFILE", "EROFS", "ENOENT")
 
 
+def classes_of(told: Counter[str]) -> set[str]:
+    """The kinds of what happened, in few words."""
+    found = set(told)
+    if found & set(REFUSALS):
+        found.add("os")
+    if any(name.startswith("S3: ") for name in found):
+        found.add("s3")
+    return found
+
+
 class Killed(BaseException):
     """The function's process is gone; nothing that it would still do happens."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Running:
     """A run as the conductor sees it: its faults, and how many operations of each kind it has made.
 
@@ -33,9 +43,9 @@ class Running:
     stopped: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class Attempt:
-    """A function at work."""
+    """A function at work; two attempts of one state are two."""
 
     run: Running
     state: str

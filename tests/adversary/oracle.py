@@ -136,9 +136,7 @@ def _differences(script: Script, record: Record, path: str, version: Version) ->
     if version.kind != "directory" and there.data != version.data:
         before = record.before.get(path)
         known = before is not None and before.content == there.content
-        if known and not record.indexed and _came_back(path, version, record.story):
-            return  # docs/semantics.md: without an index of an earlier run this is left to compare: checksum
-        if known and (not record.indexed or there == record.original.get(path)) and _is_ahead(script, version, there):
+        if known and _is_unseen(script, record, path, version, there):
             return
         yield "stale" if known else "wrong bytes", f"is {_told(there)}, at the source {_told(version)}"
     before = record.before.get(path)
@@ -155,14 +153,23 @@ def _differences(script: Script, record: Record, path: str, version: Version) ->
         yield "mtime", f"has mtime {there.mtime_ns}, at the source {version.mtime_ns}"
 
 
-def _is_ahead(script: Script, version: Version, there: Version) -> bool:
-    """Whether an object has the file's size and mtime, and its Last-Modified is of a clock ahead.
+def _is_unseen(script: Script, record: Record, path: str, here: Version, there: Version) -> bool:
+    """Whether these are two versions that ``size-mtime`` cannot tell apart (docs/semantics.md, "What is unchanged").
 
-    docs/semantics.md: the clock of a mount that is the source is not measured, and such versions are left to
-    ``compare: checksum``. An index vouches for what it saw from then on.
+    A version came back, and no index has seen the destination; between mounts it came back with its size and mtime.
+    Or the object has the file's size and mtime, and a Last-Modified of a clock that is ahead; an index vouches for what
+    it saw from then on.
     """
-    alike = (len(there.data), there.mtime_ns) == (len(version.data), version.mtime_ns)
-    return script.direction == MOUNT_TO_S3 and script.skew_seconds > 1 and alike
+    if record.options.get("compare", "size-mtime") != "size-mtime":
+        return False
+    alike = (len(there.data), there.mtime_ns) == (len(here.data), here.mtime_ns)
+    came_back = _came_back(path, here, record.story)
+    if script.direction not in WITH_S3:
+        return came_back and alike
+    ahead = script.direction == MOUNT_TO_S3 and script.skew_seconds > 1 and alike
+    if ahead and (not record.indexed or there == record.original.get(path)):
+        return True
+    return came_back and not record.indexed
 
 
 def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
@@ -176,8 +183,9 @@ def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
         return False
     if reason in ATTRIBUTES:
         blind = script.direction in WITH_S3 and not record.indexed
+        blind = blind or _is_unseen(script, record, path, here, after)
         return after.content == here.content and (record.options.get("compare") == "checksum" or blind)
-    return reason == "checksum differs" and not record.indexed and _came_back(path, here, record.story)
+    return reason == "checksum differs" and _is_unseen(script, record, path, here, after)
 
 
 def _came_back(path: str, version: Version, history: list[Snapshot]) -> bool:

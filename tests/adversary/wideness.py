@@ -1,4 +1,7 @@
-"""What the oracle says of modes while a run goes on."""
+"""What the oracle says of modes while a run goes on.
+
+Of a directory only the bits of others count: a key ``x/`` may say 0644, and its directory has 1700 until FinishTree.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +46,9 @@ def too_wide(place: MountPlace, allowed: dict[str, int], touched: set[str]) -> I
                     continue
                 left.append((entry.path, path))
             most = allowed.get(path)
-            if most is not None and path.endswith("/") and os.lstat(directory).st_mode & stat.S_ISGID:
-                most |= stat.S_ISGID  # the kernel hands it down
+            if most is not None and path.endswith("/"):
+                # The kernel hands the set-gid bit down.
+                most |= stat.S_IRWXU | (os.lstat(directory).st_mode & stat.S_ISGID)
             if most is not None and mode & ~most and path not in touched:
                 kind = "directory wider" if path.endswith("/") else "file wider"
                 yield Finding(kind, f"{path!r} had mode {mode:04o}, at the source {most:04o}")

@@ -1,0 +1,121 @@
+"""The oracle excuses what docs/semantics.md says that a run cannot see, and nothing beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec.structs import replace as replace_fields
+
+from tests.adversary.conductor import Conductor, Running
+from tests.adversary.oracle import judge
+from tests.adversary.result import Result
+from tests.adversary.runner import Experiment, carry_out
+from tests.adversary.scope import Record
+from tests.adversary.script import MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Act, Change, Fault, Script, Spec
+from tests.adversary.trees import Version
+from tests.adversary.wideness import too_wide
+
+LAST = Act("run", "last")
+FILE = Spec("f", size=100, seed=1)
+ALL = {"verify": "all"}
+TURNED = (Act("change", change=Change("turn", "d", 241181)), Act("wait", seconds=18), Act("run", "r2"))
+BACK = Act("change", change=Change("turn-back", "d"))
+MEANWHILE = (Act("change", change=Change("rename", "d", 123117)), Act("run", "z"))
+FROZEN = Act("run", "r1", faults=(Fault("s3:PutObject", 1, "freeze", acts=MEANWHILE),))
+LIMITS = {
+    "an S3 that is ahead": Script(0, MOUNT_TO_S3, (FILE,), (replace_fields(FILE, seed=2),), (LAST,), ALL, 40),
+    "a directory that came back": Script(
+        0, TWO_MOUNTS, (Spec("d/f", size=1, seed=737058, gid=1000),), (), (*TURNED, BACK, LAST), ALL
+    ),
+    "a late write where nothing changed": Script(0, MOUNT_TO_S3, (Spec("d/f", size=16384),), (), (FROZEN,)),
+    "a directory whose key says 0644": Script(0, S3_TO_MOUNT, (Spec("x/"),), (), (LAST,)),
+}
+
+
+@pytest.mark.parametrize("limit", list(LIMITS))
+def test_a_limit_that_the_docs_name_is_no_finding(limit: str, tmp_path: Path) -> None:
+    outcome = carry_out(LIMITS[limit], tmp_path / "lab")
+    assert outcome.findings == []
+
+
+HERE = Version("file", b"one", 0o600, 7, 0, 0, "1")
+OTHER = replace(HERE, data=b"two", mark="2")
+AHEAD: dict[str, Any] = {"direction": MOUNT_TO_S3, "skew_seconds": 40}
+BACK_AGAIN: dict[str, Any] = {"direction": TWO_MOUNTS, "story": [HERE, OTHER, HERE]}
+CASES: list[tuple[dict[str, Any], bool]] = [
+    (AHEAD, True),
+    (AHEAD | {"skew_seconds": 0}, False),
+    (AHEAD | {"skew_seconds": -40}, False),
+    (AHEAD | {"direction": S3_TO_MOUNT}, False),
+    (AHEAD | {"options": {"compare": "checksum"}}, False),
+    (AHEAD | {"there": replace(OTHER, mtime_ns=8)}, False),
+    (AHEAD | {"there": replace(OTHER, data=b"three")}, False),
+    (AHEAD | {"indexed": True}, False),
+    (AHEAD | {"indexed": True, "original": {"a": OTHER}}, True),
+    (BACK_AGAIN, True),
+    (BACK_AGAIN | {"indexed": True}, True),
+    (BACK_AGAIN | {"story": [OTHER, HERE]}, False),
+    (BACK_AGAIN | {"there": replace(OTHER, mtime_ns=8)}, False),
+    (BACK_AGAIN | {"options": {"compare": "always"}}, False),
+]
+
+
+@pytest.mark.parametrize(("case", "excused"), CASES)
+def test_the_excuse_is_no_wider_than_the_limit(case: dict[str, Any], excused: bool) -> None:
+    script = Script(0, case["direction"], (), (), (), skew_seconds=case.get("skew_seconds", 0))
+    there, tree = case.get("there", OTHER), {"a": HERE}
+    options, row = case.get("options", {}), {"path": "a", "reason": "checksum differs"}
+    green = Result("SUCCEEDED", None, {"balanced": True, "totals": {"listed": {"entries": 1}}}, finished=True)
+    failed = replace(green, status="FAILED_WITH_ITEMS", failures=[row])
+    record = Record("r1", options, {"a": there}, {"a": there}, [tree], green, [], raw=tree, quiet=True)
+    record.story = [{"a": one} for one in case.get("story", [HERE])]
+    record.indexed, record.original = case.get("indexed", False), case.get("original", {})
+    found = {finding.kind for finding in judge(script, record)}
+    found |= {finding.kind for finding in judge(script, replace(record, result=failed))}
+    assert found == (set() if excused else {"stale", "quiet entry failed"})
+
+
+@pytest.mark.parametrize(
+    ("listed", "then", "found"), [(None, None, 0), (OTHER, OTHER, 0), (None, OTHER, 1), (OTHER, HERE, 1)]
+)
+def test_a_late_write_over_what_changed_is_a_finding(
+    tmp_path: Path, listed: Version | None, then: Version | None, found: int
+) -> None:
+    experiment = Experiment(LIMITS["an S3 that is ahead"], tmp_path)
+    experiment.lab = SimpleNamespace(destination=None)  # type: ignore[assignment]
+    experiment._before["r1"] = {} if listed is None else {"a": listed}
+    late = replace(HERE, data=b"late", mark="9")
+    experiment._judge_zombies("r1", [("z", {} if then is None else {"a": then})], {"a": late})
+    assert len(experiment.outcome.findings) == found
+
+
+def test_a_late_deletion_is_a_finding(tmp_path: Path) -> None:
+    experiment = Experiment(LIMITS["an S3 that is ahead"], tmp_path)
+    experiment.lab = SimpleNamespace(destination=None)  # type: ignore[assignment]
+    experiment._before["r1"] = {"a": OTHER}
+    experiment._judge_zombies("r1", [("z", {"a": OTHER})], {})
+    assert [finding.kind for finding in experiment.outcome.findings] == ["zombie"]
+
+
+@pytest.mark.parametrize(("mode", "wide"), [(0o700, 0), (0o740, 0), (0o704, 0), (0o710, 1), (0o1705, 1), (0o4700, 1)])
+def test_a_directory_is_wider_by_what_others_may(tmp_path: Path, mode: int, wide: int) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x").chmod(mode)
+    place = SimpleNamespace(root=tmp_path)
+    found = list(too_wide(place, {"x/": 0o644}, set()))  # type: ignore[arg-type]
+    assert len(found) == wide
+
+
+def test_an_attempt_inside_another_of_its_state_ends_alone() -> None:
+    conductor = Conductor(lambda fault, attempt: None)
+    run = Running("r1", [])
+    with conductor.attempt(run, "copy") as outer:
+        with conductor.attempt(run, "copy") as inner:
+            assert conductor.attempts == [outer, inner] and outer != inner
+            outer.dead = True
+        assert conductor.current is outer
+    assert conductor.attempts == []
