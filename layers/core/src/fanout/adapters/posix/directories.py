@@ -182,6 +182,22 @@ class Directories:
         for descriptor in closing:
             os.close(descriptor)
 
+    def nearest(self, path: str) -> str:
+        """The deepest directory at a path or above it that is there. Raises as ``hold`` for anything but ENOENT.
+
+        One pass, whatever the depth: up to what is open, then down to the first that is missing.
+        """
+        below = []
+        with self._lock:
+            while path and path not in self._open:
+                below.append(path)
+                path = parent_of(path)
+        with suppress(FileNotFoundError):
+            while below:
+                self.hold(below[-1]).let_go()
+                path = below.pop()
+        return path
+
     def is_in_place(self, path: str) -> bool:
         """Whether a directory, and each above it, is still what stands under its name; raises as ``hold``."""
         with self.hold(path) as held:

@@ -66,18 +66,16 @@ def _found(directories: Directories, root: str, path: str, *, made: bool) -> Ent
 
 def _confirm_parent(directories: Directories, root: str, path: str) -> None:
     """Raise unless the nearest directory above a path is still the one that stands there, and each above that one."""
-    parent = parent_of(root + path)
-    while True:
-        try:
-            in_place = directories.is_in_place(parent)
-            break
-        except FileNotFoundError:
-            if parent == root:
-                raise ItemError(Reason.SOURCE_CHANGED, f"/{root} is not there any more") from None
-            parent = parent_of(parent)
-        except NotADirectoryError:
-            raise
-        except OSError as error:
-            raise Transient(f"stat: {error.strerror}") from error
+    try:
+        nearest = directories.nearest(parent_of(root + path))
+        in_place = directories.is_in_place(nearest)
+    except FileNotFoundError:  # it went between the two
+        in_place = False
+    except NotADirectoryError:
+        raise
+    except OSError as error:
+        raise Transient(f"stat: {error.strerror}") from error
     if not in_place:
         raise ItemError(Reason.SOURCE_CHANGED, "a directory above it is not the one that it was")
+    if not nearest.startswith(root):
+        raise ItemError(Reason.SOURCE_CHANGED, f"/{root} is not there any more")
