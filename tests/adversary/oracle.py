@@ -158,11 +158,13 @@ def _is_unseen(script: Script, record: Record, path: str, here: Version, there: 
 
     A version came back, and no index has seen the destination; between mounts it came back with its size and mtime.
     Or the object has the file's size and mtime, and a Last-Modified of a clock that is ahead; an index vouches for what
-    it saw from then on.
+    it saw from then on. Or somebody else wrote the version at the destination, with the source's size and mtime.
     """
     if record.options.get("compare", "size-mtime") != "size-mtime":
         return False
     alike = (len(there.data), there.mtime_ns) == (len(here.data), here.mtime_ns)
+    if alike and record.foreign.get(path) == there:
+        return True
     came_back = _came_back(path, here, record.story)
     if script.direction not in WITH_S3:
         return came_back and alike
@@ -178,6 +180,8 @@ def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
     ``compare: checksum`` leaves the attributes of equal bytes. Without an index ``size-mtime`` sees neither these where
     one end is S3, nor a version that came back.
     """
+    if reason == "source changed" and record.mode == "sync" and _is_below_unlisted(script, record, path):
+        return True
     before, after, here = record.before.get(path), record.after.get(path), record.window[-1].get(path)
     if before is None or after is None or here is None or before.mark != after.mark:
         return False
@@ -186,6 +190,16 @@ def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
         blind = blind or _is_unseen(script, record, path, here, after)
         return after.content == here.content and (record.options.get("compare") == "checksum" or blind)
     return reason == "checksum differs" and _is_unseen(script, record, path, here, after)
+
+
+def _is_below_unlisted(script: Script, record: Record, path: str) -> bool:
+    """Whether an extra of a bucket lies below a file or symlink of the source that the bucket lacks.
+
+    docs/semantics.md, "What a sync deletes": such an extra stays as a failed row.
+    """
+    above = [path[:at] for at, sign in enumerate(path) if sign == "/"]
+    there, tree = record.after, record.raw
+    return script.direction == MOUNT_TO_S3 and path in there and any(one in tree and one not in there for one in above)
 
 
 def _came_back(path: str, version: Version, history: list[Snapshot]) -> bool:

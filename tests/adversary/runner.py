@@ -61,6 +61,7 @@ class Experiment:
         self._began: dict[str, int] = {}
         self._nested: set[str] = set()
         self._before: dict[str, Snapshot] = {}
+        self._foreign: Snapshot = {}
         self._zombies: list[tuple[str, Snapshot]] = []
         self._wide: dict[str, int] = {}
         self._indexed = False
@@ -110,7 +111,9 @@ class Experiment:
             before = lab.destination.snapshot()
             lab.destination.change(change)
             after = lab.destination.snapshot()
-            self._touched |= {path for path in before | after if before.get(path) != after.get(path)}
+            changed = {path for path in before | after if before.get(path) != after.get(path)}
+            self._foreign |= {path: after[path] for path in changed & after.keys()}
+            self._touched |= changed
             self._touched |= {change.path, f"{change.path.rstrip('/')}/"}
             above = [path for path in before | after if path.startswith(f"{change.path.rstrip('/')}/")]
             self._touched |= set(above)
@@ -166,6 +169,7 @@ class Experiment:
             self._indexed and options == self.script.options,
             self.history[-1],
             self._original,
+            dict(self._foreign),
             self._listed_at[act.run],
             machine.deletions,
             [] if self.script.ledger_in_s3 else [one for one in WRITING if machine.running.counts[one]],

@@ -60,7 +60,8 @@ class Record:
     """What is known of one run when it has ended.
 
     ``window`` and ``story`` are the source, under the names that it has at the destination, during the run and from the
-    script's beginning. ``raw`` is the source at the end, ``original`` the destination at the script's beginning.
+    script's beginning. ``raw`` is the source at the end, ``original`` the destination at the script's beginning,
+    ``foreign`` what others than runs wrote there since.
     """
 
     run: str
@@ -80,6 +81,7 @@ class Record:
     indexed: bool = False
     raw: Snapshot = field(default_factory=dict)
     original: Snapshot = field(default_factory=dict)
+    foreign: Snapshot = field(default_factory=dict)
     listed: tuple[int, int] = (0, 0)
     deletions: list[Deletion] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)

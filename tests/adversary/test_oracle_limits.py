@@ -56,6 +56,10 @@ CASES: list[tuple[dict[str, Any], bool]] = [
     (AHEAD | {"there": replace(OTHER, data=b"three")}, False),
     (AHEAD | {"indexed": True}, False),
     (AHEAD | {"indexed": True, "original": {"a": OTHER}}, True),
+    ({"direction": MOUNT_TO_S3, "foreign": {"a": OTHER}}, True),
+    ({"direction": TWO_MOUNTS, "foreign": {"a": OTHER}, "indexed": True}, True),
+    ({"direction": MOUNT_TO_S3, "foreign": {"a": replace(OTHER, mark="3")}}, False),
+    ({"direction": MOUNT_TO_S3, "foreign": {"a": OTHER}, "options": {"compare": "checksum"}}, False),
     (BACK_AGAIN, True),
     (BACK_AGAIN | {"indexed": True}, True),
     (BACK_AGAIN | {"story": [OTHER, HERE]}, False),
@@ -73,10 +77,32 @@ def test_the_excuse_is_no_wider_than_the_limit(case: dict[str, Any], excused: bo
     failed = replace(green, status="FAILED_WITH_ITEMS", failures=[row])
     record = Record("r1", options, {"a": there}, {"a": there}, [tree], green, [], raw=tree, quiet=True)
     record.story = [{"a": one} for one in case.get("story", [HERE])]
+    record.foreign = case.get("foreign", {})
     record.indexed, record.original = case.get("indexed", False), case.get("original", {})
     found = {finding.kind for finding in judge(script, record)}
     found |= {finding.kind for finding in judge(script, replace(record, result=failed))}
     assert found == (set() if excused else {"stale", "quiet entry failed"})
+
+
+@pytest.mark.parametrize(
+    ("direction", "mode", "bucket", "excused"),
+    [
+        (MOUNT_TO_S3, "sync", ["d/x"], True),
+        (MOUNT_TO_S3, "copy", ["d/x"], False),
+        (MOUNT_TO_S3, "sync", ["d", "d/x"], False),
+        (MOUNT_TO_S3, "sync", [], False),
+        (TWO_MOUNTS, "sync", ["d/x"], False),
+    ],
+)
+def test_an_extra_below_a_skipped_symlink_may_stay(direction: str, mode: str, bucket: list[str], excused: bool) -> None:
+    tree = {"d": Version("symlink", b"nowhere")}
+    there = dict.fromkeys(bucket, HERE)
+    rows = [{"path": "d/x", "reason": "source changed"}]
+    result = Result("FAILED_WITH_ITEMS", None, {"balanced": True}, failures=rows, finished=True)
+    options = {"mode": mode, "symlinks": "skip"}
+    record = Record("r1", options, there, there, [tree], result, [], raw=tree, quiet=True)
+    kinds = {finding.kind for finding in judge(Script(0, direction, (), (), ()), record)}
+    assert ("quiet entry failed" in kinds) is not excused
 
 
 @pytest.mark.parametrize(
