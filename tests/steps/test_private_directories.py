@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
@@ -166,6 +167,23 @@ def test_directories_of_keys_that_a_stopped_run_left_closed_are_opened(tmp_path:
     summary = second.run({"resume_from": "run-1"} if resumes else FROM_KEYS)
     assert summary["status"] == "SUCCEEDED"
     assert {path: mode for path, mode in modes(tmp_path / "out").items() if path in FINISHED} == FINISHED
+
+
+@pytest.mark.parametrize("runs", [2, 3])
+def test_directories_keep_their_mode_where_what_they_hold_is_looked_up(
+    tmp_path: Path, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The listing of the destination goes on while a look-up waits; what it showed before still counts."""
+    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", -(10**18))  # no time says that a file changed
+    private = [f"d{number}/" for number in range(5)]
+    source = keys(*(f"{path}:0700" for path in private))
+    for path in private:
+        entry = source.put(f"{path}f", Kind.FILE, b"content", Attributes(mtime_ns=7))
+        listed = replace(entry, mtime_ns=entry.changed_ns)  # a listing of a bucket shows no mtime of a file
+        source._entries[entry.path] = replace(source.contents()[entry.path], entry=listed)
+    for number in range(runs):  # each without an index, so that each pair is looked up
+        assert from_keys(source, tmp_path, f"run-{number}").run(FROM_KEYS)["status"] == "SUCCEEDED"
+        assert modes(tmp_path / "out") == {path[:-1]: 0o700 for path in private}
 
 
 def test_directories_that_were_there_keep_their_mode(tmp_path: Path) -> None:

@@ -106,7 +106,10 @@ def _list_segment(segment: Segment, context: Context) -> Json:
                     break
                 continue
             assert not isinstance(destination, FileColumns)
-            if destination is not None or counts_scope:
+            if destination is not None and destination.kind is Kind.DIRECTORY:
+                # In its turn: what is settled below the directory before it must not find another one in its place.
+                queue.run(partial(writer.seen, source, destination))
+            elif destination is not None or counts_scope:
                 writer.seen(source, destination)
             if source is not None:
                 place = intake.add(source, destination, partial(place_of, source, parents_of(source)))
