@@ -169,7 +169,7 @@ def _is_unseen(script: Script, record: Record, path: str, here: Version, there: 
     if script.direction not in WITH_S3:
         return came_back and alike
     ahead = script.direction == MOUNT_TO_S3 and script.skew_seconds > 1 and alike
-    if ahead and (not record.indexed or there == record.original.get(path)):
+    if ahead and (not record.indexed or there == record.vouched.get(path)):
         return True
     return came_back and not record.indexed
 

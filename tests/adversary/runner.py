@@ -62,6 +62,7 @@ class Experiment:
         self._nested: set[str] = set()
         self._before: dict[str, Snapshot] = {}
         self._foreign: Snapshot = {}
+        self._vouched: Snapshot = {}
         self._zombies: list[tuple[str, Snapshot]] = []
         self._wide: dict[str, int] = {}
         self._indexed = False
@@ -72,7 +73,6 @@ class Experiment:
         with laboratory(self.script, self._base, self._perform) as lab:
             self.lab: Lab = lab
             lab.watching = self._watching
-            self._original = lab.destination.snapshot()
             self._put_manifest()
             self.history.append(lab.source.snapshot())
             self._around = lab.source.around(), lab.destination.around()
@@ -168,7 +168,7 @@ class Experiment:
             self._views(options),
             self._indexed and options == self.script.options,
             self.history[-1],
-            self._original,
+            self._vouched,
             dict(self._foreign),
             self._listed_at[act.run],
             machine.deletions,
@@ -180,6 +180,8 @@ class Experiment:
             self._find(finding.kind, finding.text)
         leaves = not options.keys() & NO_INDEX and options.get("on_conflict") != "escape" and not resumed
         leaves = leaves and options == self.script.options and result.status == "SUCCEEDED"
+        if leaves and not self._indexed:
+            self._vouched = {path: one for path, one in after.items() if before.get(path) == one}
         self._indexed = self._indexed or leaves
         self._judge_zombies(act.run, self._zombies[zombies:], after)
         del self._zombies[zombies:]

@@ -60,8 +60,8 @@ class Record:
     """What is known of one run when it has ended.
 
     ``window`` and ``story`` are the source, under the names that it has at the destination, during the run and from the
-    script's beginning. ``raw`` is the source at the end, ``original`` the destination at the script's beginning,
-    ``foreign`` what others than runs wrote there since.
+    script's beginning. ``raw`` is the source at the end, ``vouched`` what the run that left the first index left
+    alone, ``foreign`` what others than runs wrote there since.
     """
 
     run: str
@@ -80,7 +80,7 @@ class Record:
     story: list[Snapshot] = field(default_factory=list)
     indexed: bool = False
     raw: Snapshot = field(default_factory=dict)
-    original: Snapshot = field(default_factory=dict)
+    vouched: Snapshot = field(default_factory=dict)
     foreign: Snapshot = field(default_factory=dict)
     listed: tuple[int, int] = (0, 0)
     deletions: list[Deletion] = field(default_factory=list)

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as replace_fields
 
+from tests.adversary.clock import LabClock
 from tests.adversary.conductor import Conductor, Running
 from tests.adversary.oracle import judge
 from tests.adversary.result import Result
 from tests.adversary.runner import Experiment, carry_out
 from tests.adversary.scope import Record
 from tests.adversary.script import MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUNTS, Act, Change, Fault, Script, Spec
-from tests.adversary.trees import Version
+from tests.adversary.trees import MountPlace, Version
 from tests.adversary.wideness import too_wide
 
 LAST = Act("run", "last")
@@ -55,7 +56,7 @@ CASES: list[tuple[dict[str, Any], bool]] = [
     (AHEAD | {"there": replace(OTHER, mtime_ns=8)}, False),
     (AHEAD | {"there": replace(OTHER, data=b"three")}, False),
     (AHEAD | {"indexed": True}, False),
-    (AHEAD | {"indexed": True, "original": {"a": OTHER}}, True),
+    (AHEAD | {"indexed": True, "vouched": {"a": OTHER}}, True),
     ({"direction": MOUNT_TO_S3, "foreign": {"a": OTHER}}, True),
     ({"direction": TWO_MOUNTS, "foreign": {"a": OTHER}, "indexed": True}, True),
     ({"direction": MOUNT_TO_S3, "foreign": {"a": replace(OTHER, mark="3")}}, False),
@@ -78,7 +79,7 @@ def test_the_excuse_is_no_wider_than_the_limit(case: dict[str, Any], excused: bo
     record = Record("r1", options, {"a": there}, {"a": there}, [tree], green, [], raw=tree, quiet=True)
     record.story = [{"a": one} for one in case.get("story", [HERE])]
     record.foreign = case.get("foreign", {})
-    record.indexed, record.original = case.get("indexed", False), case.get("original", {})
+    record.indexed, record.vouched = case.get("indexed", False), case.get("vouched", {})
     found = {finding.kind for finding in judge(script, record)}
     found |= {finding.kind for finding in judge(script, replace(record, result=failed))}
     assert found == (set() if excused else {"stale", "quiet entry failed"})
@@ -134,6 +135,13 @@ def test_a_directory_is_wider_by_what_others_may(tmp_path: Path, mode: int, wide
     place = SimpleNamespace(root=tmp_path)
     found = list(too_wide(place, {"x/": 0o644}, set()))  # type: ignore[arg-type]
     assert len(found) == wide
+
+
+def test_a_deep_tree_is_turned_as_far_as_it_goes(tmp_path: Path) -> None:
+    place = MountPlace(tmp_path, "in", LabClock(), keeps_mtimes=True)
+    place.build((Spec("d/" * 900 + "f", size=3),))
+    place.change(Change("turn", "d"))
+    assert (tmp_path / "attic/turned-d").is_dir()
 
 
 def test_an_attempt_inside_another_of_its_state_ends_alone() -> None:

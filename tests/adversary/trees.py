@@ -125,7 +125,7 @@ class MountPlace:
         path = self.root / change.path.rstrip("/")
         if any(one.is_symlink() for one in path.parents if one.is_relative_to(self.root)):
             return
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, RecursionError):  # ``copytree`` ends in a deep tree
             if STAGING not in change.path:
                 getattr(self, f"_{change.what.replace('-', '_')}")(path, change.seed)
 
