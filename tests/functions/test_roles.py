@@ -66,7 +66,7 @@ NOT_SEEN_HERE = {
     (
         "CopyShardFunction",
         "s3:ListMultipartUploadParts",
-    ): "an upload whose completion was answered by nobody is asked for",
+    ): "whether an upload that nobody answered is whole",
     ("FinishTreeFunction", "s3:ListMultipartUploadParts"): "the same",
     ("FinishTreeFunction", "s3:GetObject"): "an upload whose completion was answered by nobody is looked at",
     ("FinishTreeFunction", "s3:ListBucket"): "and may be missing",
