@@ -186,6 +186,14 @@ def test_a_listing_cut_anywhere_finds_the_same_loops(root: Path, resolver: None)
         assert whole[:cut] + rest == whole, entry.path
 
 
+@pytest.mark.parametrize("prefix", ["out-dir/", "out-dir/below/", "absolute/", "d/e/self/", "gone/", "through-file/"])
+def test_of_a_segment_below_a_symlink_that_leads_nowhere_nothing_is_listed(
+    root: Path, resolver: None, prefix: str
+) -> None:
+    """The other end may hold keys there; the symlink is an entry of the segment before."""
+    assert list(followed(root).list(Segment("s", prefix=prefix))) == []
+
+
 def test_only_names_that_no_symlink_leads_to_show_which_file_they_are(root: Path, resolver: None) -> None:
     os.link(root / "d/e/f", root / "d/g")
     listed = {entry.path: entry.inode for entry in followed(root).list(Segment("s")) if entry.kind is Kind.FILE}

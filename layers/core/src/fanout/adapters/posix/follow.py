@@ -64,7 +64,9 @@ class Follower:
             with self._directories.hold(self._root + path) as descriptor:
                 here = os.fstat(descriptor)
             changed_ns = self._turned_ns(path)
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
+        except OSError as error:
+            if error.errno not in _REASONS:
+                raise
             return way  # the listing of the directory says so
         return Way((*way.identities, (here.st_dev, here.st_ino)), max(way.changed_ns, changed_ns))
 

@@ -22,6 +22,10 @@ from fanout.domain.names import STAGING_PREFIX
 from fanout.domain.pruning import Prunes, no_pruning
 from fanout.domain.segments import Segment
 
+# Of the way to a segment's prefix: nothing of the source is below it. A symlink on it that leads out of the root, or in
+# a circle, is an entry of the segment that it lies in.
+_LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.EXDEV, errno.ELOOP)
+
 
 def list_segment(
     directories: Directories,
@@ -120,7 +124,9 @@ class _Listing:
         try:
             with self._directories.hold(self._root + parent + slash) as descriptor:
                 entry = self._entry(descriptor, parent + slash, name, way)
-        except (FileNotFoundError, NotADirectoryError):
+        except OSError as error:
+            if error.errno not in _LEADS_NOWHERE:
+                raise
             return
         if entry is not None and entry.kind is Kind.DIRECTORY:
             yield entry
