@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup setup-tests demo check test unit adversary docs audit sbom bench bench-full bench-slow bench-s3 cold-start lock clean
+.PHONY: help setup setup-tests demo check test unit adversary docs audit sbom bench bench-full bench-slow bench-s3 bench-s3-tls cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -73,6 +73,13 @@ bench-slow: setup ## The same in a time that passes 8 or 16 times as slowly, whe
 bench-s3: setup ## Objects to and from S3 beside s5cmd, rclone and aws s3 cp: some 15 minutes (Go, 12 GB of memory)
 	@scripts/setup-bench-s3.sh
 	$(PY) -m benchmarks.s3_objects --results benchmarks/results/s3_objects.json
+
+bench-s3-tls: setup ## The S3 client over TLS, with and without latency, BESIDE=CHECKOUT beside that one's: under 10 minutes
+	@scripts/setup-bench-s3.sh
+	$(PY) -m benchmarks.s3_objects --tls --tools none --only small --objects 16000 $(if $(BESIDE),--beside $(BESIDE))
+	$(PY) -m benchmarks.s3_objects --tls --tools none --only small --objects 16000 --first-byte-ms 15 $(if $(BESIDE),--beside $(BESIDE))
+	[ "$$(id -u)" != 0 ] || $(PY) -m benchmarks.s3_objects --tls --tools none --only small --objects 4000 --first-byte-ms 15 --efs modern/8 $(if $(BESIDE),--beside $(BESIDE))
+	$(PY) -m benchmarks.s3_objects --tls --tools none --only big --objects 1024 $(if $(BESIDE),--beside $(BESIDE))
 
 cold-start: setup ## Import time and package size of each function
 	$(PY) -m benchmarks.cold_start

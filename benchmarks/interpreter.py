@@ -14,9 +14,11 @@ from pathlib import Path
 OPTIMISED = Path(".fanout/bench/engine/bin/python")
 
 
-def of_worker() -> str:
-    """The program: the optimised one if it was set up, else that of this checkout."""
-    return str(OPTIMISED.absolute()) if OPTIMISED.exists() else sys.executable
+def of_worker(checkout: Path = Path()) -> str:
+    """The program: the optimised one if it was set up, else the checkout's own."""
+    optimised = checkout / OPTIMISED
+    own = sys.executable if checkout == Path() else str(checkout / ".venv/bin/python")
+    return str(optimised.absolute()) if optimised.exists() else own
 
 
 def version_line() -> str:

@@ -27,7 +27,13 @@ class CommandFailed(Exception):
     """A command ended with another status than 0."""
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], log: Path, timeout_seconds: float = 600) -> Used:
+def run(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    log: Path,
+    timeout_seconds: float = 600,
+    directory: Path | None = None,
+) -> Used:
     """Run a command to its end; its output goes to ``log``. Raises ``CommandFailed``.
 
     A process's own VmHWM, looked at while it runs: what rusage says of a child begins with the
@@ -39,6 +45,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], log: Path, timeo
         began = time.monotonic()
         process = subprocess.Popen(
             command,
+            cwd=directory,
             env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **environment},
             stdout=output,
             stderr=output,

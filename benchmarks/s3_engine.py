@@ -37,8 +37,17 @@ class EngineRun:
     shards: int
 
 
-def copy(lab: S3Lab, mount: Path, run_id: str, source: str, destination: str, entries: int, log: Path) -> EngineRun:
-    """One run. Raises unless it copies so many entries."""
+def copy(
+    lab: S3Lab,
+    mount: Path,
+    run_id: str,
+    source: str,
+    destination: str,
+    entries: int,
+    log: Path,
+    checkout: Path = Path(),
+) -> EngineRun:
+    """One run whose worker is that of a checkout. Raises unless it copies so many entries."""
     environment = environment_of(lab, mount)
     with deployed(environment):
         began = time.monotonic()
@@ -58,7 +67,8 @@ def copy(lab: S3Lab, mount: Path, run_id: str, source: str, destination: str, en
             reference = gather_segments(reference["round"], _context(run_id))
         shards = partition_shards(_context(run_id))["count"]
         seconds_before = time.monotonic() - began
-        used = process_tree.run([interpreter.of_worker(), "-m", "benchmarks.s3_worker", run_id], environment, log)
+        worker = [interpreter.of_worker(checkout), "-m", "benchmarks.s3_worker", run_id]
+        used = process_tree.run(worker, environment, log, directory=checkout)
         summarise_transfer(None, _context(run_id))
         totals = _context(run_id).ledger.read_json("summary.json")["totals"]
     copied, listed = totals[Result.COPIED.value]["entries"], totals["listed"]["entries"]

@@ -1,9 +1,11 @@
 """Objects to and from S3: ours beside s5cmd, rclone and aws s3 cp, alternately, on one server and the same data.
 
     scripts/setup-bench-s3.sh
-    .venv/bin/python -m benchmarks.s3_objects [--only SET[:DIRECTION] ...] [--rounds 3]
+    .venv/bin/python -m benchmarks.s3_objects [--only SET[:DIRECTION] ...] [--rounds 3] [--tls] [--first-byte-ms 15]
 
 Server, files and objects are in memory and the network is the loopback, so the figures are about the clients.
+With ``--efs modern/8`` the files lie in the simulated EFS of that calibration (scripts/setup-bench.sh, root, FUSE), in
+a time that passes 8 times as slowly; ``--first-byte-ms`` is real time then, and is multiplied too.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,13 +28,16 @@ from statistics import median
 from typing import Any
 
 from benchmarks import interpreter, process_tree, s3_engine
+from benchmarks import lab as efs_lab
 from benchmarks.data_sets import DATA_SETS, make
+from benchmarks.lab import Lab as EfsLab
 from benchmarks.s3_lab import BINARY, DATA_BUCKET, WORK_BUCKET, S3Lab, running
 from benchmarks.s3_peers import PEERS, Peer
 
 RESULT = Path(__file__).parent / "results/s3_objects.json"
 SCRATCH = Path("/dev/shm/fanout-bench-s3")
 OURS = "fanout"
+BESIDE = "fanout of the other checkout"
 DIRECTIONS = ("download", "upload")
 # Objects, and of the big one MiB.
 COUNTS = {"small": 20_000, "megabyte": 2_000, "big": 2_048}
@@ -50,11 +57,33 @@ class Sample:
     seconds_before: float = 0.0
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a tool has its files: in memory, or at a client of the simulated EFS, with another that nothing uses."""
+
+    mount: Path
+    unseen: Path
+    efs: EfsLab | None = None
+
+
+@contextmanager
+def place_of(calibration_name: str, source: Path, direction: str, files: int, size: int) -> Iterator[Place]:
+    """A place that holds the source of an upload, and what it asks for each operation from then on."""
+    if not calibration_name:
+        yield Place(SCRATCH, SCRATCH)
+        return
+    with efs_lab.running("none", 1, SCRATCH / "efs", size // (1 << 20) + files // 20 + 64) as efs:
+        if direction == "upload":
+            shutil.copytree(source, efs.reader / source.name, symlinks=True)
+        efs.ask("POST", "/profile", efs_lab.calibration(calibration_name))
+        yield Place(efs.mounts[0], efs.reader, efs)
+
+
 class Bench:
     """One data set and all the tools."""
 
-    def __init__(self, lab: S3Lab, name: str, count: int) -> None:
-        self._lab = lab
+    def __init__(self, lab: S3Lab, name: str, count: int, calibration_name: str) -> None:
+        self._lab, self._calibration = lab, calibration_name
         self._number = 0
         data_set = next(one for one in DATA_SETS if one.name == name)
         self._sources: dict[int, tuple[int, int]] = {}
@@ -64,22 +93,28 @@ class Bench:
             self._sources[share] = make(data_set, max(count // share, 1), root)
             lab.load(root, f"source-{share}/")
 
-    def run(self, tool: Peer | None, direction: str) -> Sample:
-        """Run a tool, or ours if ``tool`` is None, once. Raises if the copy is not the source."""
+    def run(self, tool: Peer | Path, direction: str) -> Sample:
+        """Run a tool, or ours of a checkout, once. Raises if the copy is not the source."""
         self._number += 1
-        share = tool.share if tool and tool.share in self._sources else 1
+        share = tool.share if isinstance(tool, Peer) and tool.share in self._sources else 1
         objects, size = self._sources[share]
-        source, copied = SCRATCH / f"source-{share}", SCRATCH / f"copy-{self._number}"
+        source = SCRATCH / f"source-{share}"
+        with place_of(self._calibration, source, direction, objects, size) as place:
+            return self._run(tool, direction, share, place)
+
+    def _run(self, tool: Peer | Path, direction: str, share: int, place: Place) -> Sample:
+        objects, size = self._sources[share]
+        source, copied = place.mount / f"source-{share}", place.mount / f"copy-{self._number}"
         copied.mkdir()
         log = SCRATCH / "log"
         try:
             before_cpu, before = self._lab.cpu_seconds(), 0.0
-            if tool is None:
+            if isinstance(tool, Path):
                 local, remote = f"efs:///{copied.name}", f"s3://{DATA_BUCKET}/{copied.name}/"
                 ends = (f"s3://{DATA_BUCKET}/source-{share}/", local)
                 if direction == "upload":
                     ends = (f"efs:///{source.name}", remote)
-                found = s3_engine.copy(self._lab, SCRATCH, f"run-{self._number}", *ends, objects, log)
+                found = s3_engine.copy(self._lab, place.mount, f"run-{self._number}", *ends, objects, log, tool)
                 used, before = found.used, found.seconds_before
             else:
                 ends = (f"s3://{DATA_BUCKET}/source-{share}/", f"{copied}/")
@@ -87,9 +122,11 @@ class Bench:
                     ends = (f"{source}/", f"s3://{DATA_BUCKET}/{copied.name}/")
                 used = process_tree.run(tool.command(*ends, self._lab.url), self._lab.environment, log)
             server = self._lab.cpu_seconds() - before_cpu
+            if place.efs is not None:
+                place.efs.at_no_cost()
             if direction == "upload":
                 self._lab.save(f"{copied.name}/", copied)
-            _compare(source, copied)
+            _compare(SCRATCH / source.name, place.unseen / copied.name)
         finally:
             self._lab.remove(f"{copied.name}/")
             self._lab.remove("", WORK_BUCKET)
@@ -131,7 +168,7 @@ def add_ratios(rows: list[Row]) -> None:
     for row in rows:
         cells[row["data_set"], row["direction"]].append(row)
     for cell in cells.values():
-        peers = [row for row in cell if row["tool"] != OURS]
+        peers = [row for row in cell if row["tool"] not in (OURS, BESIDE)]
         s5cmd = max((row["mb_per_s"] for row in peers if row["tool"].startswith("s5cmd")), default=None)
         best = max((row["mb_per_s"] for row in peers), default=None)
         for row in cell:
@@ -154,18 +191,24 @@ def table(rows: list[Row]) -> str:
 
 def measure(name: str, directions: list[str], options: argparse.Namespace) -> list[Row]:
     """All tools of a data set, one after the other, as often as there are rounds."""
-    tools: list[Peer | None] = [None, *(peer for peer in PEERS if peer.is_installed and _named(peer, options.tools))]
+    checkouts = [Path(), *([options.beside] if options.beside else [])]
+    tools: list[Peer | Path] = [
+        *checkouts,
+        *(peer for peer in PEERS if peer.is_installed and _named(peer, options.tools)),
+    ]
     samples: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
-    with running() as lab:
-        bench = Bench(lab, name, options.objects or COUNTS[name])
+    slower = int(options.efs.partition("/")[2] or 1)
+    with running(tls=options.tls, first_byte_ms=options.first_byte_ms * slower) as lab:
+        bench = Bench(lab, name, options.objects or COUNTS[name], options.efs)
         for number in range(options.rounds):
             for direction in directions:
                 for tool in tools:
                     sample = bench.run(tool, direction)
-                    label = tool.name if tool else OURS
+                    label = tool.name if isinstance(tool, Peer) else BESIDE if tool == options.beside else OURS
                     samples[direction, label].append(sample)
                     print(f"{name} {direction} {number + 1} {label}: {_line(sample)}", file=sys.stderr, flush=True)
-    return [row_of(name, direction, tool, found) for (direction, tool), found in sorted(samples.items())]
+    how = {"tls": options.tls, "first_byte_ms": options.first_byte_ms, "efs": options.efs}
+    return [row_of(name, direction, tool, found) | how for (direction, tool), found in sorted(samples.items())]
 
 
 def _line(sample: Sample) -> str:
@@ -182,9 +225,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, print a table, and write the results if asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", default=[], metavar="SET[:DIRECTION]")
-    parser.add_argument("--tools", nargs="*", default=[], metavar="PEER")
+    parser.add_argument("--tools", nargs="*", default=[], metavar="PEER", help="'none' for no peer")
+    parser.add_argument("--beside", type=Path, metavar="CHECKOUT", help="run the engine of this checkout too")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--objects", type=int, default=0, help="objects of each set (MiB of the big one)")
+    parser.add_argument("--tls", action="store_true", help="the server speaks TLS, as AWS does")
+    parser.add_argument("--first-byte-ms", type=int, default=0, help="milliseconds that each request waits")
+    parser.add_argument("--efs", default="", metavar="CALIBRATION", help="onto and from the simulated EFS")
     parser.add_argument("--results", type=Path, help="a file that rows of other sets stay in")
     options = parser.parse_args(arguments)
     if not BINARY.exists():
@@ -207,11 +254,16 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _cell(row: Row) -> tuple[Any, ...]:
+    """What is compared: rows of before the fields were there were measured without TLS, latency and EFS."""
+    return tuple(row.get(name) or "" for name in ("data_set", "direction", "tls", "first_byte_ms", "efs"))
+
+
 def _write(path: Path, rows: list[Row]) -> None:
     """Replace the rows of the cells that were measured."""
-    measured = {(row["data_set"], row["direction"]) for row in rows}
+    measured = {_cell(row) for row in rows}
     before = json.loads(path.read_text())["rows"] if path.exists() else []
-    kept = [row for row in before if (row["data_set"], row["direction"]) not in measured]
+    kept = [row for row in before if _cell(row) not in measured]
     document = {
         "schema_version": 1,
         "date": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),

@@ -18,6 +18,8 @@ import (
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:0", "address; its port is printed")
+	authority := flag.String("tls", "", "speak TLS, and write the certificate of its authority to this file")
+	firstByte := flag.Int("first-byte-ms", 0, "milliseconds that S3's requests wait before they are answered")
 	flag.Parse()
 	debug.SetGCPercent(400)
 	listener, err := net.Listen("tcp", *listen)
@@ -25,21 +27,33 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	if *authority != "" {
+		if listener, err = secured(listener, *authority); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
-	service := &service{store: newStore()}
+	service := &service{store: newStore(), firstByte: time.Duration(*firstByte) * time.Millisecond}
 	if err := http.Serve(listener, service); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-type service struct{ store *store }
+type service struct {
+	store     *store
+	firstByte time.Duration
+}
 
 // ServeHTTP tells control requests from S3's.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/.lab/") {
 		s.control(w, r)
 		return
+	}
+	if s.firstByte > 0 {
+		time.Sleep(s.firstByte)
 	}
 	key := strings.TrimPrefix(r.URL.Path, "/")
 	bucket, name, _ := strings.Cut(key, "/")
