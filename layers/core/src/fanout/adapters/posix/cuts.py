@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from zlib import crc32
 
 from fanout.adapters.posix.directories import Directories
-from fanout.adapters.posix.listing import translated
 from fanout.adapters.posix.sorted_names import bounds_below
 from fanout.domain import limits
 from fanout.domain.cuts import Contents, Level, Mark, Survey
@@ -27,10 +26,10 @@ def cuts_of_directories(directories: Directories, root: str, segment: Segment, w
     def look(level: Level) -> Contents:
         try:
             return _contents(directories, root, level, segment)
-        except (FileNotFoundError, NotADirectoryError, PermissionError, ItemError):
+        except (OSError, ItemError):
             return Contents([])  # the listing comes to it and says so
 
-    with translated(root, segment), ThreadPoolExecutor(limits.CUT_PROBES_AT_ONCE, thread_name_prefix="cut") as threads:
+    with ThreadPoolExecutor(limits.CUT_PROBES_AT_ONCE, thread_name_prefix="cut") as threads:
         while together := survey.next(min(left, limits.CUT_PROBES_AT_ONCE)):
             left -= len(together)
             for level, contents in zip(together, threads.map(look, together), strict=True):
