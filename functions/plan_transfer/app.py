@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fanout.bootstrap import make_executions, make_work_store, settings
-from fanout.doctor import is_doctor
+from fanout.doctor import is_doctor, require_s3
 from fanout.domain.rows import Json
 from fanout.events import plan_event
 from fanout.handlers import handle
@@ -19,6 +19,7 @@ def handler(event: Json, context: Any) -> Json:
     """Make the plan of a request, or say whether runs at the same time can be kept apart."""
     if is_doctor(event):
         return examine_turns(event, make_work_store(), make_executions())
+    require_s3()
     task, here = plan_event(event), settings()
     mounts = tuple(here.mounts)
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from fanout.adapters.s3 import connection
 from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.s3_words import Request
 
@@ -101,10 +102,10 @@ class Wire(socket.socket):
 @contextmanager
 def wires(s3: LyingS3) -> Iterator[None]:
     """Let whoever connects to ``HOST`` get a wire."""
-    plain = socket.create_connection
+    plain = connection.open_socket
 
-    def connect(address: tuple[str, int], *arguments: Any, **more: Any) -> socket.socket:
-        return Wire(s3) if address[0] == HOST else plain(address, *arguments, **more)
+    def connect(host: str, port: int, seconds: float) -> socket.socket:
+        return Wire(s3) if host == HOST else plain(host, port, seconds)
 
-    with patch.object(socket, "create_connection", connect):
+    with patch.object(connection, "open_socket", connect):
         yield

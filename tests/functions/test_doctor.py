@@ -59,7 +59,7 @@ def test_a_host_of_many_addresses_is_given_up_as_soon(blackhole: str, monkeypatc
             tried.append(address)
             super().connect(address)
 
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: list(addresses))
     monkeypatch.setattr(socket, "socket", Counted)
     with pytest.raises(Unreachable):
         reach(Endpoint("us-east-1", blackhole), "work-bucket", connect_seconds=0.1)
@@ -74,13 +74,25 @@ def test_a_refused_connection_is_named() -> None:
             reach(Endpoint("us-east-1", url), "work-bucket")
 
 
+def test_a_plan_fails_in_seconds_if_s3_does_not_answer(
+    s3: Any, invoke: Invoke, blackhole: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", blackhole)
+    monkeypatch.setattr(reach, "__kwdefaults__", {"connect_seconds": 0.2, "attempts": 2})
+    bootstrap.settings.cache_clear()
+    began = time.monotonic()
+    with pytest.raises(Unreachable, match="S3 cannot be reached from here"):
+        invoke("plan_transfer", {"run": "run-1", "request": {}})
+    assert time.monotonic() - began < 5
+
+
 def test_a_run_fails_in_its_check_if_s3_does_not_answer(
     s3: Any, invoke: Invoke, blackhole: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", blackhole)
     monkeypatch.setattr(reach, "__kwdefaults__", {"connect_seconds": 0.2, "attempts": 2})
     bootstrap.settings.cache_clear()
-    with pytest.raises(Unreachable, match="S3 can not be reached from here"):
+    with pytest.raises(Unreachable, match="S3 cannot be reached from here"):
         invoke("check_mount", {"run": {"id": "run-1", "prefix": "runs/run-1/"}})
     found = levels(invoke("check_mount", {"doctor": {}}))
     assert found["S3 from the network"] == "fail"

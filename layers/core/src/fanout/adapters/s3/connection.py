@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import select
 import socket
 import ssl
@@ -21,25 +22,29 @@ PARTIAL = 206
 # The most that is received by one call, because a length is what a server says.
 _RECEIVE_BYTES_MOST = 64 * 1024 * 1024
 _END_OF_HEAD = b"\r\n\r\n"
+# What OpenSSL calls an answer in another protocol.
+_NO_TLS = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
 
 
 class ConnectionBroken(Exception):
     """The exchange ended without a whole response: refused, reset, truncated, stalled.
 
-    ``unanswered`` tells that not one byte of a response came, and that nothing was waited for.
+    ``unanswered`` tells that not one byte of a response came, and that nothing was waited for. ``remedy`` says what
+    to change where repeating cannot help.
     """
 
-    def __init__(self, message: str, *, unanswered: bool = False) -> None:
+    def __init__(self, message: str, *, unanswered: bool = False, remedy: str = "") -> None:
         super().__init__(message)
         self.unanswered = unanswered
+        self.remedy = remedy
 
 
 class Timeouts(NamedTuple):
     """When an exchange is given up: no connection, no byte for a while, or no end."""
 
-    connect_seconds: int = 5
+    connect_seconds: float = 5
     stall_seconds: int = 30
-    total_seconds: int = 600
+    total_seconds: float = 600
 
 
 class Received(NamedTuple):
@@ -83,16 +88,28 @@ class Connection:
         Raises ``ConnectionBroken`` where it takes no more bytes.
         """
         self.reusable = False
+        deadline = self._deadline()
         try:
             if len(body) <= _RECEIVE_BYTES:
-                self._socket.sendall(head + body if body else head)
+                self._send_all(head + body if body else head, deadline)
             else:
-                self._socket.sendall(head)
-                self._socket.sendall(body)
+                self._send_all(head, deadline)
+                self._send_all(body, deadline)
         except ConnectionError:
             self._cut_off = True
         except OSError as exc:
             raise ConnectionBroken(f"sending: {_reason(exc)}") from exc
+
+    def _send_all(self, data: bytes, deadline: float) -> None:
+        if self._is_plain:
+            self._socket.sendall(data)
+            return
+        at = 0
+        with memoryview(data) as left:
+            while at < len(data):
+                at += self._socket.send(left[at:])  # a TLS record
+                if time.monotonic() > deadline:
+                    raise ConnectionBroken(f"not ended after {self._timeouts.total_seconds} s")
 
     def receive(self, *, has_body: bool, body_bytes: int = 0) -> Received:
         """The response to what was sent; ``body_bytes`` is about what is expected.
@@ -160,7 +177,8 @@ class Connection:
         while (end := data.find(_END_OF_HEAD)) < 0:
             more = self._some(_RECEIVE_BYTES, deadline, first=not data)
             if not more:
-                raise ConnectionBroken("closed before a response", unanswered=not data)
+                said = f"closed before the end of a head: {data[:40]!r}" if data else "closed before a response"
+                raise ConnectionBroken(said, unanswered=not data)
             data += more
             if len(data) > _HEAD_BYTES_MOST and _END_OF_HEAD not in data:
                 raise ConnectionBroken(f"no end of a head in {len(data)} bytes")
@@ -245,25 +263,64 @@ class Connection:
 
 def _connected(host: str, port: int, context: ssl.SSLContext | None, timeouts: Timeouts) -> socket.socket:
     try:
-        plain = socket.create_connection((host, port), timeout=timeouts.connect_seconds)
+        plain = open_socket(host, port, timeouts.connect_seconds)
         try:
+            plain.settimeout(timeouts.connect_seconds)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            # The kernel's timeouts, because for one of Python's every call is preceded by a poll.
+            if context is not None:
+                made = context.wrap_socket(plain, server_hostname=host)
+                # Python's own time-out: OpenSSL repeats what the kernel's would end, for ever.
+                made.settimeout(timeouts.stall_seconds)
+                return made
+            # The kernel's time-outs, because for one of Python's every call is preceded by a poll.
             stall = struct.pack("@ll", timeouts.stall_seconds, 0)
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, stall)
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, stall)
-            made = plain if context is None else context.wrap_socket(plain, server_hostname=host)
+            plain.settimeout(None)
         except OSError:
             plain.close()
             raise
-        made.settimeout(None)
     except OSError as exc:
-        raise ConnectionBroken(f"no connection to {host}:{port}: {exc}") from exc
-    return made
+        raise ConnectionBroken(str(exc), remedy=_remedy(exc)) from exc
+    return plain
+
+
+def open_socket(host: str, port: int, seconds: float) -> socket.socket:
+    """A connection to one of the host's addresses, in so many seconds in all. Raises ``OSError``.
+
+    S3 has eight, and where none can be reached each would take its time: so each attempt begins with another.
+    """
+    deadline = time.monotonic() + seconds
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    random.shuffle(addresses)
+    problem: OSError = TimeoutError(f"no connection within {seconds:g} s")
+    for family, kind, protocol, _, address in addresses:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            break
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.settimeout(left)
+            made.connect(address)
+        except OSError as error:
+            made.close()
+            problem = error if not isinstance(error, TimeoutError) else problem
+        else:
+            return made
+    raise problem
+
+
+def _remedy(error: OSError) -> str:
+    """What to change where no repetition helps; empty for what may pass."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "name the host as its certificate does, and the file of its authority's certificates in AWS_CA_BUNDLE"
+    if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
+        return "name an address that speaks TLS"
+    return ""
 
 
 def _reason(error: OSError) -> str:
-    if isinstance(error, (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)):
+    if isinstance(error, (BlockingIOError, TimeoutError)):
         return "not a byte went for too long"
     return str(error)
 

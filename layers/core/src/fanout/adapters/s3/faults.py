@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from fanout.adapters.s3.answers import WrongAnswer
+from fanout.adapters.s3.connection import ConnectionBroken
 from fanout.adapters.s3.transport import Response
 from fanout.domain.errors import (
     AccessDenied,
@@ -18,8 +19,11 @@ from fanout.domain.errors import (
     PreconditionFailed,
     Throttled,
     Transient,
+    Unreachable,
 )
 
+# The code of an exchange that ended without a whole response, and of one that no repetition helps: the way is wrong.
+BROKEN, UNREACHABLE = "ConnectionBroken", "Unreachable"
 # Our own code for an answer that is none to what was asked.
 WRONG_ANSWER = "WrongAnswer"
 THROTTLING_CODES = frozenset({"SlowDown", "Throttling", "ThrottlingException", "TooManyRequests"})
@@ -32,7 +36,7 @@ PASSING_CODES = frozenset(
         "ConditionalRequestConflict",
         "BadDigest",
         "ExpiredToken",
-        "ConnectionBroken",
+        BROKEN,
         WRONG_ANSWER,
     }
 )
@@ -78,9 +82,11 @@ class Fault(Struct, frozen=True):
         return self.throttled or self.code in PASSING_CODES or self.status in PASSING_STATUSES
 
 
-def broken(error: Exception) -> Fault:
+def broken(error: ConnectionBroken) -> Fault:
     """The fault of an exchange that ended without a whole response."""
-    return Fault(0, "ConnectionBroken", str(error), cause=error)
+    if error.remedy:
+        return Fault(0, UNREACHABLE, f"{error}); {error.remedy}", cause=error)
+    return Fault(0, BROKEN, str(error), cause=error)
 
 
 def wrong(error: WrongAnswer) -> Fault:
@@ -119,6 +125,8 @@ def to_error(fault: Fault, operation: str, bucket: str, key: str, region: str) -
     target = f"s3://{bucket}/{key}"
     said = " ".join(part for part in (str(fault.status or ""), fault.code, fault.message) if part)
     text = f"{operation} on {target}: {said}"
+    if fault.code == UNREACHABLE:
+        return Unreachable(f"{operation} on {target}: S3 cannot be reached from here ({fault.message}")
     if fault.throttled:
         return Throttled(text)
     if fault.code == WRONG_ANSWER and operation == "ListObjectsV2":

@@ -41,8 +41,9 @@ class ObjectCalls(S3Requests):
         if_match: str = "",
         byte_range: tuple[int, int] | None = None,
         body_bytes: int = 0,
+        fresh: bool = False,
     ) -> Call:
-        """The same, asked for and not waited for; of about ``body_bytes``."""
+        """The same, asked for and not waited for; of about ``body_bytes``. ``fresh``: see ``begin``."""
         headers = {"x-amz-checksum-mode": "ENABLED"}
         if if_match:
             headers["if-match"] = if_match
@@ -50,7 +51,9 @@ class ObjectCalls(S3Requests):
             headers["range"] = f"bytes={byte_range[0]}-{byte_range[1]}"
             body_bytes = byte_range[1] + 1 - byte_range[0]
         hold = ObjectAsked(if_match, byte_range).hold
-        return self.begin("GetObject", "GET", bucket, key, headers=headers, body_bytes=body_bytes, hold=hold)
+        return self.begin(
+            "GetObject", "GET", bucket, key, headers=headers, body_bytes=body_bytes, hold=hold, fresh=fresh
+        )
 
     def head_object(self, bucket: str, key: str, *, if_match: str = "") -> Response:
         """The object's headers, its checksum among them."""

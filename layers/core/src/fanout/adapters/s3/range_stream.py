@@ -24,7 +24,11 @@ class RangeStream:
 
     def _open(self) -> None:
         call = self._client.begin_get_object(
-            self._bucket, self._key, if_match=self._etag, byte_range=(self._at, self._last)
+            self._bucket,
+            self._key,
+            if_match=self._etag,
+            byte_range=(self._at, self._last),
+            fresh=bool(self._failures),
         )
         self._opened = call.opened(self._failures)
         self._etag = self._etag or self._opened.response.headers["etag"]

@@ -6,11 +6,12 @@ never comes about, and with retries on every level a run would hang for many min
 
 from __future__ import annotations
 
-import socket
 import time
-from urllib.parse import urlsplit
+from collections.abc import Mapping
 
+from fanout.adapters.s3.connection import ConnectionBroken, Timeouts
 from fanout.adapters.s3.endpoint import Endpoint, locate
+from fanout.adapters.s3.transport import Transport
 from fanout.domain.errors import Unreachable
 
 CONNECT_SECONDS = 4.0
@@ -24,30 +25,28 @@ REMEDY = (
 def reach(
     endpoint: Endpoint, bucket: str, *, connect_seconds: float = CONNECT_SECONDS, attempts: int = ATTEMPTS
 ) -> float:
-    """Connect to the bucket's address; returns the seconds that it took.
+    """Ask the bucket's address for a head, unsigned; returns the seconds that it took.
 
-    Raises ``Unreachable`` with the remedy if no attempt connects.
+    Any answer of an S3 will do. Raises ``Unreachable`` with the remedy if no attempt brings one.
     """
-    parts = urlsplit(locate(endpoint, bucket).origin)
-    host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
-    problem = ""
+    location = locate(endpoint, bucket)
+    stall_seconds = max(1, round(connect_seconds))
+    transport = Transport(Timeouts(connect_seconds, stall_seconds, connect_seconds + stall_seconds / 4))
     for attempt in range(attempts):
         began = time.monotonic()
         try:
-            _connect(host, port, attempt, connect_seconds)
-        except TimeoutError:
-            problem = f"no connection within {connect_seconds:g} s"
-        except OSError as error:
-            problem = error.strerror or str(error)
+            found = transport.exchange("HEAD", location.origin + location.root, {}, None)
+        except ConnectionBroken as error:
+            if error.remedy or attempt == attempts - 1:
+                raise Unreachable(f"S3 cannot be reached from here ({error}); {error.remedy or REMEDY}") from error
         else:
+            if _is_a_web_page(found.headers):
+                said = f"{location.host} answers {found.status} with a page in HTML"
+                raise Unreachable(f"S3 cannot be reached from here ({said}); name the address of an S3")
             return time.monotonic() - began
-    raise Unreachable(f"S3 can not be reached from here ({host}:{port}: {problem}); {REMEDY}")
+    raise AssertionError("no attempt was made")
 
 
-def _connect(host: str, port: int, attempt: int, seconds: float) -> None:
-    """Connect to one address of the host, another at each attempt: S3 has eight, and each would take its time."""
-    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    family, kind, protocol, _, address = addresses[attempt % len(addresses)]
-    with socket.socket(family, kind, protocol) as connection:
-        connection.settimeout(seconds)
-        connection.connect(address)
+def _is_a_web_page(headers: Mapping[str, str]) -> bool:
+    is_html = headers.get("content-type", "").startswith("text/html")
+    return is_html and not any(name.startswith("x-amz") for name in headers)

@@ -13,7 +13,7 @@ from fanout.adapters.s3.answers import WrongAnswer
 from fanout.adapters.s3.connection import ConnectionBroken
 from fanout.adapters.s3.credentials import CredentialsProvider, credentials_from_environment
 from fanout.adapters.s3.endpoint import Endpoint, locate
-from fanout.adapters.s3.faults import WRONG_ANSWER, Fault, broken, find_fault, to_error, wrong
+from fanout.adapters.s3.faults import BROKEN, WRONG_ANSWER, Fault, broken, find_fault, to_error, wrong
 from fanout.adapters.s3.sigv4 import Signer, encode_path, encode_query
 from fanout.adapters.s3.transport import Exchange, OpenResponse, Response, Transport
 
@@ -95,8 +95,12 @@ class S3Requests:
         body: bytes | None = None,
         body_bytes: int = 0,
         hold: Hold = as_it_is,
+        fresh: bool = False,
     ) -> Call:
-        """The same, its request sent and nothing waited for. ``body_bytes`` is about what the response brings."""
+        """The same, its request sent and nothing waited for. ``body_bytes`` is about what the response brings.
+
+        ``fresh`` takes a connection that nothing was sent over.
+        """
         location = locate(self._endpoint, bucket)
         path = location.root + encode_path(key)
         query_text = encode_query(query) if query else ""
@@ -108,13 +112,18 @@ class S3Requests:
             )
             return self._transport.begin(location.origin, method, target, signed, body, body_bytes, fresh=fresh)
 
-        return Call(operation, bucket, key, send, self, hold)
+        return Call(operation, bucket, key, send, self, hold, fresh=fresh)
 
     def wait_or_raise(self, fault: Fault, failures: int, operation: str, bucket: str, key: str) -> None:
         """Wait before another attempt after so many that failed, the last one by this fault, or raise what it means."""
         if not fault.passing or failures >= self._retry.attempts:
             raise to_error(fault, operation, bucket, key, self.region) from fault.cause
         self._sleep(self._retry.delay_seconds(failures - 1, self._draw()))
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where requests are sent to."""
+        return self._endpoint
 
     @property
     def region(self) -> str:
@@ -135,12 +144,14 @@ class Call:
         send: Callable[[bool], Exchange],
         requests: S3Requests,
         hold: Hold,
+        *,
+        fresh: bool,
     ) -> None:
         self._operation, self._bucket, self._key = operation, bucket, key
         self._send = send
         self._requests = requests
         self._hold = hold
-        self._exchange = send(False)
+        self._exchange = send(fresh)
 
     def result(self) -> Response:
         """The response, waited for once. Repeats and raises as ``S3Requests.call`` does."""
@@ -179,7 +190,8 @@ class Call:
 
     def _repeat(self, fault: Fault, failures: int) -> None:
         self._requests.wait_or_raise(fault, failures, self._operation, self._bucket, self._key)
-        self._exchange = self._send(fault.code == WRONG_ANSWER)
+        # Over a new connection: what made one stall may have made all kept ones stall, and each costs its time-out.
+        self._exchange = self._send(fault.code in (WRONG_ANSWER, BROKEN))
 
     def abandon(self) -> None:
         """Do without the response of a request that changes nothing."""

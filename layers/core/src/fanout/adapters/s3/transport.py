@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from fanout.adapters.s3.authorities import trusted_file
 from fanout.adapters.s3.connection import Connection, ConnectionBroken, Timeouts
 from fanout.domain.errors import InvalidRequest
 
@@ -79,13 +80,19 @@ class Exchange:
 
     def _answer(self, receive: Callable[[], Answer]) -> Answer:
         try:
+            try:
+                return receive()
+            except ConnectionBroken as exc:
+                if self._is_fresh or not exc.unanswered:
+                    raise
+            self._failure = None
+            self._send(fresh=True)
             return receive()
         except ConnectionBroken as exc:
-            if self._is_fresh or not exc.unanswered:
-                raise
-        self._failure = None
-        self._send(fresh=True)
-        return receive()
+            raise self._named(exc) from exc
+
+    def _named(self, error: ConnectionBroken) -> ConnectionBroken:
+        return ConnectionBroken(f"{self._origin.name}: {error}", unanswered=error.unanswered, remedy=error.remedy)
 
     def _received(self, take: Callable[[Response], Answer]) -> Answer:
         if self._failure is not None:
@@ -162,7 +169,7 @@ class Origin:
     A process that was made from this one begins with none: two would read each other's answers.
     """
 
-    def __init__(self, host: str, port: int, context: ssl.SSLContext | None, timeouts: Timeouts) -> None:
+    def __init__(self, host: str, port: int, context: Callable[[], ssl.SSLContext] | None, timeouts: Timeouts) -> None:
         self._host, self._port = host, port
         self._context = context
         self._timeouts = timeouts
@@ -171,7 +178,12 @@ class Origin:
 
     def connect(self) -> Connection:
         """A new connection. Raises ``ConnectionBroken``."""
-        return Connection(self._host, self._port, self._context, self._timeouts)
+        return Connection(self._host, self._port, self._context() if self._context else None, self._timeouts)
+
+    @property
+    def name(self) -> str:
+        """Host and port."""
+        return f"{self._host}:{self._port}"
 
     def kept(self) -> Connection | None:
         """A connection that was used a moment ago and on which nothing came since, if there is one."""
@@ -251,11 +263,17 @@ class Transport:
         parts = urlsplit(origin)
         port = parts.port or _DEFAULT_PORTS[parts.scheme]
         with self._lock:
-            context = self._tls() if parts.scheme == "https" else None
+            context = self._tls if parts.scheme == "https" else None
             return self._origins.setdefault(origin, Origin(parts.hostname or "", port, context, self._timeouts))
 
     def _tls(self) -> ssl.SSLContext:
         if self._context is None:
-            self._context = ssl.create_default_context(cafile=self._ca_file or None)
-            self._context.set_alpn_protocols(["http/1.1"])
+            trusted = self._ca_file or trusted_file()
+            try:
+                context = ssl.create_default_context(cafile=trusted or None)
+            except OSError as error:
+                remedy = "name a file with certificates of authorities in AWS_CA_BUNDLE"
+                raise ConnectionBroken(f"{trusted}: {error}", remedy=remedy) from error
+            context.set_alpn_protocols(["http/1.1"])
+            self._context = context
         return self._context

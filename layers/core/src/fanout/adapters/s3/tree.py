@@ -20,6 +20,7 @@ from fanout.adapters.s3.deletion import delete_listed
 from fanout.adapters.s3.metadata import from_headers, to_headers
 from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
+from fanout.adapters.s3.reach import reach
 from fanout.adapters.s3.responses import to_seconds
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
@@ -192,7 +193,11 @@ class S3Tree:
         return block_bytes_of(entry.size)
 
     def check(self, *, writing: bool) -> None:
-        """List one key; for writing also begin and abort an upload, which leaves nothing behind."""
+        """List one key; for writing also begin and abort an upload, which leaves nothing behind.
+
+        Raises ``Unreachable`` in seconds where no S3 answers.
+        """
+        reach(self._client.endpoint, self._bucket)
         self._client.list_objects_v2(self._bucket, prefix=self._prefix, max_keys=1)
         if writing:
             key = self._prefix + ".fanout-check"
