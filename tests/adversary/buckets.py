@@ -59,6 +59,8 @@ class BucketPlace:
 
     def change(self, change: Change) -> None:
         key = self.prefix + change.path
+        if key != key.encode(errors="ignore").decode():
+            return  # no key: S3 takes UTF-8 alone
         there = self._objects.get(key)
         if change.what in ("turn-back", "roll-back"):
             older = self._older.get(key, [])
