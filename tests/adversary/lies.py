@@ -79,6 +79,7 @@ def _others(teller: Teller) -> list[Answer]:
         and (request.path if mine.path[1] else request.target) != (mine.path if mine.path[1] else mine.target)
         and answer.status < 300
         and not (mine.method in ("GET", "HEAD") and answer.headers.get("ETag") == teller.etag)
+        and not (mine.operation in ("PutObject", "UploadPart") and request.body == mine.body)
     ]
 
 

@@ -44,11 +44,13 @@ def clocks_note(ahead: Ahead) -> str:
     return f"{seconds}: only what was written this much later than the source changed counts as unchanged"
 
 
-def clocks_row(ahead: Ahead) -> Json:
-    """clocks.json."""
-    return {"schema_version": SCHEMA_VERSION, "least_ns": ahead.least_ns, "most_ns": ahead.most_ns}
+def clocks_row(ahead: Ahead, of_runs: Ahead) -> Json:
+    """clocks.json: how far the destination's clock is ahead of the source's, and of the functions'."""
+    row = {"schema_version": SCHEMA_VERSION, "least_ns": ahead.least_ns, "most_ns": ahead.most_ns}
+    return row | {"of_runs": {"least_ns": of_runs.least_ns, "most_ns": of_runs.most_ns}}
 
 
-def clocks_from_row(row: Json) -> Ahead:
-    """What clocks.json says."""
-    return Ahead(row["least_ns"], row["most_ns"])
+def clocks_from_row(row: Json) -> tuple[Ahead, Ahead]:
+    """What clocks.json says, in the order of ``clocks_row``."""
+    of_runs = row["of_runs"]
+    return Ahead(row["least_ns"], row["most_ns"]), Ahead(of_runs["least_ns"], of_runs["most_ns"])

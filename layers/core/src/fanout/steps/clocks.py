@@ -12,6 +12,7 @@ from fanout.domain.locations import S3Location
 from fanout.domain.plan import Plan
 from fanout.domain.proofs import Ends, ends_to_prove
 from fanout.ledger import Ledger
+from fanout.ports import Tree
 from fanout.steps.context import Context
 
 
@@ -31,32 +32,38 @@ def measure_clocks(plan: Plan, context: Context) -> list[str]:
     try:
         before = destination.clock_ns()
         ahead = ahead_of(before, source.clock_ns(), destination.clock_ns())
+        of_runs = _ahead_of_runs(destination, context)
     except (Throttled, Transient) as error:
         return [f"how far the clocks of S3 and the destination differ could not be measured: {error}"]
-    context.ledger.write_json(keys.CLOCKS, clocks_row(ahead))
+    context.ledger.write_json(keys.CLOCKS, clocks_row(ahead, of_runs))
     note = clocks_note(ahead)
     return [note] if note else []
 
 
-def ahead_of_runs(plan: Plan, context: Context, wider: int) -> Callable[[], int]:
+def ahead_of_runs(plan: Plan, context: Context) -> Callable[[], int]:
     """Says how far the destination's clock is ahead of the functions', in nanoseconds; a bucket is asked once.
 
-    A mount is taken to be ahead by ``wider``, as of S3: a listing writes nothing there. The answer raises ``Throttled``
+    A mount was asked by CheckMount: a listing writes nothing there. The answer raises ``Throttled``
     or ``Transient`` where S3 does not tell its time.
     """
     if not isinstance(plan.request.destination, S3Location):
-        return lambda: wider
+        measured = _measured(plan, context.ledger)
+        return lambda: wider_ns(measured[1]) if measured else 0
+    return cache(lambda: wider_ns(_ahead_of_runs(context.destination(plan), context)))
 
-    @cache
-    def ahead() -> int:
-        before = int(context.clock.now() * 1e9)
-        least, most = context.destination(plan).clock_ns()
-        return wider_ns(Ahead(least - int(context.clock.now() * 1e9), most - before))
 
-    return ahead
+def _ahead_of_runs(destination: Tree, context: Context) -> Ahead:
+    before = int(context.clock.now() * 1e9)
+    least, most = destination.clock_ns()
+    return Ahead(least - int(context.clock.now() * 1e9), most - before)
 
 
 def wider_by(plan: Plan, ledger: Ledger) -> int:
     """How much wider the margin is by which an entry must be written after the source changed, in nanoseconds."""
+    measured = _measured(plan, ledger)
+    return wider_ns(measured[0]) if measured else 0
+
+
+def _measured(plan: Plan, ledger: Ledger) -> tuple[Ahead, Ahead] | None:
     row = ledger.whole_run().find_json(keys.CLOCKS) if _compares_clocks(plan) else None
-    return wider_ns(clocks_from_row(row)) if row else 0
+    return clocks_from_row(row) if row else None

@@ -58,7 +58,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     source_tree, destination_tree = context.source(plan), context.destination(plan)
     writer = SegmentWriter(plan, segment, context, source_tree, destination_tree)
     earlier, wider_ns = EarlierIndex(plan, context.ledger), wider_by(plan, context.ledger)
-    proofs = Proofs(plan, earlier, source_tree, destination_tree, wider_ns, ahead_of_runs(plan, context, wider_ns))
+    proofs = Proofs(plan, earlier, source_tree, destination_tree, wider_ns, ahead_of_runs(plan, context))
     settler = Settler(writer, plan, proofs, destination_tree)
     if segment.manifest is not None:
         lookups = Lookups(plan, source_tree, destination_tree)

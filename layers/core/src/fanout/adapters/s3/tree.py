@@ -27,7 +27,7 @@ from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.domain import limits
 from fanout.domain.big_files import block_bytes_of
 from fanout.domain.entries import Attributes, Entry, Found
-from fanout.domain.errors import ItemError, NotFound
+from fanout.domain.errors import ItemError, NotFound, PreconditionFailed, Transient
 from fanout.domain.file_columns import Listed, in_columns, one_by_one
 from fanout.domain.outcomes import Reason
 from fanout.domain.pruning import Prunes, Pruning, no_pruning
@@ -113,14 +113,20 @@ class S3Tree:
         return None if found is None else found.entry
 
     def find_stored(self, path: str) -> Found | None:
-        """One HEAD: the object of one key, its attributes, and its checksum if S3 keeps one of the whole."""
+        """One HEAD: the object of one key, its attributes, and its checksum if S3 keeps one of the whole.
+
+        A directory's is pinned to what a LIST shows, because nothing later tells another's mode from its own.
+        """
         if not path:
             return None
         key = self._prefix + path
         try:
-            found = self._client.head_object(self._bucket, key)
+            head = self._client.head_listed if key.endswith("/") else self._client.head_object
+            found = head(self._bucket, key)
         except NotFound:
             return None
+        except PreconditionFailed as error:  # replaced between the two
+            raise Transient(str(error)) from error
         modified_ns = to_seconds(found.headers.get("last-modified", "")) * 1_000_000_000
         entry = key_entry(path, found.total_bytes, modified_ns, found.headers.get("etag", ""))
         return Found(entry, stored_checksum(found.headers), from_headers(found.headers))
