@@ -21,7 +21,7 @@ def judge(script: Script, record: Record) -> Iterator[Finding]:
     yield from _written(record)
     yield from judge_deletions(script, record, scope)
     yield from _complete(script, record, scope)
-    happened = record.told & {"kill", "os", "s3", "twice"}
+    happened = record.told & {"kill", "os", "s3", "twice", "no answer of the ledger"}
     if record.staged and record.result.finished and not (happened or record.nested):
         yield Finding("staged", f"run {record.run} left {record.staged}")
 
@@ -46,6 +46,10 @@ def _ended(script: Script, record: Record) -> Iterator[Finding]:
     if result.status == "FAILED" and _name(result.error) not in REFUSED:
         yield Finding("quiet run failed", f"run {record.run}: {result.error}")
     for row in result.failures if result.status == "FAILED_WITH_ITEMS" and record.mode != "verify" else []:
+        # A LIST dates a directory's object after what changed its mtime since (docs/semantics.md, clocks).
+        ahead = script.direction == MOUNT_TO_S3 and script.skew_seconds > 1
+        if ahead and row["path"].endswith("/") and row["reason"] == "mtime differs":
+            continue
         if row["reason"] not in OF_ITS_OWN and not _left_alone(script, record, row["path"], row["reason"]):
             yield Finding(
                 "quiet entry failed", f"run {record.run}: {row['path']!r}: {row['reason']} ({row.get('message')})"

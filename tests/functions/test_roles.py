@@ -73,6 +73,7 @@ NOT_SEEN_HERE = {
     ("PlanProbeFunction", "s3:GetObject"): "one policy lets the ledger be read and written",
     ("StartBatchFunction", "s3:GetObject"): "the same",
     ("StartBatchFunction", "s3:ListBucket"): "the same",
+    ("RemoveDirectoriesFunction", "s3:ListBucket"): "one policy lets both ends be listed, and it needs the source",
     ("RemoveDirectoriesFunction", "s3:GetObject"): "a directory that came back at the source has a HEAD",
 }
 BY_SERVICES = set().union(*CALLED_BY_SERVICES.values())
