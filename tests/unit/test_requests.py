@@ -58,6 +58,8 @@ BAD = [
     ({**GOOD, "source": "s3://a-bucket/in"}, "source", "does not end in /"),
     ({**GOOD, "source": "s3://A/"}, "source", "not a bucket name"),
     ({**GOOD, "source": "s3://a--usw2-az1--x-s3/"}, "source", "directory bucket"),
+    ({**GOOD, "source": "s3://arn:aws:s3:us-east-1:111122223333:accesspoint/a/in/"}, "source", "bucket behind it"),
+    ({**GOOD, "source": "s3://mfzwi23gnjvgw.mrap/in/"}, "source", "access point"),
     ({**GOOD, "destination": "efs://nas/x"}, "destination", "unknown mount 'nas'; known are data, other"),
     ({**GOOD, "destination": "efs:///a/../b"}, "destination", "component . or .."),
     ({"source": "efs:///a", "destination": "efs:///a"}, "destination", "equal to, inside or above"),

@@ -12,6 +12,8 @@ from fanout.domain.names import reason_against_file_path
 ALLOWED = "allowed is s3://bucket/prefix/ or efs:///path or efs://MOUNT/path"
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
+# docs.aws.amazon.com/AmazonS3/latest/userguide/MultiRegionAccessPointRequests.html
+_MULTI_REGION = ".mrap"
 # docs.aws.amazon.com/AmazonS3/latest/userguide/directory-bucket-naming-rules.html
 _DIRECTORY_BUCKET = "--x-s3"
 
@@ -63,6 +65,9 @@ def parse_location(field: str, text: str, mounts: tuple[str, ...]) -> Location:
 
 
 def _parse_s3(field: str, text: str, bucket: str, prefix: str) -> S3Location:
+    if bucket.startswith("arn:") or bucket.endswith(_MULTI_REGION):
+        problem = f"{text!r} is an access point, for which the stack's roles have no permission"
+        raise InvalidRequest(field, problem, "name the bucket behind it, as s3://BUCKET/PREFIX/")
     if not _BUCKET.fullmatch(bucket):
         raise InvalidRequest(field, f"{bucket!r} is not a bucket name", "3 to 63 of a-z, 0-9, . and -")
     if bucket.endswith(_DIRECTORY_BUCKET):
