@@ -12,6 +12,8 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from tests.e2e.command import fanout
+from tests.support.certificates import Authority
+from tests.support.tls_proxy import TlsProxy
 
 pytestmark = pytest.mark.e2e
 
@@ -76,8 +78,14 @@ def test_an_invalid_request_is_one_document_and_exit_status_2(
     assert says in error["message"]
 
 
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
 def test_another_s3_server_with_hostile_keys_ends_with_status_1(
-    state: Path, tmp_path: Path, request_file: Any, monkeypatch: pytest.MonkeyPatch
+    state: Path,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    request_file: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tls: bool,
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "mine")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -92,7 +100,15 @@ def test_another_s3_server_with_hostile_keys_ends_with_status_1(
             s3.put_object(Bucket="elsewhere", Key=f"in/{key}", Body=key.encode())
         request = request_file({"source": "s3://elsewhere/in/", "destination": "efs:///copy"})
         mount = f"data={tmp_path}"
+        if tls:
+            authority = Authority(tmp_path_factory.mktemp("authority"))
+            proxy = TlsProxy(url, authority.context("127.0.0.1"))
+            url = proxy.url
+            monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.file))
         ended = fanout("local", request, "--mount", mount, "--s3-endpoint", url, "--json", "--state", state)
+        if tls:
+            assert proxy.connections > 0
+            proxy.close()
     finally:
         server.stop()
     assert ended.returncode == 1, ended.stderr

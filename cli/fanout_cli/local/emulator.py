@@ -21,6 +21,8 @@ REGION = "us-east-1"
 START_SECONDS = 30.0
 STOP_SECONDS = 8.0
 POLL_SECONDS = 0.02
+# Of AWS's variables the user's own is taken: whom a server named by --s3-endpoint is certified by.
+TRUSTED = "AWS_CA_BUNDLE"
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "NO_PROXY", "no_proxy")
 LAUNCHER = Path(__file__).with_name("emulator_launcher.py")
 
@@ -63,7 +65,11 @@ class Emulator:
         if not self.endpoint:
             raise LocalRunError("the emulator is not running: a child process would call the real AWS")
         return {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PYTHON"))},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if name == TRUSTED or not name.startswith(("AWS_", "PYTHON"))
+            },
             **{name: f"{os.environ.get(name, '')},{HOST}".lstrip(",") for name in ("NO_PROXY", "no_proxy")},
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ACCESS_KEY_ID": "test",
