@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from jinja2 import ModuleLoader
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
@@ -15,6 +18,22 @@ settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "desk"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def modules_of_templates_stay() -> Iterator[None]:
+    """Jinja leaves weak references in ``sys.modules``; hypothesis looks at every module, also when one has died."""
+    kept = []
+    plain = ModuleLoader.__init__
+
+    def keeping(self: ModuleLoader, *arguments: Any, **named: Any) -> None:
+        plain(self, *arguments, **named)
+        kept.append(self.module)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ModuleLoader, "__init__", keeping)
+        yield
+
 
 E2E = Path(__file__).parent / "e2e"
 

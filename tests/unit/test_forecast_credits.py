@@ -113,12 +113,21 @@ def test_the_slower_of_two_file_systems_sets_the_pace_of_both() -> None:
 def test_the_forecast_is_what_simulated_hours_of_pacing_take(
     credits: float, reserve: float, todo: int, lag: float
 ) -> None:
-    """Within 6 %, or 12 minutes: some in which nothing is told yet, and where the credits just suffice or do not."""
-    simulation = Simulation(credits_percent=credits, reserve_percent=reserve, lag=lag, todo=todo * GB, planned=100)
-    seen = Seen("data", simulation.state, float(todo * GB), credits=simulation.state.credits_bytes)
+    """Within 6 %, or 12 minutes in which nothing is told yet, of what takes with 3 % more or fewer credits.
+
+    Where the credits just suffice, a few less make hours of it.
+    """
+
+    def simulated(share: float) -> Simulation:
+        return Simulation(
+            credits_percent=credits * share, reserve_percent=reserve, lag=lag, todo=todo * GB, planned=100
+        )
+
+    begun = simulated(1.0)
+    seen = Seen("data", begun.state, float(todo * GB), credits=begun.state.credits_bytes)
     (drain,) = paced_drains([seen], 0.0, reserve).values()
-    took = simulation.run(hours=10_000)
-    assert drain.seconds == pytest.approx(took, rel=0.06, abs=720)
+    took = [simulated(share).run(hours=10_000) for share in (0.97, 1.0, 1.03)]
+    assert min(took) * 0.94 - 720 <= drain.seconds <= max(took) * 1.06 + 720
 
 
 @given(st.floats(0, 2150), st.floats(0, 4.8), st.integers(1, 50_000), st.floats(0, 100), st.floats(0, 1e6))
