@@ -22,6 +22,8 @@ def allow(wide: dict[str, int], tree: Snapshot) -> None:
         is_key = path.endswith("/") and version.kind != "directory"  # the directory above it is implied
         if version.kind == "symlink":
             wide[path] = 0o7777  # a symlink that is followed has the mode of what it leads to
+        elif version.mode is None and version.kind == "file":
+            wide[path] = wide.get(path, 0) | 0o644  # an object that says none
         elif version.mode is not None and not is_key:
             wide[path] = wide.get(path, 0) | version.mode
         for at in (at for at, sign in enumerate(path) if sign == "/" and (is_key or path[: at + 1] not in tree)):
