@@ -223,9 +223,10 @@ class Experiment:
                     self._find("zombie", f"run {run}, stopped, changed {path!r} after run {later} had ended")
 
     def _is_not_fenced(self, run: str, path: str, old: Version | None, new: Version | None) -> bool:
-        """Whether this is a late write to a bucket over what the stopped run had listed (docs/semantics.md)."""
+        """Whether it is a late write to a bucket over bytes that the stopped run had listed (docs/semantics.md)."""
         to_bucket = not isinstance(self.lab.destination, MountPlace)
-        return to_bucket and new is not None and old == self._before[run].get(path)
+        listed = self._before[run].get(path)
+        return to_bucket and new is not None and (old and old.content) == (listed and listed.content)
 
     def _judge_places(self, run: str) -> None:
         """Nothing outside the roots changed, and the source is what its writers left."""

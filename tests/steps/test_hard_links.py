@@ -103,6 +103,29 @@ def test_what_is_linked_right_is_unchanged_and_what_is_not_is_mended(
     assert grouped(tmp_path / "out") == grouped(tmp_path / "in")
 
 
+@pytest.mark.parametrize("at_once", [limits.LINKED_NAMES, 1])
+def test_a_directory_whose_name_is_linked_again_gets_its_mtime_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(limits, "LINKED_NAMES", at_once)
+    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", -(10**18))
+    names = ["later/a", "seen/b", "seen/deep/c", "other/d", "z"]
+    fill(tmp_path, {"one": names[1:], "two": ["pair/e", "pair/f"]})
+    for path in [*names[1:], "pair/e", "seen", "seen/deep", "other", "pair", ""]:
+        os.utime(tmp_path / "in" / path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    world_of(tmp_path).run(REQUEST)
+    fill(tmp_path, {"new": ["other/new"]})
+    (tmp_path / "in/later").mkdir()
+    os.link(tmp_path / "in/z", tmp_path / "in/later/a")
+    os.utime(tmp_path / "in/other", ns=(LONG_AGO_NS, LONG_AGO_NS))
+    summary = world_of(tmp_path, "run-2").run({**REQUEST, "verify": "all"})
+    assert summary["status"] == "SUCCEEDED", summary
+    assert grouped(tmp_path / "out") == grouped(tmp_path / "in")
+    for path in ["seen", "seen/deep", "other", "pair"]:
+        assert (tmp_path / "out" / path).stat().st_mtime_ns == LONG_AGO_NS, path
+    assert summary["totals"]["unchanged"]["entries"] == len(["pair/", "pair/e", "pair/f"])
+
+
 def test_more_names_than_a_file_can_have_are_more_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "HARD_LINKS", 3)
     fill(tmp_path, {"many": [f"n{number}" for number in range(8)]})

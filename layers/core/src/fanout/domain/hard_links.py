@@ -8,8 +8,7 @@
 | more                            | anything else                              | first copied, the others linked to it |
 | more than ``limits.HARD_LINKS`` | as above, for every so many names          | that many files                       |
 
-"First" is by the order of the paths' bytes. When a name is added or removed the source's
-ctime moves, so that the names are no longer unchanged and the file is copied again.
+"First" is by the order of the paths' bytes.
 """
 
 from __future__ import annotations
@@ -30,13 +29,22 @@ class Name(Struct, frozen=True):
     unchanged: bool
     inode_there: str
 
+    @property
+    def looks_linked(self) -> bool:
+        """Whether nothing is to be done for it unless another name of its file is new."""
+        return self.unchanged and bool(self.inode_there)
+
 
 class Placed(Struct):
-    """What becomes of the names of one file. ``links`` pairs each further name with the path of its first."""
+    """What becomes of the names of one file. ``links`` pairs each further name with the path of its first.
+
+    ``rewritten`` are names that looked unchanged, and are copied or linked again because another name is.
+    """
 
     copies: list[Entry] = field(default_factory=list)
     links: list[tuple[Entry, str]] = field(default_factory=list)
     unchanged: list[Entry] = field(default_factory=list)
+    rewritten: list[Entry] = field(default_factory=list)
 
 
 def files_of(names: Iterable[Name], *, linked: bool) -> Iterator[list[Name]]:
@@ -57,7 +65,8 @@ def place(names: list[Name], *, linked: bool) -> Placed:
     right = all(name.unchanged for name in names) and len(there) == 1 and "" not in there
     if linked and len(names) > 1 and not right:
         first = names[0].entry
-        return Placed([first], [(name.entry, first.path) for name in names[1:]])
+        rewritten = [name.entry for name in names if name.looks_linked]
+        return Placed([first], [(name.entry, first.path) for name in names[1:]], rewritten=rewritten)
     return Placed(
         copies=[name.entry for name in names if not name.unchanged],
         unchanged=[name.entry for name in names if name.unchanged],

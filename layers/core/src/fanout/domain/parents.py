@@ -52,7 +52,7 @@ class SeenParents:
 
     def above(self, path: str) -> list[tuple[str, Seen]]:
         """The directories above an entry, topmost first, that were not told of yet."""
-        last = path[: path.rfind("/", 0, -1) + 1]
+        last = parent_of(path)
         if last == self._last:
             return []
         self._last = last
@@ -67,6 +67,11 @@ class SeenParents:
         if directory in self._known:
             return Seen.KNOWN
         return Seen.IMPLIED if within(self._segment, directory) else Seen.UNKNOWN
+
+
+def parent_of(path: str) -> str:
+    """The directory that an entry lies in directly; empty for the root."""
+    return path[: path.rfind("/", 0, -1) + 1]
 
 
 def parents_of(path: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fanout.domain.entries import Entry
+from fanout.domain.parents import parent_of
 
 
 class OpenDirectories:
@@ -26,11 +27,13 @@ class OpenDirectories:
         """Keep a directory that looks unchanged, after ``left_before`` for its path."""
         self._stack.append(directory)
 
+    def above(self, path: str) -> Entry | None:
+        """The directory that ``path`` lies in directly, if it still looks unchanged."""
+        return self._stack[-1] if self._stack and parent_of(path) == self._stack[-1].path else None
+
     def touched(self, path: str) -> Entry | None:
         """The directory that is written into by writing ``path``, the first time that this happens."""
-        if self._stack and path[: path.rfind("/", 0, -1) + 1] == self._stack[-1].path:
-            return self._stack.pop()
-        return None
+        return self._stack.pop() if self.above(path) else None
 
     def rest(self) -> list[Entry]:
         """The directories that the last path lies in."""

@@ -1,18 +1,21 @@
 """The names of files with several: grouped by file, and put into shards of copies and of links.
 
-Names of one file may be listed by any segment; ``name_buckets`` brings them together.
+Names of one file may be listed by any segment; ``name_buckets`` brings them together. With the names come the
+directories that hold them and looked unchanged: linking a name again moves its directory's mtime.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from fanout.domain import ledger_keys as keys
 from fanout.domain import limits
 from fanout.domain.books import Count
-from fanout.domain.entries import Entry
+from fanout.domain.entries import Entry, Kind
 from fanout.domain.hard_links import Name, Placed, files_of, place
+from fanout.domain.parents import parent_of
 from fanout.domain.partitioning import Shard, spread
 from fanout.domain.plan import Plan
 from fanout.domain.request import keeps_hard_links
@@ -30,6 +33,8 @@ def place_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard
         for names in files_of(bucket, linked=linked):
             further += Count(len(names) - 1, sum(name.entry.size for name in names[1:]))
             writer.add(place(names, linked=linked))
+    for directories in _directories(listed, writer.rewritten(), context):
+        writer.add(directories)
     writer.close()
     context.ledger.write_json(keys.LINKS, writer.links)
     if further.entries:
@@ -44,7 +49,8 @@ def _note(further: Count, linked: bool) -> str:
 
 def _buckets(listed: list[Shard], context: Context) -> Iterator[list[Name]]:
     count = sum(shard.entries for shard in listed)
-    rows = spread_rows(listed_rows(listed, context), count, _inode_of_row, "by-file", context)
+    names = (row for row in listed_rows(listed, context) if not _is_directory(row))
+    rows = spread_rows(names, count, _inode_of_row, "by-file", context)
     return (list(map(name_from_row, bucket)) for bucket in rows)
 
 
@@ -52,13 +58,34 @@ def _inode_of_row(row: list[Any]) -> str:
     return entry_from_row(row).inode
 
 
+def _is_directory(row: list[Any]) -> bool:
+    return bool(row[1] == Kind.DIRECTORY.value)
+
+
+def _directories(listed: list[Shard], rewritten: Iterator[list[Any]], context: Context) -> Iterator[Placed]:
+    """The directories that were right as long as no name in them is written again; ``rewritten`` are those."""
+    count = sum(shard.entries for shard in listed)
+    held = (row for row in listed_rows(listed, context) if _is_directory(row))
+    for bucket in spread_rows(chain(rewritten, held), count, _path_of_row, "by-directory", context):
+        written = {row[0] for row in bucket if len(row) == 1}
+        for name in (name_from_row(row) for row in bucket if len(row) > 1):
+            right = name.unchanged and name.entry.path not in written
+            yield Placed(unchanged=[name.entry]) if right else Placed(copies=[name.entry])
+
+
+def _path_of_row(row: list[Any]) -> str:
+    return str(row[0])
+
+
 class _Writer:
     """Writes shards of copies, and beside each the shard of links that waits for it."""
 
     def __init__(self, plan: Plan, context: Context) -> None:
-        self._plan, self._ledger = plan, context.ledger
+        self._plan, self._ledger, self._nonce = plan, context.ledger, context.nonce
         self._copies: list[Entry] = []
         self._links: list[tuple[Entry, str]] = []
+        self._rewritten: list[list[str]] = []
+        self._rewritten_files: list[str] = []
         self._seconds = 0.0
         self._number = 0
         self.shards: list[Shard] = []
@@ -72,6 +99,25 @@ class _Writer:
         full = len(self._copies) + len(self._links) >= limits.SHARD_ENTRIES
         if full or self._seconds >= self._plan.request.limits.shard_seconds:
             self.close()
+        for entry in placed.rewritten:
+            self._rewrite(parent_of(entry.path))
+
+    def _rewrite(self, directory: str) -> None:
+        if self._rewritten and self._rewritten[-1] == [directory]:
+            return
+        self._rewritten.append([directory])
+        if len(self._rewritten) >= limits.LINKED_NAMES:
+            number = len(self._rewritten_files)
+            key = keys.spilled_names_key(0, self._nonce, number, "rewritten")
+            self._ledger.write_rows(key, self._rewritten)
+            self._rewritten_files.append(key)
+            self._rewritten = []
+
+    def rewritten(self) -> Iterator[list[Any]]:
+        """The paths of the directories that names were written into though they looked unchanged, a row each."""
+        for key in self._rewritten_files:
+            yield from self._ledger.read_rows(key)
+        yield from self._rewritten
 
     def close(self) -> None:
         """Write what is held."""

@@ -25,7 +25,6 @@ from fanout.domain.rows import (
     Json,
     count_row,
     counts_row,
-    name_row,
     outcome_row,
     segment_row,
     shard_row,
@@ -37,6 +36,7 @@ from fanout.ports import Tree
 from fanout.steps.context import Context
 from fanout.steps.extra_writer import ExtraWriter, lists_extras
 from fanout.steps.index_writer import IndexWriter
+from fanout.steps.names_writer import NamesWriter
 from fanout.steps.parent_directories import ParentDirectories, may_be_left_out
 from fanout.steps.same_entries import SameEntries
 
@@ -52,13 +52,12 @@ class SegmentWriter:
         self._began = context.clock.now()
         self._to_files = not isinstance(plan.request.destination, S3Location)
         self._around = OpenDirectories()
+        self._undecided: set[str] = set()
         self._packer = Packer(plan.rates, plan.request.limits.shard_seconds)
         self._shards: list[Shard] = []
         self._big_files: list[Json] = []
         self._outcomes: list[Outcome] = []
         self._outcome_files: list[str] = []
-        self._names: list[Name] = []
-        self._names_files: list[Shard] = []
         self._same = SameEntries()
         self._results = {result: Tally() for result in Result}
         self._extras: list[Outcome] = []
@@ -66,6 +65,7 @@ class SegmentWriter:
         self.index = IndexWriter(plan, segment, context)
         self._sizes = Sizes()
         self._crowds = Crowds()
+        self._names = NamesWriter(segment, context, self._crowds)
         deletes = lists_extras(plan.request)
         self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
         parents = may_be_left_out(plan, segment)
@@ -91,6 +91,14 @@ class SegmentWriter:
 
     def _leave_before(self, path: str) -> None:
         for directory in self._around.left_before(path):
+            self._leave(directory)
+
+    def _leave(self, directory: Entry) -> None:
+        """Take a directory as unchanged, unless a name in it may yet be linked again: PartitionShards decides it."""
+        if directory.path in self._undecided:
+            self._undecided.discard(directory.path)
+            self._keep_name(Name(directory, unchanged=True, inode_there=""))
+        else:
             self.settle(directory, Result.UNCHANGED, Reason.SAME)
 
     def unchanged_files(self, files: FileColumns) -> None:
@@ -170,6 +178,7 @@ class SegmentWriter:
     def _touch(self, entry: Entry) -> None:
         directory = self._around.touched(entry.path)
         if directory is not None:
+            self._undecided.discard(directory.path)
             self._pack(directory)
 
     def _pack(self, entry: Entry) -> None:
@@ -201,19 +210,19 @@ class SegmentWriter:
     def name(self, name: Name) -> None:
         """Keep a name of a file with several until all of them are known."""
         self._place(name.entry)
-        self.to_copy.add(name.entry.size)
-        if not (name.unchanged and name.inode_there):
+        if not name.looks_linked:
             self._touch(name.entry)
-        self._names.append(name)
-        if len(self._names) >= OUTCOMES_PER_FILE:
-            self._write_names()
+        elif directory := self._around.above(name.entry.path):
+            self._undecided.add(directory.path)
+        self._keep_name(name)
 
     def compared_name(self, entry: Entry, inode_there: str) -> None:
         """Keep a name of a file that has several at one end or both, in a run that compares how they are grouped."""
-        self.to_copy.add(entry.size)
-        self._names.append(Name(entry, unchanged=True, inode_there=inode_there))
-        if len(self._names) >= OUTCOMES_PER_FILE:
-            self._write_names()
+        self._keep_name(Name(entry, unchanged=True, inode_there=inode_there))
+
+    def _keep_name(self, name: Name) -> None:
+        self.to_copy.add(name.entry.size)
+        self._names.add(name)
 
     def settle(self, entry: Entry, result: Result, reason: Reason, message: str = "") -> None:
         """Write an outcome for an entry that is not copied."""
@@ -259,7 +268,7 @@ class SegmentWriter:
             if left or self._segment.ends_below(directory.path):
                 self._pack(directory)
             else:
-                self.settle(directory, Result.UNCHANGED, Reason.SAME)
+                self._leave(directory)
         rest = self._packer.rest()
         loose = self._write_shard(rest) if rest else None
         if self._outcomes or self._same:
@@ -270,8 +279,7 @@ class SegmentWriter:
         if self._extras:
             key = keys.extras_key(self._segment.id, self._context.nonce)
             self._context.ledger.write_rows(key, map(outcome_row, self._extras))
-        if self._names:
-            self._write_names()
+        self._names.close()
         if self._parents:
             self.directories += self._parents.close()
         record: Json = {
@@ -293,7 +301,7 @@ class SegmentWriter:
             "destination": count_row(self.destination.count),
             "directories": self.directories,
             "deletions": self._deletions.close(cut=bool(left)) if self._deletions else [],
-            "names": [shard_row(file) for file in self._names_files],
+            "names": [shard_row(file) for file in self._names.files],
             "left": [segment_row(segment) for segment in left],
             "seconds": round(self._context.clock.now() - self._began, 3),
         }
@@ -312,13 +320,3 @@ class SegmentWriter:
         self._context.ledger.write_rows(key, chain(map(outcome_row, self._outcomes), self._same.rows()))
         self._outcome_files.append(key)
         self._outcomes, self._same = [], SameEntries()
-
-    def _write_names(self) -> None:
-        number = len(self._names_files)
-        key = keys.listed_names_key(self._segment.id, self._context.nonce, number)
-        self._context.ledger.write_rows(key, (name_row(name) for name in self._names))
-        self._crowds.add(name.entry for name in self._names if not name.unchanged)
-        shard_id = f"{self._segment.id}-{self._context.nonce}-names-{number:04d}"
-        size = sum(name.entry.size for name in self._names)
-        self._names_files.append(Shard(shard_id, key, len(self._names), size, 0.0))
-        self._names = []

@@ -267,13 +267,17 @@ class Transport:
             return self._origins.setdefault(origin, Origin(parts.hostname or "", port, context, self._timeouts))
 
     def _tls(self) -> ssl.SSLContext:
-        if self._context is None:
-            trusted = self._ca_file or trusted_file()
-            try:
-                context = ssl.create_default_context(cafile=trusted or None)
-            except OSError as error:
-                remedy = "name a file with certificates of authorities in AWS_CA_BUNDLE"
-                raise ConnectionBroken(f"{trusted}: {error}", remedy=remedy) from error
-            context.set_alpn_protocols(["http/1.1"])
-            self._context = context
-        return self._context
+        with self._lock:  # reading the authorities takes milliseconds, so one thread does it for all
+            if self._context is None:
+                self._context = self._loaded()
+            return self._context
+
+    def _loaded(self) -> ssl.SSLContext:
+        trusted = self._ca_file or trusted_file()
+        try:
+            context = ssl.create_default_context(cafile=trusted or None)
+        except OSError as error:
+            remedy = "name a file with certificates of authorities in AWS_CA_BUNDLE"
+            raise ConnectionBroken(f"{trusted}: {error}", remedy=remedy) from error
+        context.set_alpn_protocols(["http/1.1"])
+        return context
