@@ -22,7 +22,9 @@ def judge(script: Script, record: Record) -> Iterator[Finding]:
     yield from judge_deletions(script, record, scope)
     yield from _complete(script, record, scope)
     happened = record.told & {"kill", "os", "s3", "twice", "no answer of the ledger"}
-    if record.staged and record.result.finished and not (happened or record.nested):
+    # The next run removes what a stopped one staged.
+    ended = record.result.finished and record.result.status != "STOPPED"
+    if record.staged and ended and not (happened or record.nested):
         yield Finding("staged", f"run {record.run} left {record.staged}")
 
 
