@@ -168,7 +168,8 @@ def _is_unseen(script: Script, record: Record, path: str, here: Version, there: 
     """
     if record.options.get("compare", "size-mtime") != "size-mtime":
         return False
-    alike = (len(there.data), there.mtime_ns) == (len(here.data), here.mtime_ns)
+    written_ns = here.changed_ns if here.mtime_ns is None else here.mtime_ns  # an object's, if it has no mtime
+    alike = (len(there.data), there.mtime_ns) == (len(here.data), written_ns)
     if alike and record.foreign.get(path) == there:
         return True
     came_back = _came_back(path, here, record.story)

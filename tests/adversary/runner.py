@@ -147,6 +147,7 @@ class Experiment:
         finally:
             self._machines.remove(machine)
         after = lab.destination.snapshot()
+        self._share(after)
         happened = lab.conductor.told - told
         own = machine.listed or (began, began)
         earlier = self._listed_at.get(resumed, own)
@@ -186,6 +187,16 @@ class Experiment:
         self._judge_zombies(act.run, self._zombies[zombies:], after)
         del self._zombies[zombies:]
         self._judge_places(act.run)
+
+    def _share(self, after: Snapshot) -> None:
+        """Know the further names of a file that somebody else put at the destination with the copy's size and mtime."""
+        if not isinstance(self.lab.destination, MountPlace):
+            return
+        marks = {one.mark for path, one in self._foreign.items() if path in after and after[path].mark == one.mark}
+        for path, version in after.items():
+            if version.kind == "file" and version.mark in marks:
+                self._touched.add(path)
+                self._foreign[path] = version
 
     def _views(self, options: dict[str, Any]) -> list[Snapshot]:
         return [view(tree, self.script.direction, options) for tree in self.history]

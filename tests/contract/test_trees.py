@@ -254,6 +254,17 @@ def test_further_name_holds_the_same_and_replaces_what_was_there(tree: Tree) -> 
     assert set(entries(tree)) == {"d/further", "first"}
 
 
+def test_a_further_name_is_never_that_of_a_file_that_somebody_else_put_there(tree: Tree) -> None:
+    if isinstance(tree, S3Tree):
+        pytest.skip("a bucket has no hard links")
+    write(tree, "first", b"another's")
+    for _ in range(2):
+        with pytest.raises(ItemError) as refused:
+            tree.link(Entry("d/further", Kind.FILE, 7), "first")
+        assert refused.value.reason is Reason.DESTINATION_CHANGED
+    assert "d/further" not in entries(tree)
+
+
 def test_wrong_checksum_is_told(tree: Tree) -> None:
     if not isinstance(tree, S3Tree):
         pytest.skip("only a store with checksums of its own can tell")

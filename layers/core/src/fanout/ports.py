@@ -158,7 +158,8 @@ class Tree(Protocol):
     def link(self, entry: Entry, first: str) -> None:
         """Make the path of ``entry`` a further name of the file at the path ``first``, replacing a file or symlink.
 
-        Asked of a file system alone; a store without hard links raises ``ItemError``.
+        Raises ``ItemError`` if that file has not the size and the mtime (0: any) of ``entry``, as its copy has.
+        Asked of a file system alone; a store without hard links raises ``ItemError`` too.
         """
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:

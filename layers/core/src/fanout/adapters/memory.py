@@ -240,6 +240,8 @@ class MemoryTree:
         stored = self._entries.get(first)
         if stored is None:
             raise ItemError(Reason.TRANSIENT, f"{first} is not there")
+        if stored.entry.size != entry.size:
+            raise ItemError(Reason.DESTINATION_CHANGED, f"{first} is no longer the copy")
         self.put(entry.path, stored.entry.kind, stored.data, stored.attributes)
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:

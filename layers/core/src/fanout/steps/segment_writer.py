@@ -259,6 +259,9 @@ class SegmentWriter:
             Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.EXTRA) for entry in entries
         ]
 
+    def _is_implied(self, directory: Entry) -> bool:
+        return next(self._source.list(Segment("", directory.path)), None) is not None
+
     def close(self, left: list[Segment]) -> None:
         """Write what is held, and the segment's record last: it makes all the rest count.
 
@@ -273,9 +276,10 @@ class SegmentWriter:
         loose = self._write_shard(rest) if rest else None
         if self._outcomes or self._same:
             self._write_outcomes()
-        if not left:  # of a directory that the next segment goes on in nothing can be said here
-            closed = self._implied.close()
-            self._add_extras([one for one in closed if not self._segment.ends_below(one.path)])
+        for directory in self._implied.close():
+            goes_on = left or self._segment.ends_below(directory.path)  # another segment lists what may imply it
+            if not (goes_on and self._is_implied(directory)):
+                self._add_extras([directory])
         if self._extras:
             key = keys.extras_key(self._segment.id, self._context.nonce)
             self._context.ledger.write_rows(key, map(outcome_row, self._extras))

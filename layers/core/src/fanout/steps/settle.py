@@ -109,7 +109,8 @@ class Settler:
         elif (source.inode or destination.inode) and source.kind is Kind.FILE and self._groups_names(source):
             writer.compared_name(source, destination.inode)
         else:
-            writer.copy(source, is_new=False)
+            listed = destination.etag if self._conditions else ""  # VerifyShard compares with this very object
+            writer.copy(replace(source, replaces=listed), is_new=False)
 
     def _groups_names(self, source: Entry) -> bool:
         """Whether it is compared which names are one file; those of larger files are compared by several functions."""

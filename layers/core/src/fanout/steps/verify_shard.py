@@ -12,6 +12,7 @@ from fanout.domain.coverage import indexes_of
 from fanout.domain.digests import TreeDigest, digest_row
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import ItemError, Transient
+from fanout.domain.locations import S3Location
 from fanout.domain.outcomes import Outcome, Reason, Result
 from fanout.domain.partitioning import Shard
 from fanout.domain.request import Mode
@@ -62,7 +63,9 @@ def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Pro
         work = {index: (*item[:2], Result.COPIED) for index, item in work.items() if index in copied}
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = [(index, item) for index, item in work.items() if index not in known]
-    outcomes = _verify(left, links, verifier, shard, outcomes_id, context)
+    # The shard of a copy says what stood at the destination before it, and a mount has no ETags.
+    is_pinned = plan.request.mode is Mode.VERIFY and isinstance(plan.request.destination, S3Location)
+    outcomes = _verify(left, links, verifier, shard, outcomes_id, context, is_pinned=is_pinned)
     total = len(known) + len(outcomes)
     compared = Count(len(outcomes), sum(outcome.size for outcome in outcomes.values()))
     return Progress(total, total >= len(work), compared)
@@ -75,6 +78,8 @@ def _verify(
     shard: Shard,
     outcomes_id: str,
     context: Context,
+    *,
+    is_pinned: bool,
 ) -> dict[int, Outcome]:
     outcomes: dict[int, Outcome] = {}
     not_told: list[int] = []
@@ -83,7 +88,8 @@ def _verify(
     threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
 
     def check(item: Work) -> Verified:
-        return verifier.compare(*item, links.get(item[0].path, ""))
+        entry = item[0]
+        return verifier.compare(*item, links.get(entry.path, ""), entry.replaces if is_pinned else "")
 
     admit = lambda: context.limiter.admit(verifier.out_of_time)  # noqa: E731
     for index, verified in work_on(left, check, threads, verifier.out_of_time, unfinished, admit):

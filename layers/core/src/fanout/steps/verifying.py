@@ -61,17 +61,20 @@ class Verifier:
         self.out_of_time = out_of_time
         self.rules = rules
 
-    def compare(self, entry: Entry, expected: Callable[[], Seen], result: Result, links: str = "") -> Verified:
+    def compare(
+        self, entry: Entry, expected: Callable[[], Seen], result: Result, links: str = "", listed: str = ""
+    ) -> Verified:
         """Compare the destination's entry with what ``expected`` saw at the source; ``result`` if they are equal.
 
-        ``links`` says how the names of its file are grouped differently, empty if they are not.
+        ``links`` says how the names of its file are grouped differently, empty if they are not. ``listed`` is the ETag
+        that a listing of the destination shows, empty where none was made.
         """
         here, there, found = Seen(), Seen(), None
         denied = Reason.SOURCE_DENIED
         try:
             here = expected()
             denied = Reason.NOT_VERIFIED
-            found = self._destination.find_stored(entry.placed.path)
+            found = self._found(entry.placed.path, listed)
             there = self.seen(self._destination, *_comparable(entry, found))
             problem = worst(differences_of(entry, here, there, self.rules, links))
         except AccessDenied as error:
@@ -87,6 +90,15 @@ class Verifier:
             outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, *problem)
         told = told_whole(entry, here, there, self.rules)
         return Verified(outcome, entry_digest(entry, here.checksum), there_digest, told, bool(entry.inode))
+
+    def _found(self, path: str, listed: str) -> Found | None:
+        """What stands at the destination. Raises ``ItemError`` for another object than was listed."""
+        found = self._destination.find_stored(path)
+        if found is not None and listed and found.entry.etag != listed:
+            found = self._destination.find_stored(path)
+            if found is not None and found.entry.etag != listed:
+                raise ItemError(Reason.DESTINATION_CHANGED, "its ETag is another than the one that was listed")
+        return found
 
     def seen(self, tree: Tree, entry: Entry, found: Found | None) -> Seen:
         """What an entry of either tree holds; ``found`` is an answer about it that need not be asked for again.

@@ -12,6 +12,8 @@ from typing import TypeVar
 
 from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.errors import ItemError
+from fanout.domain.outcomes import Reason
 from fanout.domain.parents import is_unfinished
 
 
@@ -54,6 +56,12 @@ def is_same_file(first_directory: int, first: str, directory: int, name: str) ->
     except FileNotFoundError:
         return False
     return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+
+
+def require_copy(found: os.stat_result, entry: Entry) -> None:
+    """Raise ``ItemError`` for a file that has not the size and mtime that a copy of the entry has."""
+    if found.st_size != entry.size or (entry.mtime_ns and found.st_mtime_ns != entry.mtime_ns):
+        raise ItemError(Reason.DESTINATION_CHANGED, "its first name is no longer the copy: somebody else wrote there")
 
 
 class Waited:

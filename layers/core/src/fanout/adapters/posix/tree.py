@@ -28,7 +28,7 @@ from fanout.adapters.posix.source import (
     open_source,
 )
 from fanout.adapters.posix.staging import Staging
-from fanout.adapters.posix.stats import is_same_file
+from fanout.adapters.posix.stats import is_same_file, require_copy
 from fanout.adapters.posix.target import FileTarget
 from fanout.domain import limits
 from fanout.domain.entries import Attributes, Entry, Found, Kind
@@ -163,9 +163,11 @@ class PosixTree:
                 self._directories.hold(parent + slash, create=True) as directory,
             ):
                 if is_same_file(origin, first_name, directory, name):
+                    require_copy(os.stat(name, dir_fd=directory, follow_symlinks=False), entry)
                     return
                 with self._directories.hold(staged_directory, create=True) as staged:
                     os.link(first_name, staged_name, src_dir_fd=origin, dst_dir_fd=staged, follow_symlinks=False)
+                    require_copy(os.stat(staged_name, dir_fd=staged, follow_symlinks=False), entry)
                     os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
         except OSError as error:
             raise self._token.error("link", error) from error
