@@ -260,6 +260,9 @@ class SegmentWriter:
         ]
 
     def _is_implied(self, directory: Entry) -> bool:
+        """Whether keys of the source lie below; on a mount each directory is an entry."""
+        if not isinstance(self._plan.request.source, S3Location):
+            return False
         return next(self._source.list(Segment("", directory.path)), None) is not None
 
     def close(self, left: list[Segment]) -> None:
