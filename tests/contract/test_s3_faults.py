@@ -8,18 +8,44 @@ import pytest
 
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.connection import Timeouts
+from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.credentials import Credentials
 from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.responses import Part
+from fanout.adapters.s3.source import ObjectSource
 from fanout.adapters.s3.transport import Transport
 from fanout.adapters.s3.work_store import S3WorkStore
-from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient
+from fanout.domain.entries import Entry, Kind
+from fanout.domain.errors import (
+    AccessDenied,
+    CustomerKey,
+    FanoutError,
+    InvalidRequest,
+    ItemError,
+    NotFound,
+    Throttled,
+    Transient,
+)
+from fanout.domain.locations import S3Location
+from fanout.domain.outcomes import Reason
 from tests.contract.scripted_server import RESET, STALL, TRUNCATED, ScriptedServer, answer, error
 
 OK = answer(200, b"body", 'ETag: "e"')
 STORED = answer(200, b"", 'ETag: "e"')
 COPIED = answer(200, b'<CopyObjectResult><ETag>"e"</ETag></CopyObjectResult>')
 COMPLETED = answer(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
+MALFORMED = (
+    b"<Error><Code>AuthorizationHeaderMalformed</Code><Message>the region 'us-east-1' is wrong</Message>"
+    b"<Region>eu-west-1</Region></Error>"
+)
+OF_CUSTOMER_KEY = (
+    b"<Error><Code>InvalidRequest</Code><Message>The object was stored using a form of Server Side Encryption. "
+    b"The correct parameters must be provided to retrieve the object.</Message></Error>"
+)
+LISTED = (
+    b'<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>key</Key><Size>3</Size><ETag>"e"</ETag>'
+    b"<LastModified>2026-01-01T00:00:00Z</LastModified></Contents></ListBucketResult>"
+)
 
 
 @pytest.fixture
@@ -103,6 +129,13 @@ def test_fault_that_stays_is_named(
         (error(301, "PermanentRedirect", "x-amz-bucket-region: eu-west-1"), InvalidRequest, "region eu-west-1"),
         (answer(400, b"", "x-amz-bucket-region: eu-west-1"), InvalidRequest, "region eu-west-1"),
         (error(400, "InvalidBucketName"), InvalidRequest, "InvalidBucketName"),
+        (
+            error(301, "PermanentRedirect", "x-amz-bucket-region: eu-west-1"),
+            InvalidRequest,
+            "is in region eu-west-1, not us-east-1; deploy a stack in eu-west-1, or name a bucket of us-east-1",
+        ),
+        (answer(400, MALFORMED), InvalidRequest, "is in region eu-west-1, not us-east-1"),
+        (answer(400, OF_CUSTOMER_KEY), CustomerKey, "SSE-C is not supported"),
     ],
 )
 def test_fault_that_can_not_pass_is_not_repeated(
@@ -111,6 +144,26 @@ def test_fault_that_can_not_pass_is_not_repeated(
     server.script = [fault]
     with pytest.raises(expected, match=words):
         client.get_object("bucket", "key")
+
+
+def test_an_object_of_a_customers_key_is_one_entry_that_can_not_be_read(
+    client: S3Client, server: ScriptedServer
+) -> None:
+    """S3 answers 400, which says of another request that the run itself is wrong; a HEAD does not even say why."""
+    entry = Entry("key", Kind.FILE, 3, etag='"e"')
+    server.script = [answer(400, OF_CUSTOMER_KEY)]
+    with pytest.raises(ItemError, match="SSE-C is not supported") as caught:
+        ObjectSource(client, "bucket", "key", entry, 8).read(0, 3)
+    assert caught.value.reason is Reason.SOURCE_DENIED
+    server.script = [answer(400), answer(200, LISTED)]
+    with pytest.raises(ItemError, match="SSE-C is not supported") as caught:
+        ObjectSource(client, "bucket", "key", entry, 2).attributes  # noqa: B018 - a HEAD
+    assert caught.value.reason is Reason.SOURCE_DENIED
+    ends = S3Location("bucket", ""), S3Location("other", "")
+    server.script = [answer(400, OF_CUSTOMER_KEY), answer(400), answer(200, LISTED)]
+    with pytest.raises(ItemError, match="SSE-C is not supported") as caught:
+        S3EntryCopier(client, *ends).copy(entry, lambda: False)
+    assert caught.value.reason is Reason.SOURCE_DENIED
 
 
 def test_nobody_listens() -> None:

@@ -34,6 +34,14 @@ def test_everything_but_the_ends_has_a_default() -> None:
     assert request.limits.max_concurrency == 10
 
 
+@pytest.mark.parametrize("alias", ["reports-ap-hrzrlukc5m36ft7okagglf3gmwluquse1b-s3alias", "a" * 55 + "-s3alias"])
+def test_the_alias_of_an_access_point_stands_for_its_bucket(alias: str) -> None:
+    request = parse({"source": f"s3://{alias}/in/", "destination": "efs:///out", "manifest": f"s3://{alias}/a.csv"})
+    assert request.source == S3Location(alias, "in/")
+    assert request.manifest == ManifestLocation(alias, "a.csv")
+    assert parse({"source": "efs:///a", "destination": f"s3://{alias}/"}).destination == S3Location(alias, "")
+
+
 def test_a_mount_is_named_before_the_path() -> None:
     assert parse({**GOOD, "destination": "efs://other/x/y/"}).destination == MountLocation("other", "x/y")
 
@@ -59,7 +67,14 @@ BAD = [
     ({**GOOD, "source": "s3://A/"}, "source", "not a bucket name"),
     ({**GOOD, "source": "s3://a--usw2-az1--x-s3/"}, "source", "directory bucket"),
     ({**GOOD, "source": "s3://arn:aws:s3:us-east-1:111122223333:accesspoint/a/in/"}, "source", "bucket behind it"),
-    ({**GOOD, "source": "s3://mfzwi23gnjvgw.mrap/in/"}, "source", "access point"),
+    ({**GOOD, "source": "s3://mfzwi23gnjvgw.mrap/in/"}, "source", "Multi-Region Access Point"),
+    ({**GOOD, "source": "s3://a--usw2-az1--xa-s3/"}, "source", "access point of a directory bucket"),
+    ({**GOOD, "source": "s3://a-ib--ol-s3/"}, "source", "Object Lambda Access Point"),
+    ({**GOOD, "source": "s3://a-o01--op-s3/"}, "source", "on Outposts"),
+    ({**GOOD, "source": "s3://63a8e430--table-s3/"}, "source", "a table bucket"),
+    ({**S3_TO_S3, "destination": "s3://mfzwi23gnjvgw.mrap/"}, "destination", "Multi-Region Access Point"),
+    ({**GOOD, "manifest": "s3://a--usw2-az1--x-s3/a.csv"}, "manifest", "directory bucket"),
+    ({**GOOD, "sse_customer_key": "a2V5"}, "sse_customer_key", "SSE-C, a customer's own key in each request, is not"),
     ({**GOOD, "destination": "efs://nas/x"}, "destination", "unknown mount 'nas'; known are data, other"),
     ({**GOOD, "destination": "efs:///a/../b"}, "destination", "component . or .."),
     ({"source": "efs:///a", "destination": "efs:///a"}, "destination", "equal to, inside or above"),

@@ -262,6 +262,9 @@ def _first_problem(error: ValidationError) -> InvalidRequest:
     if problem["type"] == "extra_forbidden":
         inner: dict[str, type[BaseModel]] = {"limits": LimitsModel, "delete_guard": DeleteGuardModel}
         model = inner.get(path[0], RequestModel) if len(path) > 1 else RequestModel
+        if path[-1].startswith("sse_c"):
+            no_key = "SSE-C, a customer's own key in each request, is not supported"
+            return InvalidRequest(field, no_key, "leave it out, or name a key of KMS in kms_key_id")
         return InvalidRequest(field, "unknown field", f"known are {', '.join(model.model_fields)}")
     if problem["type"] == "missing":
         return InvalidRequest(field, "is missing", RequestModel.model_fields[field].description or "")

@@ -22,7 +22,11 @@ class InvalidRequest(FanoutError):
 
     def __init__(self, field: str, problem: str, allowed: str) -> None:
         super().__init__(f"{field}: {problem}; {allowed}" if allowed else f"{field}: {problem}")
-        self.field = field
+        self.field, self.problem, self.allowed = field, problem, allowed
+
+    def of_field(self, field: str) -> InvalidRequest:
+        """The same about another field: an adapter that names a bucket does not know which field named it."""
+        return InvalidRequest(field, self.problem, self.allowed)
 
 
 class AccessDenied(FanoutError):
@@ -34,6 +38,10 @@ class AccessDenied(FanoutError):
 
 class Archived(AccessDenied):
     """An object lies in an archive and can not be read before it is restored; always about one entry."""
+
+
+class CustomerKey(AccessDenied):
+    """An object is encrypted with a key of its customer (SSE-C), which no request can name; always about one entry."""
 
 
 class Throttled(FanoutError):

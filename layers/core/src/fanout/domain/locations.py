@@ -12,10 +12,16 @@ from fanout.domain.names import reason_against_file_path
 ALLOWED = "allowed is s3://bucket/prefix/ or efs:///path or efs://MOUNT/path"
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
-# docs.aws.amazon.com/AmazonS3/latest/userguide/MultiRegionAccessPointRequests.html
-_MULTI_REGION = ".mrap"
-# docs.aws.amazon.com/AmazonS3/latest/userguide/directory-bucket-naming-rules.html
-_DIRECTORY_BUCKET = "--x-s3"
+# docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html: suffixes that no general purpose bucket has.
+# The alias of an access point (-s3alias) is not among them: it stands wherever the name of its bucket does.
+_NOT_SUPPORTED = {
+    ".mrap": ("a Multi-Region Access Point, which wants signatures for many regions", "the bucket behind it"),
+    "--x-s3": ("a directory bucket, which lists its keys in no order", "a general purpose bucket"),
+    "--xa-s3": ("an access point of a directory bucket, which lists its keys in no order", "a general purpose bucket"),
+    "--ol-s3": ("an Object Lambda Access Point, whose objects are not as they are listed", "the bucket behind it"),
+    "--op-s3": ("an access point on Outposts, which has an address of its own", "a bucket of the region"),
+    "--table-s3": ("a table bucket, which holds no tree of keys", "a general purpose bucket"),
+}
 
 
 class S3Location(Struct, frozen=True):
@@ -65,25 +71,32 @@ def parse_location(field: str, text: str, mounts: tuple[str, ...]) -> Location:
 
 
 def _parse_s3(field: str, text: str, bucket: str, prefix: str) -> S3Location:
-    if bucket.startswith("arn:") or bucket.endswith(_MULTI_REGION):
-        problem = f"{text!r} is an access point, for which the stack's roles have no permission"
-        raise InvalidRequest(field, problem, "name the bucket behind it, as s3://BUCKET/PREFIX/")
-    if not _BUCKET.fullmatch(bucket):
-        raise InvalidRequest(field, f"{bucket!r} is not a bucket name", "3 to 63 of a-z, 0-9, . and -")
-    if bucket.endswith(_DIRECTORY_BUCKET):
-        problem = f"{bucket!r} is a directory bucket, which lists its keys in no order and has other requests"
-        raise InvalidRequest(field, problem, "name a general purpose bucket")
+    _check_bucket(field, text, bucket)
     if prefix and not prefix.endswith("/"):
         raise InvalidRequest(field, f"{text!r} has a prefix that does not end in /", f"write {text}/ for the tree")
     return S3Location(bucket, prefix)
+
+
+def _check_bucket(field: str, text: str, bucket: str) -> None:
+    if bucket.startswith("arn:"):
+        problem = f"{text!r} is the ARN of an access point, which is no location"
+        raise InvalidRequest(
+            field, problem, "name its alias (...-s3alias) or the bucket behind it, as s3://NAME/PREFIX/"
+        )
+    for suffix, (what, remedy) in _NOT_SUPPORTED.items():
+        if bucket.endswith(suffix):
+            raise InvalidRequest(field, f"{bucket!r} is {what}; it is not supported", f"name {remedy}")
+    if not _BUCKET.fullmatch(bucket):
+        raise InvalidRequest(field, f"{bucket!r} is not a bucket name", "3 to 63 of a-z, 0-9, . and -")
 
 
 def parse_bucket_key(field: str, text: str, allowed: str) -> tuple[str, str]:
     """Bucket and key of the ``s3://bucket/key`` of one object. Raises ``InvalidRequest`` that names the field."""
     scheme, separator, rest = text.partition("://")
     bucket, _, key = rest.partition("/")
-    if scheme != "s3" or not separator or not key or not _BUCKET.fullmatch(bucket):
+    if scheme != "s3" or not separator or not key:
         raise InvalidRequest(field, f"{text!r} is not the location of an object", f"allowed is {allowed}")
+    _check_bucket(field, text, bucket)
     return bucket, key
 
 

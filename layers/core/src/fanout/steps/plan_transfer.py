@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec.structs import replace
@@ -71,7 +72,8 @@ def plan_transfer(
     other = context.turns.take(plan, execution) if context.turns else None
     if other is not None:
         return skip_run(plan, document, other, began, context)
-    pieces = [] if earlier else first_round(request, context.objects)
+    with naming("manifest"):
+        pieces = [] if earlier else first_round(request, context.objects)
     ledger.write_json(keys.phase_key("plan"), {"began": began})
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)
@@ -150,8 +152,21 @@ def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
     """Check the ends that lie on a mount, or those that do not."""
     request: Request = plan.request
     if isinstance(request.source, MountLocation) is on_mount:
-        context.source(plan).check(writing=False)
+        with naming("source"):
+            context.source(plan).check(writing=False)
     if isinstance(request.destination, MountLocation) is on_mount:
         made_later = request.mode is Mode.PLAN and on_mount  # a copy would make it
         if not made_later:
-            context.destination(plan).check(writing=request.mode.writes)
+            with naming("destination"):
+                context.destination(plan).check(writing=request.mode.writes)
+
+
+@contextmanager
+def naming(field: str) -> Iterator[None]:
+    """Name the field of the request where an adapter says that a bucket is wrong."""
+    try:
+        yield
+    except InvalidRequest as error:
+        if error.field != "bucket":
+            raise
+        raise error.of_field(field) from error

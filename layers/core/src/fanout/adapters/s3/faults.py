@@ -12,6 +12,7 @@ from fanout.adapters.s3.transport import Response
 from fanout.domain.errors import (
     AccessDenied,
     Archived,
+    CustomerKey,
     FanoutError,
     InvalidRequest,
     ListingIncomplete,
@@ -45,6 +46,9 @@ PASSING_STATUSES = frozenset({500, 502, 503, 504})
 # Operations that S3 begins to answer with 200 before it knows how they end.
 _LATE_OPERATIONS = frozenset({"CopyObject", "UploadPartCopy", "CompleteMultipartUpload"})
 _ERROR_DOCUMENT = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>/]")
+
+# docs.aws.amazon.com/AmazonS3/latest/userguide/ServerSideEncryptionCustomerKeys.html; the wording is S3's own.
+_CUSTOMER_KEY = "form of Server Side Encryption"
 
 _ACTIONS = {
     "HeadBucket": "s3:ListBucket",
@@ -111,7 +115,9 @@ def find_fault(operation: str, response: Response, key: str = "") -> Fault | Non
         if operation == "GetObject" and response.status == 404 and _is_of_another(body, key):
             raise WrongAnswer(f"a 404 of another key: {_element(body, b'Key')}")
     message = _element(body, b"Message")
-    return Fault(response.status, code, message, response.headers.get("x-amz-bucket-region", ""))
+    # The header is not in every answer; the document of AuthorizationHeaderMalformed names the region too.
+    region = response.headers.get("x-amz-bucket-region") or _element(body, b"Region")
+    return Fault(response.status, code, message, region)
 
 
 def _is_of_another(body: bytes, key: str) -> bool:
@@ -136,7 +142,7 @@ def to_error(fault: Fault, operation: str, bucket: str, key: str, region: str) -
     wrong_region = bool(fault.bucket_region) and fault.bucket_region != region
     if fault.status in (301, 307) or (fault.status == 400 and wrong_region):
         where = f"is in region {fault.bucket_region}" if wrong_region else "is at another endpoint"
-        return InvalidRequest("bucket", f"{bucket} {where}, not {region}", "name a bucket of the stack's region")
+        return InvalidRequest("bucket", f"{bucket} {where}, not {region}", _remedy_for_region(fault, region))
     if fault.code == "NoSuchBucket" or (fault.status == 404 and operation in ("HeadBucket", "ListObjectsV2")):
         return InvalidRequest("bucket", f"{bucket} does not exist", "name a bucket that exists")
     if fault.status == 404:
@@ -146,10 +152,24 @@ def to_error(fault: Fault, operation: str, bucket: str, key: str, region: str) -
     # The second is what CopyObject says of an archived source.
     if fault.code in ("InvalidObjectState", "ObjectNotInActiveTierError"):
         return Archived(operation, target, "restore the object from its archive first")
+    if _is_of_customer_key(fault, operation):
+        return CustomerKey(operation, target, f"an object encrypted with SSE-C is not supported (S3 says: {said})")
     if fault.status in (401, 403):
         action = _ACTIONS.get(operation, "s3:PutObject")
         return AccessDenied(operation, target, f"allow {action} and the bucket's KMS key to the role (S3 says: {said})")
     return InvalidRequest("s3", text, "")
+
+
+def _remedy_for_region(fault: Fault, region: str) -> str:
+    there = fault.bucket_region if fault.bucket_region != region else ""
+    return f"{f'deploy a stack in {there}, or ' if there else ''}name a bucket of {region}, the stack's region"
+
+
+def _is_of_customer_key(fault: Fault, operation: str) -> bool:
+    """Whether S3 wants the key that a customer encrypted an object with; a HEAD says no more than 400."""
+    if operation == "HeadObject" and fault.status == 400 and not fault.code:
+        return True
+    return fault.status == 400 and fault.code == "InvalidRequest" and _CUSTOMER_KEY in fault.message
 
 
 def _element(body: bytes, name: bytes) -> str:
