@@ -209,6 +209,23 @@ def test_every_role_allows_what_its_function_calls_and_nothing_else(
     assert not needless, needless
 
 
+ACCESS_POINT = "arn:aws:s3:us-east-1:123456789012:accesspoint/reports"
+
+
+def test_an_access_point_is_read_where_its_arn_stands_beside_its_bucket() -> None:
+    """A request to an alias is checked against the ARN of the access point, and against the bucket's too."""
+    arns = {"ReadBucketArns": f"arn:aws:s3:::{SOURCE},{ACCESS_POINT}"}
+    whole = Given(PARAMETERS | arns, CONDITIONS | {"LimitsReadObjects": False, "LimitsReadPrefixes": False})
+    statements = statements_of("CopyShardFunction", whole)
+    assert is_allowed(Need("s3:GetObject", f"{ACCESS_POINT}/object/in/f"), statements)
+    assert is_allowed(Need("s3:ListBucket", ACCESS_POINT), statements)
+    assert not is_allowed(Need("s3:PutObject", f"{ACCESS_POINT}/object/in/f"), statements)
+    limited = Given(PARAMETERS | arns | {"ReadObjectArns": f"{ACCESS_POINT}/object/in/*"}, CONDITIONS)
+    statements = statements_of("CopyShardFunction", limited)
+    assert is_allowed(Need("s3:GetObject", f"{ACCESS_POINT}/object/in/f"), statements)
+    assert not is_allowed(Need("s3:GetObject", f"{ACCESS_POINT}/object/out/f"), statements)
+
+
 def unused(name: str, statements: list[Statement], found: set[Need]) -> Iterator[tuple[str, str, str]]:
     """The permissions of a role, statement by statement, that no recorded request needed."""
     for statement in statements:

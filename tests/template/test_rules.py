@@ -134,6 +134,25 @@ def test_an_access_point_is_one_of_efs_or_of_s3_files(name: str) -> None:
     assert not re.search(pattern, S3_FILES.partition("/access-point")[0])
 
 
+S3_ACCESS_POINT = "arn:aws:s3:eu-west-1:111122223333:accesspoint/reports-ap"
+
+
+@pytest.mark.parametrize("name", ["ReadBucketArns", "WriteBucketArns"])
+def test_an_access_point_of_s3_may_stand_beside_its_bucket(name: str) -> None:
+    pattern = template()["Parameters"][name]["AllowedPattern"]
+    assert re.search(pattern, f"arn:aws:s3:::reports,{S3_ACCESS_POINT}")
+    assert re.search(pattern, S3_ACCESS_POINT.replace("arn:aws:", "arn:aws-cn:"))
+    assert not re.search(pattern, f"{S3_ACCESS_POINT}/object/in/*")
+    assert not re.search(pattern, "arn:aws:s3::111122223333:accesspoint/mfzwi23gnjvgw.mrap")
+
+
+@pytest.mark.parametrize("name", ["ReadObjectArns", "WriteObjectArns"])
+def test_objects_of_an_access_point_are_limited_below_it(name: str) -> None:
+    pattern = template()["Parameters"][name]["AllowedPattern"]
+    assert re.search(pattern, f"arn:aws:s3:::reports/in/*,{S3_ACCESS_POINT}/object/in/*")
+    assert not re.search(pattern, S3_ACCESS_POINT)
+
+
 @pytest.mark.parametrize("name", ["ReadObjectArns", "WriteObjectArns"])
 def test_what_limits_objects_names_them(name: str) -> None:
     pattern = template()["Parameters"][name]["AllowedPattern"]
