@@ -58,6 +58,7 @@ def _allowed(field: Schema) -> str:
     if "const" in field:
         return f"`{field['const']}`"
     kinds = {"array": "list", "integer": "integer", "number": "number", "string": "text", "object": "object"}
+    kinds["boolean"] = "`true`, `false`"
     kind = kinds[field["type"]]
     bounds = [(field.get("minimum"), "at least"), (field.get("maximum"), "at most")]
     bounds += [(field.get("exclusiveMinimum"), "over"), (field.get("maxItems"), "at most")]

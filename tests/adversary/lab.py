@@ -218,7 +218,7 @@ class Lab:
             destination=lambda plan: tree("destination", plan),
             entry_copier=copier,
             release=release,
-            objects=S3ObjectReader(lambda bucket: client),
+            objects=lambda _request: S3ObjectReader(lambda _bucket: client),
             turns=WriteTurns(self.store, self, self.clock),
         )
 

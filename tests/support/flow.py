@@ -106,7 +106,7 @@ class World:
             source,
             destination,
             entry_copier,
-            objects=self.objects,
+            objects=lambda _request: self.objects,
             meter=self.meter,
             file_system_ids=self.file_system_ids,
             prices=self.prices,

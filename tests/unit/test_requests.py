@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fanout.domain.bucket_options import BucketOptions
 from fanout.domain.deletion import DeleteGuard
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.filters import Filters
@@ -75,6 +76,20 @@ BAD = [
     ({**S3_TO_S3, "destination": "s3://mfzwi23gnjvgw.mrap/"}, "destination", "Multi-Region Access Point"),
     ({**GOOD, "manifest": "s3://a--usw2-az1--x-s3/a.csv"}, "manifest", "directory bucket"),
     ({**GOOD, "sse_customer_key": "a2V5"}, "sse_customer_key", "SSE-C, a customer's own key in each request, is not"),
+    ({**GOOD, "source_bucket": {"owner": "1"}}, "source_bucket.owner", "known are requester_pays, expected_owner"),
+    ({**GOOD, "source_bucket": {"expected_owner": "1111"}}, "source_bucket.expected_owner", "'1111' is not allowed"),
+    ({**GOOD, "source_bucket": {"requester_pays": "yes"}}, "source_bucket.requester_pays", "'yes' is not allowed"),
+    ({**GOOD, "destination_bucket": {"requester_pays": True}}, "destination_bucket", "efs://data/out is no bucket"),
+    (
+        {
+            "source": "s3://a-bucket/x/",
+            "destination": "s3://a-bucket/y/",
+            "source_bucket": {"expected_owner": "1" * 12},
+            "destination_bucket": {"expected_owner": "2" * 12},
+        },
+        "destination_bucket.expected_owner",
+        "222222222222 is not the 111111111111 of source_bucket, and both ends lie in a-bucket",
+    ),
     ({**GOOD, "destination": "efs://nas/x"}, "destination", "unknown mount 'nas'; known are data, other"),
     ({**GOOD, "destination": "efs:///a/../b"}, "destination", "component . or .."),
     ({"source": "efs:///a", "destination": "efs:///a"}, "destination", "equal to, inside or above"),
@@ -170,6 +185,23 @@ def test_options_of_objects(key: str) -> None:
     request = parse({**S3_TO_S3, "storage_class": "GLACIER_IR", "kms_key_id": key})
     assert request.objects == ObjectOptions("GLACIER_IR", key)
     assert plan_from_row(plan_row(Plan("run", request, DEFAULT_RATES))).request == request
+
+
+def test_how_buckets_are_asked_goes_through_the_plan_and_is_the_same_of_two_ends_in_one() -> None:
+    document = {
+        **S3_TO_S3,
+        "source_bucket": {"requester_pays": True, "expected_owner": "111122223333"},
+        "destination_bucket": {"expected_owner": "444455556666"},
+    }
+    request = parse(document)
+    source = BucketOptions(requester_pays=True, expected_owner="111122223333")
+    assert request.bucket_options == {"a-bucket": source, "b-bucket": BucketOptions(expected_owner="444455556666")}
+    assert plan_from_row(plan_row(Plan("run", request, DEFAULT_RATES))).request == request
+    one = parse({**document, "destination": "s3://a-bucket/y/", "destination_bucket": {}})
+    assert one.bucket_options == {"a-bucket": source}
+    row = plan_row(Plan("run", parse(S3_TO_S3), DEFAULT_RATES))
+    del row["source_bucket"], row["destination_bucket"]  # of a version before these fields
+    assert plan_from_row(row).request == parse(S3_TO_S3)
 
 
 def test_files_get_the_content_type_of_their_name_unless_told_otherwise() -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fanout.adapters.late import LateExecutions, LateMeter
 from fanout.adapters.posix.probe_directory import PosixProbeDirectory
 from fanout.adapters.posix.tree import PosixTree
+from fanout.adapters.s3.bucket_headers import headers_of_buckets
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.credentials import Credentials, LooksEverySecond, credentials_from_environment
@@ -26,7 +27,7 @@ from fanout.domain.errors import InvalidRequest
 from fanout.domain.locations import Location, MountLocation, S3Location
 from fanout.domain.object_options import ContentType
 from fanout.domain.plan import Plan
-from fanout.domain.request import Symlinks
+from fanout.domain.request import Request, Symlinks
 from fanout.events import only_mount
 from fanout.ledger import Ledger
 from fanout.pacing_ports import MapRuns
@@ -75,9 +76,15 @@ def _data_client() -> S3Client:
     return S3Client(Endpoint(here.region, data.url), lambda: credentials)
 
 
-def _client_of(bucket: str) -> S3Client:
-    """What reads a bucket: a manifest may lie in the ledger of an earlier run."""
-    return _work_client() if bucket == settings().work_bucket else _data_client()
+def _client_for(request: Request) -> S3Client:
+    """What asks the buckets of a request."""
+    return _data_client().for_buckets(headers_of_buckets(request.bucket_options))
+
+
+def _objects_for(request: Request) -> S3ObjectReader:
+    """What reads the manifest of a request, which may lie in the ledger of an earlier run."""
+    client = _client_for(request)
+    return S3ObjectReader(lambda bucket: _work_client() if bucket == settings().work_bucket else client)
 
 
 @cache
@@ -134,7 +141,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         release=release,
         forks=both_are_mounts,
         processors=len(os.sched_getaffinity(0)),
-        objects=S3ObjectReader(_client_of),
+        objects=_objects_for,
         meter=LateMeter(_meter),
         file_system_ids=settings().file_systems,
         prices=settings().prices,
@@ -161,7 +168,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
     if isinstance(location, S3Location):
         objects = plan.request.objects
         return S3Tree(
-            _data_client(),
+            _client_for(plan.request),
             location.bucket,
             location.prefix,
             write_headers=write_headers(objects),
@@ -196,5 +203,6 @@ def make_entry_copier(plan: Plan) -> EntryCopier | None:
     """What copies inside the store that holds both ends, if one does."""
     source, destination = plan.request.source, plan.request.destination
     if isinstance(source, S3Location) and isinstance(destination, S3Location):
-        return S3EntryCopier(_data_client(), source, destination, write_headers(plan.request.objects))
+        headers = write_headers(plan.request.objects)
+        return S3EntryCopier(_client_for(plan.request), source, destination, headers)
     return None

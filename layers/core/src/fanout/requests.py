@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fanout.domain import limits
+from fanout.domain.bucket_options import BucketOptions
 from fanout.domain.decisions import Compare
-from fanout.domain.deletion import DEFAULT_PERCENT, DeleteGuard
+from fanout.domain.deletion import DeleteGuard
 from fanout.domain.errors import InvalidRequest
 from fanout.domain.filters import Filters
 from fanout.domain.locations import Location, MountLocation, S3Location, parse_location
@@ -28,6 +29,7 @@ from fanout.domain.request import (
 )
 from fanout.domain.run_limits import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
 from fanout.domain.scalars import Size, size_of, time_of
+from fanout.request_parts import INNER, BucketModel, DeleteGuardModel
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html, less the classes that only directory buckets,
 # Outposts and FSx have.
@@ -84,24 +86,6 @@ class LimitsModel(BaseModel):
     ] = None
 
 
-class DeleteGuardModel(BaseModel):
-    """The most that a sync deletes."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    max_count: Annotated[
-        int | None, Field(ge=0, description="entries that a sync deletes at most; default: no such limit")
-    ] = None
-    max_percent: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=100,
-            description="percent of the destination's entries that the filters take, which a sync deletes at most",
-        ),
-    ] = DEFAULT_PERCENT
-
-
 class RequestModel(BaseModel):
     """The input of an execution."""
 
@@ -151,6 +135,12 @@ class RequestModel(BaseModel):
         Literal["guess", "none"] | None,
         Field(description="of files written to S3: guess (the default) by the name's ending, or none"),
     ] = None
+    source_bucket: Annotated[
+        BucketModel, Field(description="how the source's bucket is asked; a manifest in it too")
+    ] = BucketModel()
+    destination_bucket: Annotated[BucketModel, Field(description="how the destination's bucket is asked")] = (
+        BucketModel()
+    )
     include: Annotated[
         list[str], Field(max_length=GLOBS, description="globs: what matches none of them is skipped; default: all")
     ] = []
@@ -212,6 +202,8 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         delete_guard=DeleteGuard(model.delete_guard.max_count, model.delete_guard.max_percent),
         prices=model.prices,
         calibration=model.calibration,
+        source_bucket=_bucket(model.source_bucket),
+        destination_bucket=_bucket(model.destination_bucket),
     )
     check_request(request)
     return request
@@ -227,6 +219,10 @@ def _objects(model: RequestModel, source: Location, destination: Location) -> Ob
         raise InvalidRequest("content_type", f"objects of {source} keep their own", "leave it out")
     content_type = ContentType(model.content_type or ContentType.GUESS)
     return ObjectOptions(model.storage_class or "", model.kms_key_id or "", content_type)
+
+
+def _bucket(model: BucketModel) -> BucketOptions:
+    return BucketOptions(model.requester_pays, model.expected_owner or "")
 
 
 def _filters(model: RequestModel) -> Filters:
@@ -260,7 +256,7 @@ def _first_problem(error: ValidationError) -> InvalidRequest:
     path = [str(part) for part in problem["loc"]]
     field = ".".join(path)
     if problem["type"] == "extra_forbidden":
-        inner: dict[str, type[BaseModel]] = {"limits": LimitsModel, "delete_guard": DeleteGuardModel}
+        inner: dict[str, type[BaseModel]] = {"limits": LimitsModel, **INNER}
         model = inner.get(path[0], RequestModel) if len(path) > 1 else RequestModel
         if path[-1].startswith("sse_c"):
             no_key = "SSE-C, a customer's own key in each request, is not supported"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
+from fanout.domain.bucket_options import BucketOptions
 from fanout.domain.decisions import Compare
 from fanout.domain.deletion import DeleteGuard
 from fanout.domain.filters import filters_from_row, filters_row
@@ -89,6 +91,8 @@ def plan_row(plan: Plan) -> dict[str, Any]:
         "resumes": list(plan.resumes),
         "prices": dict(request.prices),
         "calibration": request.calibration,
+        "source_bucket": asdict(request.source_bucket),
+        "destination_bucket": asdict(request.destination_bucket),
     }
 
 
@@ -109,6 +113,8 @@ def plan_from_row(row: dict[str, Any]) -> Plan:
         delete_guard=DeleteGuard(**row["delete_guard"]),
         prices=row.get("prices", {}),
         calibration=row.get("calibration", NEWEST),
+        source_bucket=BucketOptions(**row.get("source_bucket", {})),
+        destination_bucket=BucketOptions(**row.get("destination_bucket", {})),
     )
     rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
     creations = row["rates"].get("creations_per_second", CREATIONS_PER_SECOND)

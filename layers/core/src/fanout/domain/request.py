@@ -8,6 +8,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from fanout.domain import limits
+from fanout.domain.bucket_options import BucketOptions
 from fanout.domain.decisions import Compare
 from fanout.domain.deletion import DeleteGuard
 from fanout.domain.errors import InvalidRequest
@@ -108,6 +109,19 @@ class Request(Struct, frozen=True):
     delete_guard: DeleteGuard = field(default_factory=DeleteGuard)
     prices: Mapping[str, float] = field(default_factory=dict)
     calibration: str = NEWEST
+    source_bucket: BucketOptions = field(default_factory=BucketOptions)
+    destination_bucket: BucketOptions = field(default_factory=BucketOptions)
+
+    @property
+    def bucket_options(self) -> dict[str, BucketOptions]:
+        """How the bucket of each end in S3 is asked; of two ends in one bucket, what either end says."""
+        found: dict[str, BucketOptions] = {}
+        for end, own in ((self.source, self.source_bucket), (self.destination, self.destination_bucket)):
+            if isinstance(end, S3Location):
+                other = found.get(end.bucket, own)
+                pays = own.requester_pays or other.requester_pays
+                found[end.bucket] = BucketOptions(pays, own.expected_owner or other.expected_owner)
+        return found
 
     @property
     def inside_s3(self) -> bool:
@@ -146,6 +160,7 @@ def check_request(request: Request) -> None:
             f"{request.destination} is equal to, inside or above the source {request.source}",
             "name a tree that shares no entry with the source",
         )
+    _check_bucket_options(request)
     if request.between_mounts and request.mode not in BETWEEN_MOUNTS:
         allowed = ", ".join(sorted(BETWEEN_MOUNTS))
         problem = f"{request.mode.value} is not possible from {request.source} to {request.destination}"
@@ -173,3 +188,17 @@ def check_request(request: Request) -> None:
         raise InvalidRequest("limits.bytes_per_second", problem, "leave it out; limits.files_per_second is possible")
     if request.limits.shard_seconds > limits.LAMBDA_TIMEOUT_SECONDS / 2:
         raise InvalidRequest("limits.shard_seconds", "is over half of what a function has", "at most 450")
+
+
+def _check_bucket_options(request: Request) -> None:
+    source, destination = request.source, request.destination
+    given = (("source", source, request.source_bucket), ("destination", destination, request.destination_bucket))
+    for name, end, options in given:
+        if options != BucketOptions() and not isinstance(end, S3Location):
+            raise InvalidRequest(f"{name}_bucket", f"the {name} {end} is no bucket", "leave it out, or name s3://")
+    if not (isinstance(source, S3Location) and isinstance(destination, S3Location)):
+        return
+    owner, other = request.source_bucket.expected_owner, request.destination_bucket.expected_owner
+    if source.bucket == destination.bucket and owner and other and owner != other:
+        problem = f"{other} is not the {owner} of source_bucket, and both ends lie in {source.bucket}"
+        raise InvalidRequest("destination_bucket.expected_owner", problem, "name one account")

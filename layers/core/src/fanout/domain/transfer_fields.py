@@ -33,6 +33,8 @@ FIELDS = {
     "limits": Decides.WORK,
     "prices": Decides.WORK,
     "calibration": Decides.WORK,
+    "source_bucket": Decides.WORK,
+    "destination_bucket": Decides.WORK,
     "verify": Decides.OBJECT,
     "objects": Decides.OBJECT,
     "mode": Decides.ACTION,

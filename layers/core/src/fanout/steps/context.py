@@ -12,6 +12,7 @@ from fanout.domain.errors import NotFound, Unreachable
 from fanout.domain.ledger_keys import phase_key
 from fanout.domain.measurement import Described, Readings
 from fanout.domain.plan import Plan
+from fanout.domain.request import Request
 from fanout.ledger import Ledger
 from fanout.ports import Clock, Meter, ObjectFound, ObjectReader, Tree
 from fanout.steps.limiter import NO_LIMITS, TaskLimiter
@@ -21,6 +22,11 @@ from fanout.steps.write_turn import WriteTurns
 def no_entry_copier(_plan: Plan) -> EntryCopier | None:
     """None: bytes are read at one end and written at the other."""
     return None
+
+
+def no_objects(_request: Request) -> ObjectReader:
+    """What reads in a place that holds nothing."""
+    return NoObjects()
 
 
 class NoObjects:
@@ -65,7 +71,7 @@ class Context(Struct, frozen=True):
     copies where one store holds both trees. ``release`` closes what the trees hold open, when the task ends:
     the function may go on to the next one in the same process. ``forks`` says whether both trees are
     mounts. ``processors`` are those of the function: a copy to or from a bucket is divided among so many processes, as
-    each of them signs, parses and sums. ``objects`` reads a manifest.
+    each of them signs, parses and sums. ``objects`` reads the manifest of a request.
     ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
     ``prices`` are dollars that the stack's forecasts reckon with, unless a request names others.
     ``turns`` keeps two runs from writing to one tree at the same time; without it nothing does.
@@ -82,7 +88,7 @@ class Context(Struct, frozen=True):
     release: Callable[[], None] = nothing_to_release
     forks: Callable[[Plan], bool] = never_forks
     processors: int = 1
-    objects: ObjectReader = field(default_factory=NoObjects)
+    objects: Callable[[Request], ObjectReader] = no_objects
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)
     prices: Mapping[str, float] = field(default_factory=dict)

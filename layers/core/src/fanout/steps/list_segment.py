@@ -62,10 +62,10 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     settler = Settler(writer, plan, proofs, destination_tree)
     if segment.manifest is not None:
         lookups = Lookups(plan, source_tree, destination_tree)
-        is_late = partial(_late, context, context.stop_at)
+        is_late, objects = partial(_late, context, context.stop_at), context.objects(request)
         with LookupQueue(settler.ask, settler.settle) as queue:
             refuse = lambda row: queue.run(partial(writer.refuse, row))  # noqa: E731
-            left = list_manifest(segment.manifest, plan, context.objects, lookups, queue.add, refuse, is_late)
+            left = list_manifest(segment.manifest, plan, objects, lookups, queue.add, refuse, is_late)
         writer.close(left)
         return {"segment": segment.id}
     find = found_for_listing(source_tree)

@@ -73,7 +73,7 @@ def plan_transfer(
     if other is not None:
         return skip_run(plan, document, other, began, context)
     with naming("manifest"):
-        pieces = [] if earlier else first_round(request, context.objects)
+        pieces = [] if earlier else first_round(request, context.objects(request))
     ledger.write_json(keys.phase_key("plan"), {"began": began})
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_plan(plan)

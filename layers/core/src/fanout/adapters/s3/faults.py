@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from fanout.adapters.s3.answers import WrongAnswer
+from fanout.adapters.s3.bucket_headers import Headers, remedy_for
 from fanout.adapters.s3.connection import ConnectionBroken
 from fanout.adapters.s3.transport import Response
 from fanout.domain.errors import (
@@ -23,6 +24,7 @@ from fanout.domain.errors import (
     Unreachable,
 )
 
+_NO_HEADERS: Headers = {}
 # The code of an exchange that ended without a whole response, and of one that no repetition helps: the way is wrong.
 BROKEN, UNREACHABLE = "ConnectionBroken", "Unreachable"
 # Our own code for an answer that is none to what was asked.
@@ -126,8 +128,10 @@ def _is_of_another(body: bytes, key: str) -> bool:
     return bool(named) and key.isprintable() and named != key
 
 
-def to_error(fault: Fault, operation: str, bucket: str, key: str, region: str) -> FanoutError:
-    """Our error for a fault that repetition did not cure."""
+def to_error(
+    fault: Fault, operation: str, bucket: str, key: str, region: str, bucket_headers: Headers = _NO_HEADERS
+) -> FanoutError:
+    """Our error for a fault that repetition did not cure. ``bucket_headers``: of each request to the bucket."""
     target = f"s3://{bucket}/{key}"
     said = " ".join(part for part in (str(fault.status or ""), fault.code, fault.message) if part)
     text = f"{operation} on {target}: {said}"
@@ -156,7 +160,8 @@ def to_error(fault: Fault, operation: str, bucket: str, key: str, region: str) -
         return CustomerKey(operation, target, f"an object encrypted with SSE-C is not supported (S3 says: {said})")
     if fault.status in (401, 403):
         action = _ACTIONS.get(operation, "s3:PutObject")
-        return AccessDenied(operation, target, f"allow {action} and the bucket's KMS key to the role (S3 says: {said})")
+        remedy = f"allow {action} and the bucket's KMS key to the role{remedy_for(bucket_headers, bucket, operation)}"
+        return AccessDenied(operation, target, f"{remedy} (S3 says: {said})")
     return InvalidRequest("s3", text, "")
 
 

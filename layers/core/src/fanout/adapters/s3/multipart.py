@@ -53,7 +53,10 @@ class MultipartCalls(S3Requests):
         source_if_match: str = "",
     ) -> Part:
         """Copy the bytes from the first to the last of ``byte_range``, both included, inside S3 as a part."""
-        headers = copy_source(source_bucket, source_key, source_if_match)
+        headers = {
+            **copy_source(source_bucket, source_key, source_if_match),
+            **self.source_headers(source_bucket),
+        }
         headers["x-amz-copy-source-range"] = f"bytes={byte_range[0]}-{byte_range[1]}"
         query = [("partNumber", str(number)), ("uploadId", upload_id)]
         call = self.begin("UploadPartCopy", "PUT", bucket, key, query=query, headers=headers, body=b"")

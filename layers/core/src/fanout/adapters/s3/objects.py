@@ -113,7 +113,11 @@ class ObjectCalls(S3Requests):
         source_if_match: str = "",
     ) -> Copied:
         """Copy an object of at most 5 GB inside S3, with its metadata and tags; S3 makes a CRC64NVME of the copy."""
-        sent = {**headers, **copy_source(source_bucket, source_key, source_if_match)}
+        sent = {
+            **headers,
+            **copy_source(source_bucket, source_key, source_if_match),
+            **self.source_headers(source_bucket),
+        }
         sent["x-amz-checksum-algorithm"] = "CRC64NVME"
         call = self.begin("CopyObject", "PUT", bucket, key, headers=sent, body=b"")
         return call.read(lambda response: parse_copied(response.body, "CopyObjectResult"))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from copy import copy
+from typing import Self, TypeVar
 
 from msgspec import Struct
 
 from fanout.adapters.s3.answers import WrongAnswer
+from fanout.adapters.s3.bucket_headers import Headers, as_source
 from fanout.adapters.s3.connection import ConnectionBroken
 from fanout.adapters.s3.credentials import CredentialsProvider, credentials_from_environment
 from fanout.adapters.s3.endpoint import Endpoint, locate
@@ -61,6 +63,20 @@ class S3Requests:
         self._draw = draw
         self._now = now
         self._signer = Signer(endpoint.region)
+        self._of_buckets: Mapping[str, Headers] = {}
+
+    def for_buckets(self, headers: Mapping[str, Headers]) -> Self:
+        """The same client, each of whose requests to one of these buckets carries the bucket's headers.
+
+        Both share connections and signing keys.
+        """
+        other = copy(self)
+        other._of_buckets = headers
+        return other
+
+    def source_headers(self, bucket: str) -> Headers:
+        """What a request that copies from a bucket carries for it."""
+        return as_source(self._of_buckets.get(bucket, _NO_HEADERS))
 
     def call(
         self,
@@ -105,6 +121,9 @@ class S3Requests:
         path = location.root + encode_path(key)
         query_text = encode_query(query) if query else ""
         target = f"{path}?{query_text}" if query_text else path
+        own = self._of_buckets.get(bucket)
+        if own:
+            headers = {**headers, **own}
 
         def send(fresh: bool) -> Exchange:
             signed = self._signer.sign(
@@ -117,7 +136,8 @@ class S3Requests:
     def wait_or_raise(self, fault: Fault, failures: int, operation: str, bucket: str, key: str) -> None:
         """Wait before another attempt after so many that failed, the last one by this fault, or raise what it means."""
         if not fault.passing or failures >= self._retry.attempts:
-            raise to_error(fault, operation, bucket, key, self.region) from fault.cause
+            own = self._of_buckets.get(bucket, _NO_HEADERS)
+            raise to_error(fault, operation, bucket, key, self.region, own) from fault.cause
         self._sleep(self._retry.delay_seconds(failures - 1, self._draw()))
 
     @property
