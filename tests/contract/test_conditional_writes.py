@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.s3.copier import S3EntryCopier
+from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.tree import S3Tree
 from fanout.domain.big_files import Receipt
 from fanout.domain.checksums import to_base64
@@ -18,6 +19,7 @@ from fanout.domain.entries import NOTHING_THERE, Attributes, Entry, Kind
 from fanout.domain.errors import ItemError
 from fanout.domain.limits import MIB
 from fanout.domain.locations import S3Location
+from fanout.domain.object_options import ObjectOptions
 from fanout.domain.outcomes import Reason
 from fanout.ports import Tree
 from tests.contract.conftest import SERVERS, client_of, new_bucket
@@ -125,6 +127,20 @@ def test_a_late_write_changes_nothing(
         write(bucket_tree, entry, b"o" * size)
     assert caught.value.reason is Reason.DESTINATION_CHANGED
     assert stored(bucket_tree) == before
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_write_with_metadata_and_tags_of_the_request_may_come_twice_too(s3_server: S3Server, way: str) -> None:
+    client = client_of(s3_server)
+    bucket = new_bucket(client)
+    options = ObjectOptions(tags={"team": "a b"}, metadata={"job": "7"}, acl="bucket-owner-full-control")
+    tree = S3Tree(client, bucket, "to/", write_headers=write_headers(options))
+    write, size = WAYS[way]
+    entry = Entry("f", Kind.FILE, size, replaces=NOTHING_THERE)
+    for _ in range(2):
+        write(tree, entry, b"n" * size)
+    assert client.head_object(bucket, "to/f").headers["x-amz-meta-job"] == "7"
+    assert client.get_object_tagging(bucket, "to/f") == {"team": "a b"}
 
 
 def test_the_same_bytes_with_other_attributes_are_another_object(bucket_tree: Tree) -> None:

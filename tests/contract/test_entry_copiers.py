@@ -15,13 +15,15 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryEntryCopier, MemoryTree
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier, part_ranges
+from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.tree import S3Tree
 from fanout.copy_ports import EntryCopier
 from fanout.domain.checksums import to_base64
-from fanout.domain.entries import Attributes, Entry, Kind
+from fanout.domain.entries import NOTHING_THERE, Attributes, Entry, Kind
 from fanout.domain.errors import ItemError, OutOfTime
 from fanout.domain.limits import GIB, MIB
 from fanout.domain.locations import S3Location
+from fanout.domain.object_options import ObjectOptions
 from fanout.domain.outcomes import Reason
 from fanout.domain.segments import Segment
 from fanout.ports import Tree
@@ -64,11 +66,12 @@ class S3Ends:
     source: S3Location
     destination: S3Location
 
-    def copier(self, whole_bytes: int = PART, headers: dict[str, str] | None = None) -> S3EntryCopier:
+    def copier(
+        self, whole_bytes: int = PART, headers: dict[str, str] | None = None, tags: dict[str, str] | None = None
+    ) -> S3EntryCopier:
         """Copies in parts above ``whole_bytes``."""
-        return S3EntryCopier(
-            self.client, self.source, self.destination, headers or {}, whole_bytes=whole_bytes, part_bytes=PART
-        )
+        sizes = {"whole_bytes": whole_bytes, "part_bytes": PART}
+        return S3EntryCopier(self.client, self.source, self.destination, headers or {}, tags=tags or {}, **sizes)
 
     def put(self, path: str, body: bytes) -> Entry:
         """An object of the source with metadata and tags."""
@@ -156,6 +159,34 @@ def test_entry_that_changed_or_vanished_is_not_copied(store: Store, size: int) -
             store.copier.copy(one, never)
         assert caught.value.reason is reason
     assert list(store.destination.list(WHOLE)) == []
+
+
+@pytest.mark.usefixtures("s3_parts")
+@pytest.mark.parametrize("whole_bytes", [0, GIB], ids=["in parts", "whole"])
+@pytest.mark.parametrize("named", ["tags", "metadata", "both"])
+def test_what_the_request_names_stands_over_what_goes_along(s3_ends: S3Ends, whole_bytes: int, named: str) -> None:
+    tags = {"team": "b", "run": "7"} if named != "metadata" else {}
+    metadata = {"colour": "blue", "job": "7"} if named != "tags" else {}
+    headers = write_headers(ObjectOptions(tags=tags, metadata=metadata))
+    copier = s3_ends.copier(whole_bytes, headers, tags)
+    entry = replace(s3_ends.put("f", b"body"), replaces=NOTHING_THERE)
+    copied = [copier.copy(entry, never) for _ in range(2)]  # another attempt finds what the first one wrote
+    assert copied == [to_base64(crc64nvme(b"body"))] * 2
+    found = s3_ends.client.head_object(s3_ends.destination.bucket, "to/f").headers
+    added = {f"x-amz-meta-{name}": value for name, value in metadata.items()}
+    assert (HEADERS | added).items() <= found.items()
+    got = s3_ends.client.get_object_tagging(s3_ends.destination.bucket, "to/f")
+    assert got == {"team": "a b", "empty": ""} | tags
+
+
+@pytest.mark.usefixtures("s3_parts")
+@pytest.mark.parametrize("whole_bytes", [0, GIB], ids=["in parts", "whole"])
+def test_more_tags_than_s3_allows_fail_the_one_entry(s3_ends: S3Ends, whole_bytes: int) -> None:
+    tags = {f"tag-{number}": "" for number in range(9)}
+    copier = s3_ends.copier(whole_bytes, write_headers(ObjectOptions(tags=tags)), tags)
+    with pytest.raises(ItemError, match="11 tags, 2 of them the source's, and S3 allows 10") as caught:
+        copier.copy(s3_ends.put("f", b"body"), never)
+    assert caught.value.reason is Reason.DESTINATION_DENIED
 
 
 @pytest.mark.usefixtures("s3_parts")

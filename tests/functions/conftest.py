@@ -15,6 +15,9 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from fanout import bootstrap, telemetry
+from tests.support.handler_flow import HandlerFlow
+from tests.support.s3_proxy import S3Proxy
+from tests.support.wire import SOURCE, TARGET, Wire
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 Invoke = Callable[[str, dict[str, Any]], Any]
@@ -92,3 +95,19 @@ def invoke(s3: Any) -> Invoke:
         return json.loads(json.dumps(answer))
 
     return call
+
+
+@pytest.fixture
+def wire(s3: Any, s3_url: str, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
+    """Two buckets behind a proxy that keeps what is asked."""
+    for bucket in (SOURCE, TARGET):
+        s3.create_bucket(Bucket=bucket)
+    mounts = {name: tmp_path / name for name in ("data", "archive")}
+    for mount in mounts.values():
+        mount.mkdir()
+    proxy = S3Proxy(s3_url)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+    found = Wire(HandlerFlow(invoke, s3, monkeypatch, mounts, bootstrap), proxy)
+    proxy.choose = found.keep
+    yield found
+    proxy.close()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,11 @@ import pytest
 from fanout import bootstrap
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.domain.errors import AccessDenied
-from tests.functions.conftest import Invoke
-from tests.support.handler_flow import HandlerFlow
 from tests.support.http import Head
 from tests.support.lying_s3 import operation_of
-from tests.support.s3_proxy import S3Proxy
+from tests.support.wire import SOURCE, TARGET, Wire, said
 
-SOURCE, TARGET, WORK = "source-bucket", "target-bucket", "work-bucket"
+WORK = "work-bucket"
 HERE, THERE = "111122223333", "444455556666"
 PAYER, OWNER = "x-amz-request-payer", "x-amz-expected-bucket-owner"
 SOURCE_OWNER = "x-amz-source-expected-bucket-owner"
@@ -31,47 +27,9 @@ OPTIONS = {
 SPLIT = {"limits": {"split_bytes": 8 * 1024 * 1024}}
 
 
-@dataclass
-class Wire:
-    """A flow whose requests to S3 are kept."""
-
-    flow: HandlerFlow
-    proxy: S3Proxy
-    heads: list[Head] = field(default_factory=list)
-
-    def of(self, bucket: str) -> list[Head]:
-        """The signed requests to a bucket; what only asks whether S3 answers is not signed."""
-        return [one for one in self.heads if one.target.startswith(f"/{bucket}/") and "authorization" in one.headers]
-
-
-@pytest.fixture
-def wire(s3: Any, s3_url: str, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
-    """Two buckets behind a proxy that keeps what is asked."""
-    for bucket in (SOURCE, TARGET):
-        s3.create_bucket(Bucket=bucket)
-    for name in ("data", "archive"):
-        (tmp_path / name).mkdir()
-    proxy = S3Proxy(s3_url)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
-    mounts = {"data": tmp_path / "data", "archive": tmp_path / "archive"}
-    found = Wire(HandlerFlow(invoke, s3, monkeypatch, mounts, bootstrap), proxy)
-
-    def keep(head: Head) -> str:
-        found.heads.append(head)
-        return ""
-
-    proxy.choose = keep
-    yield found
-    proxy.close()
-
-
-def said(head: Head) -> dict[str, str]:
-    """What a request says of buckets; all of it is signed."""
-    names = (PAYER, OWNER, SOURCE_OWNER)
-    found = {name: head.headers[name] for name in names if name in head.headers}
-    signed = head.headers["authorization"].partition("SignedHeaders=")[2].partition(",")[0].split(";")
-    assert set(found) <= set(signed)
-    return found
+def of_buckets(head: Head) -> dict[str, str]:
+    """What a request says of buckets."""
+    return said(head, (PAYER, OWNER, SOURCE_OWNER))
 
 
 def fill(s3: Any, prefix: str = "in/") -> None:
@@ -88,7 +46,7 @@ def test_each_request_to_a_bucket_says_it(wire: Wire, s3: Any, tmp_path: Path) -
     wire.flow.run("b", {**down, "destination": "efs:///b", "manifest": f"s3://{SOURCE}/lists/some.csv"})
     assert {operation_of(one) for one in wire.of(SOURCE)} >= {"ListObjectsV2", "GetObject", "HeadObject"}
     assert any("lists/" in one.target for one in wire.of(SOURCE))
-    assert all(said(one) == {PAYER: "requester", OWNER: HERE} for one in wire.of(SOURCE))
+    assert all(of_buckets(one) == {PAYER: "requester", OWNER: HERE} for one in wire.of(SOURCE))
     up = {"source": "efs:///in", "destination_bucket": OPTIONS["destination_bucket"]}
     (tmp_path / "data/in/link").symlink_to("d/f")
     wire.flow.run("c", {**up, "destination": f"s3://{TARGET}/c/", **SPLIT, "verify": "all"})
@@ -98,8 +56,8 @@ def test_each_request_to_a_bucket_says_it(wire: Wire, s3: Any, tmp_path: Path) -
     )
     written = {"PutObject", "CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload", "AbortMultipartUpload"}
     assert {operation_of(one) for one in wire.of(TARGET)} >= {*written, "DeleteObjects"}
-    assert all(said(one) == {OWNER: THERE} for one in wire.of(TARGET))
-    assert wire.of(WORK) and not any(map(said, wire.of(WORK)))
+    assert all(of_buckets(one) == {OWNER: THERE} for one in wire.of(TARGET))
+    assert wire.of(WORK) and not any(map(of_buckets, wire.of(WORK)))
 
 
 def test_a_copy_inside_s3_says_it_of_both_ends(wire: Wire, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,8 +69,8 @@ def test_a_copy_inside_s3_says_it_of_both_ends(wire: Wire, s3: Any, monkeypatch:
     assert {operation_of(one) for one in copies} == {"CopyObject", "UploadPartCopy"}
     for one in wire.of(TARGET):
         expected = {PAYER: "requester", OWNER: THERE, SOURCE_OWNER: HERE} if one in copies else {OWNER: THERE}
-        assert said(one) == expected
-    assert all(said(one) == {PAYER: "requester", OWNER: HERE} for one in wire.of(SOURCE))
+        assert of_buckets(one) == expected
+    assert all(of_buckets(one) == {PAYER: "requester", OWNER: HERE} for one in wire.of(SOURCE))
     assert {unquote(one.headers["x-amz-copy-source"]).partition("/")[0] for one in copies} == {SOURCE}
 
 
@@ -123,7 +81,7 @@ def test_a_request_that_says_nothing_says_nothing_on_the_wire_also_after_one_tha
     wire.flow.run("a", {**request, **OPTIONS})
     wire.heads.clear()
     wire.flow.run("b", request)
-    assert wire.of(SOURCE) and not any(map(said, [*wire.of(SOURCE), *wire.of(TARGET)]))
+    assert wire.of(SOURCE) and not any(map(of_buckets, [*wire.of(SOURCE), *wire.of(TARGET)]))
 
 
 @pytest.mark.parametrize(

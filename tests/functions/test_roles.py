@@ -160,6 +160,7 @@ def machine(s3: Any) -> str:
 
 SPLIT = {"split_bytes": 8 * 1024 * 1024}
 S3_IN, S3_OUT = f"s3://{SOURCE}/in/", f"s3://{TARGET}/out/"
+NAMED = {"object_tags": {"team": "b"}, "object_metadata": {"job": "7"}, "object_acl": "bucket-owner-full-control"}
 GUARD = {"delete_guard": {"max_percent": 90.0, "max_count": 100}}
 
 
@@ -182,6 +183,8 @@ def every_run(flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path) -> None:
     flow.run("i", {"source": S3_IN, "destination": f"{S3_OUT}c/", "compare": "checksum"})
     flow.run("j", {"source": "efs:///in", "destination": f"{S3_OUT}j/", "limits": SPLIT}, fail_shards=True)
     flow.run("k", {"resume_from": "j"})
+    flow.run("named", {"source": "efs:///in", "destination": f"{S3_OUT}m/", "limits": SPLIT, **NAMED})
+    flow.run("named-too", {"source": S3_IN, "destination": f"{S3_OUT}n/", **NAMED})
     stopped = {"source": S3_IN, "destination": "efs:///stopped"}
     flow.plan("stopped", stopped)
     flow.run("after-stopped", stopped)
@@ -224,6 +227,16 @@ def test_an_access_point_is_read_where_its_arn_stands_beside_its_bucket() -> Non
     statements = statements_of("CopyShardFunction", limited)
     assert is_allowed(Need("s3:GetObject", f"{ACCESS_POINT}/object/in/f"), statements)
     assert not is_allowed(Need("s3:GetObject", f"{ACCESS_POINT}/object/out/f"), statements)
+
+
+def test_a_role_can_name_the_owners_acl_and_no_other() -> None:
+    for function in ("CopyShardFunction", "ListSegmentFunction", "PlanTransferFunction", "CheckMountFunction"):
+        statements = statements_of(function, GIVEN)
+        place = f"arn:aws:s3:::{TARGET}/out/f"
+        acls = {"bucket-owner-full-control": True, "public-read": False, "bucket-owner-read": False}
+        for acl, expected in acls.items():
+            assert is_allowed(Need("s3:PutObjectAcl", place, {"s3:x-amz-acl": acl}), statements) is expected
+        assert not is_allowed(Need("s3:PutObjectAcl", place), statements), "with grants of its own"
 
 
 def unused(name: str, statements: list[Statement], found: set[Need]) -> Iterator[tuple[str, str, str]]:

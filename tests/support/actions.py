@@ -83,6 +83,8 @@ def _of_object(
             if "uploadId" not in query:  # a copy of the whole takes the tags along
                 yield Need("s3:GetObjectTagging", f"arn:aws:s3:::{unquote(source).lstrip('/')}")
                 yield Need("s3:PutObjectTagging", arn)
+        if acl := headers.get("x-amz-acl"):
+            yield Need("s3:PutObjectAcl", arn, {"s3:x-amz-acl": acl})
         if "x-amz-tagging" in headers:
             yield Need("s3:PutObjectTagging", arn)
     else:

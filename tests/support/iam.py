@@ -65,12 +65,15 @@ class Statement:
     resources: tuple[str, ...]
     prefixes: tuple[str, ...]
     """Patterns that ``s3:prefix`` has to match; empty for no such condition."""
+    acls: tuple[str, ...] = ()
+    """Of which ``s3:x-amz-acl`` has to be one; empty for no such condition."""
 
     def matches(self, need: Need) -> bool:
         """Whether the statement is about a permission, on this, with these condition keys."""
         prefix = need.context.get("s3:prefix")
         return (
             need.action in self.actions
+            and (not self.acls or need.context.get("s3:x-amz-acl") in self.acls)
             and any(fnmatchcase(need.resource, one) or one == "*" for one in self.resources)
             and (not self.prefixes or (prefix is not None and any(fnmatchcase(prefix, one) for one in self.prefixes)))
         )
@@ -95,6 +98,7 @@ def _parsed(name: str, document: Resource, given: Given) -> Iterator[Statement]:
             _tuple(statement["Action"]),
             _tuple(statement["Resource"]),
             _tuple(prefixes),
+            _tuple(condition.get("StringEquals", {}).get("s3:x-amz-acl", ())),
         )
 
 

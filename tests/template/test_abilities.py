@@ -11,19 +11,19 @@ import pytest
 from tests.template.templates import REPO, abilities, actions, functions, of_type, policies, resources
 
 PACKAGE = REPO / "layers/core/src/fanout"
-# What S3 checks for an operation of the client; a copy asks for the right to write, and to tag what it writes.
+# What S3 checks for an operation of the client; what writes an object asks for the right to tag it and to name its ACL.
 CHECKED = {
     "GetObject": {"s3:GetObject"},
     "HeadObject": {"s3:GetObject"},
-    "PutObject": {"s3:PutObject"},
-    "CopyObject": {"s3:GetObject", "s3:PutObject", "s3:PutObjectTagging"},
+    "PutObject": {"s3:PutObject", "s3:PutObjectTagging", "s3:PutObjectAcl"},
+    "CopyObject": {"s3:GetObject", "s3:PutObject", "s3:PutObjectTagging", "s3:PutObjectAcl"},
     "GetObjectTagging": {"s3:GetObjectTagging"},
     "DeleteObject": {"s3:DeleteObject"},
     "DeleteObjects": {"s3:DeleteObject"},
     "HeadBucket": {"s3:ListBucket"},
     "ListObjectsV2": {"s3:ListBucket"},
     "ListMultipartUploads": {"s3:ListBucketMultipartUploads"},
-    "CreateMultipartUpload": {"s3:PutObject"},
+    "CreateMultipartUpload": {"s3:PutObject", "s3:PutObjectTagging", "s3:PutObjectAcl"},
     "UploadPart": {"s3:PutObject"},
     "UploadPartCopy": {"s3:GetObject", "s3:PutObject"},
     "ListParts": {"s3:ListMultipartUploadParts"},

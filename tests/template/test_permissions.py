@@ -87,10 +87,12 @@ def test_what_may_be_listed_and_touched_is_limited_where_a_parameter_says_so(end
         "Read": ["ReadObjectsPolicy"],
         "Write": ["WriteObjectsPolicy", "ReadBackPolicy", "DeleteObjectsPolicy", "BeginUploadsPolicy"],
     }
+    limited = {"Fn::Split": [",", {"Ref": f"{end}ObjectArns"}]}
     for name in objects[end]:
-        (statement,) = [s for owner, s in policies() if owner == name]
-        limited = {"Fn::Split": [",", {"Ref": f"{end}ObjectArns"}]}
-        assert statement["Resource"]["Fn::If"][:2] == [f"Limits{end}Objects", limited]
+        scopes = [s["Resource"]["Fn::If"][:2] for owner, s in policies() if owner == name]
+        assert scopes and all(scope == [f"Limits{end}Objects", limited] for scope in scopes)
+    tags = [s["Resource"]["Fn::If"] for owner, s in policies() if owner == "CopyTagsPolicy"]
+    assert [scope[1] for scope in tags if scope[0] == f"Limits{end}Objects"] == [limited] * (1 if end == "Read" else 2)
 
 
 def test_what_plans_measures_and_only_the_file_systems_of_the_stack() -> None:
@@ -130,7 +132,7 @@ def test_only_one_function_may_delete_objects_of_a_tree_and_it_can_not_write_any
 
 
 def test_what_a_copy_inside_s3_calls_is_allowed_and_may_pass_the_endpoint() -> None:
-    read, tags = {"s3:GetObject"}, {"s3:GetObjectTagging", "s3:PutObjectTagging"}
+    read, tags = {"s3:GetObject"}, {"s3:GetObjectTagging", "s3:PutObjectTagging", "s3:PutObjectAcl"}
     written = {"s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:GetObject"}
     allowed: defaultdict[str, set[str]] = defaultdict(set)
     for name, statement in policies():
@@ -140,6 +142,14 @@ def test_what_a_copy_inside_s3_calls_is_allowed_and_may_pass_the_endpoint() -> N
     assert allowed["CopyTagsPolicy"] == tags and roles_with("CopyTagsPolicy") == {"CopyShardRole"}
     assert read | written | tags <= allowed["S3Endpoint"]
     assert {"ReadObjectsPolicy", "WriteObjectsPolicy"} <= set(abilities(resources()["CopyShardRole"]))
+
+
+def test_what_writes_may_name_one_acl_and_no_other() -> None:
+    found = {name: s for name, s in policies() if name != "S3Endpoint" and "s3:PutObjectAcl" in actions(s)}
+    assert set(found) == {"CopyTagsPolicy", "BeginUploadsPolicy"}
+    for statement in found.values():
+        assert actions(statement) == ["s3:PutObjectAcl"]
+        assert statement["Condition"] == {"StringEquals": {"s3:x-amz-acl": "bucket-owner-full-control"}}
 
 
 def test_kms_keys_are_those_of_the_parameter_and_only_as_s3_uses_them() -> None:

@@ -50,6 +50,14 @@ def test_what_differs_is_named_the_worst_first(there: Attributes, expected: list
     assert reasons(KNOWN, there) == expected
 
 
+def test_what_the_request_adds_is_expected_over_what_the_source_says() -> None:
+    rules = replace(BUCKETS, added={"x-amz-meta-a": "2"})
+    here = replace(KNOWN, headers={"x-amz-meta-a": "1", "x-amz-meta-b": "3"})
+    assert reasons(here, replace(here, headers={"x-amz-meta-a": "2", "x-amz-meta-b": "3"}), rules) == []
+    assert reasons(here, here, rules) == [Reason.METADATA_DIFFERS]
+    assert reasons(KNOWN, KNOWN, replace(MOUNTS, added={"x-amz-meta-a": "2"})) == []
+
+
 @pytest.mark.parametrize(
     ("here", "there", "differs"),
     [

@@ -90,6 +90,36 @@ BAD = [
         "destination_bucket.expected_owner",
         "222222222222 is not the 111111111111 of source_bucket, and both ends lie in a-bucket",
     ),
+    ({**GOOD, "object_tags": {"a": "b"}}, "object_tags", "efs://data/out holds no objects"),
+    ({**GOOD, "object_metadata": {"a": "b"}}, "object_metadata", "holds no objects"),
+    ({**GOOD, "object_acl": "bucket-owner-full-control"}, "object_acl", "holds no objects"),
+    ({**S3_TO_S3, "object_acl": "public-read"}, "object_acl", "'public-read' is not allowed"),
+    ({**S3_TO_S3, "object_tags": {"a": 1}}, "object_tags.a", "1 is not allowed"),
+    ({**S3_TO_S3, "object_tags": {str(n): "" for n in range(11)}}, "object_tags", "11 tags are over the 10"),
+    ({**S3_TO_S3, "object_tags": {"aws:team": "a"}}, "object_tags", "'aws:team' begins with aws:"),
+    ({**S3_TO_S3, "object_tags": {"": "a"}}, "object_tags", "is not a tag; allowed are 1 to 128 characters"),
+    ({**S3_TO_S3, "object_tags": {"a" * 129: "a"}}, "object_tags", "is not a tag"),
+    ({**S3_TO_S3, "object_tags": {"a": "b" * 257}}, "object_tags", "a value of at most 256"),
+    ({**S3_TO_S3, "object_tags": {"a": "b&c=d"}}, "object_tags", "'a': 'b&c=d' is not a tag"),
+    ({**S3_TO_S3, "object_tags": {"a": "b\r\nx: y"}}, "object_tags", "is not a tag"),
+    (
+        {**S3_TO_S3, "object_tags": {f"{n}": "ü" * 256 for n in range(3)}},
+        "object_tags",
+        "take 4616 bytes of a header, over 4096",
+    ),
+    ({**S3_TO_S3, "object_metadata": {"Job": "7"}}, "object_metadata", "'Job' is not a name of metadata; allowed are"),
+    ({**S3_TO_S3, "object_metadata": {"x-amz-meta-job": "7"}}, "object_metadata", "without x-amz-meta-"),
+    ({**S3_TO_S3, "object_metadata": {"file-mtime": "7"}}, "object_metadata", "what a run writes of the file"),
+    ({**S3_TO_S3, "object_metadata": {"job": "a\r\nb: c"}}, "object_metadata", "can not stand in a header"),
+    ({**S3_TO_S3, "object_metadata": {"job": "ü"}}, "object_metadata", "printable ASCII"),
+    ({**S3_TO_S3, "object_metadata": {"job": " 7"}}, "object_metadata", "no space at either end"),
+    ({**S3_TO_S3, "object_metadata": {"job": ""}}, "object_metadata", "can not stand in a header"),
+    ({**S3_TO_S3, "object_metadata": {"job": "7" * 2046}}, "object_metadata", "have 2049 bytes, over 2048"),
+    (
+        {"source": "efs:///a", "destination": "s3://a-bucket/", "object_metadata": {"job": "7" * 1918}},
+        "object_metadata",
+        "have 1921 bytes, over 1920: 128 of the 2048 are for modes, owners and times",
+    ),
     ({**GOOD, "destination": "efs://nas/x"}, "destination", "unknown mount 'nas'; known are data, other"),
     ({**GOOD, "destination": "efs:///a/../b"}, "destination", "component . or .."),
     ({"source": "efs:///a", "destination": "efs:///a"}, "destination", "equal to, inside or above"),
@@ -185,6 +215,23 @@ def test_options_of_objects(key: str) -> None:
     request = parse({**S3_TO_S3, "storage_class": "GLACIER_IR", "kms_key_id": key})
     assert request.objects == ObjectOptions("GLACIER_IR", key)
     assert plan_from_row(plan_row(Plan("run", request, DEFAULT_RATES))).request == request
+
+
+def test_what_each_object_gets_goes_through_the_plan() -> None:
+    named = {
+        "object_tags": {"team": "a b", "größe": "1/2 @:+-=._", "empty": ""},
+        "object_metadata": {"job": "7" * 2045},
+        "object_acl": "bucket-owner-full-control",
+    }
+    request = parse({**S3_TO_S3, **named})
+    assert request.objects.tags == named["object_tags"]
+    assert request.objects.metadata == named["object_metadata"]
+    assert request.objects.acl == named["object_acl"]
+    assert plan_from_row(plan_row(Plan("run", request, DEFAULT_RATES))).request == request
+    row = plan_row(Plan("run", parse(S3_TO_S3), DEFAULT_RATES))
+    for name in ("tags", "metadata", "acl"):  # of a version before these fields
+        del row["objects"][name]
+    assert plan_from_row(row).request == parse(S3_TO_S3)
 
 
 def test_how_buckets_are_asked_goes_through_the_plan_and_is_the_same_of_two_ends_in_one() -> None:

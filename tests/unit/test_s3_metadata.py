@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from fanout.adapters.s3.content_types import content_type_header
 from fanout.adapters.s3.metadata import carried_headers, from_headers, tagging_header, to_headers, write_headers
+from fanout.domain import object_options
 from fanout.domain.entries import Attributes
-from fanout.domain.object_options import ObjectOptions
+from fanout.domain.object_options import USER_PREFIX, ObjectOptions
 
 ids = st.none() | st.integers(0, 2**32 - 2)
 times = st.none() | st.integers(-(2**63) + 1, 2**63 - 1)
@@ -81,6 +82,23 @@ def test_options_as_headers() -> None:
         "x-amz-server-side-encryption-aws-kms-key-id": "alias/key",
         "x-amz-server-side-encryption-bucket-key-enabled": "true",
     }
+
+
+def test_what_each_object_gets_as_headers() -> None:
+    tags, metadata = {"team": "a b", "ü": ""}, {"job": "7"}
+    options = ObjectOptions(tags=tags, metadata=metadata, acl="bucket-owner-full-control")
+    assert write_headers(options) == {
+        "x-amz-meta-job": "7",
+        "x-amz-tagging": "team=a%20b&%C3%BC=",
+        "x-amz-acl": "bucket-owner-full-control",
+    }
+
+
+def test_what_a_run_writes_of_a_file_fits_beside_the_metadata_that_a_request_may_name() -> None:
+    longest = Attributes(0o177777, 2**32 - 2, 2**32 - 2, -(2**63) + 1, -(2**63) + 1)
+    own = {name.removeprefix(USER_PREFIX): value for name, value in to_headers(longest).items()}
+    assert set(own) == object_options._OWN_METADATA
+    assert sum(len(name) + len(value) for name, value in own.items()) <= object_options._OWN_BYTES
 
 
 def test_a_copy_in_parts_carries_what_copy_object_would() -> None:

@@ -203,6 +203,7 @@ def make_entry_copier(plan: Plan) -> EntryCopier | None:
     """What copies inside the store that holds both ends, if one does."""
     source, destination = plan.request.source, plan.request.destination
     if isinstance(source, S3Location) and isinstance(destination, S3Location):
-        headers = write_headers(plan.request.objects)
-        return S3EntryCopier(_client_for(plan.request), source, destination, headers)
+        objects = plan.request.objects
+        client = _client_for(plan.request)
+        return S3EntryCopier(client, source, destination, write_headers(objects), tags=objects.tags)
     return None

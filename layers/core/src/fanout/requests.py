@@ -15,7 +15,7 @@ from fanout.domain.filters import Filters
 from fanout.domain.locations import Location, MountLocation, S3Location, parse_location
 from fanout.domain.manifest import parse_manifest_location
 from fanout.domain.naming import OnConflict
-from fanout.domain.object_options import ContentType, ObjectOptions
+from fanout.domain.object_options import ContentType, ObjectOptions, check_metadata, check_tags
 from fanout.domain.prices import PRICES, check_prices
 from fanout.domain.request import (
     CREDIT_RESERVE_PERCENT,
@@ -135,6 +135,21 @@ class RequestModel(BaseModel):
         Literal["guess", "none"] | None,
         Field(description="of files written to S3: guess (the default) by the name's ending, or none"),
     ] = None
+    object_tags: Annotated[
+        dict[str, str],
+        Field(description="tags of each object written; inside S3 over those of its source, of which the others stay"),
+    ] = {}
+    object_metadata: Annotated[
+        dict[str, str],
+        Field(
+            description="user metadata of each object written, by names without x-amz-meta-;"
+            " inside S3 over that of its source, of which the rest stays"
+        ),
+    ] = {}
+    object_acl: Annotated[
+        Literal["bucket-owner-full-control"] | None,
+        Field(description="of the objects written, for a bucket that demands it; default: none is named"),
+    ] = None
     source_bucket: Annotated[
         BucketModel, Field(description="how the source's bucket is asked; a manifest in it too")
     ] = BucketModel()
@@ -210,15 +225,24 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
 
 
 def _objects(model: RequestModel, source: Location, destination: Location) -> ObjectOptions:
-    for field in ("storage_class", "kms_key_id", "content_type"):
-        if getattr(model, field) is not None and not isinstance(destination, S3Location):
+    for field in ("storage_class", "kms_key_id", "content_type", "object_tags", "object_metadata", "object_acl"):
+        if getattr(model, field) not in (None, {}) and not isinstance(destination, S3Location):
             raise InvalidRequest(
                 field, f"the destination {destination} holds no objects", "leave it out, or name s3://"
             )
     if model.content_type is not None and not isinstance(source, MountLocation):
         raise InvalidRequest("content_type", f"objects of {source} keep their own", "leave it out")
     content_type = ContentType(model.content_type or ContentType.GUESS)
-    return ObjectOptions(model.storage_class or "", model.kms_key_id or "", content_type)
+    check_tags("object_tags", model.object_tags)
+    check_metadata("object_metadata", model.object_metadata, of_files=isinstance(source, MountLocation))
+    return ObjectOptions(
+        model.storage_class or "",
+        model.kms_key_id or "",
+        content_type,
+        model.object_tags,
+        model.object_metadata,
+        model.object_acl or "",
+    )
 
 
 def _bucket(model: BucketModel) -> BucketOptions:

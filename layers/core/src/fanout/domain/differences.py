@@ -4,7 +4,7 @@
 |---------------------|---------------|-----------------|-----------|------------------------------|
 | mount and mount     | yes           | yes             | yes       | a file has none              |
 | mount and S3        | what the object's metadata says; what it does not say is not compared | a file has none |
-| S3 and S3           | as metadata: all that CopyObject carries, tags left out                             |
+| S3 and S3           | as metadata: all that CopyObject carries and what the request adds, tags left out   |
 
 - A symlink has no mode of its own on Linux.
 - An owner is compared where both its numbers are known at both ends, and where the destination keeps owners.
@@ -18,7 +18,7 @@ import stat
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fanout.domain.entries import Attributes, Kind
 from fanout.domain.outcomes import Reason
@@ -38,10 +38,14 @@ ATTRIBUTE_REASONS = (
 
 
 class Rules(Struct, frozen=True):
-    """What is compared beside bytes. ``keeps_owners``: the destination can; ``as_metadata``: both ends lie in S3."""
+    """What is compared beside bytes. ``keeps_owners``: the destination can; ``as_metadata``: both ends lie in S3.
+
+    ``added``: headers of metadata that the request gives each object, over that of the source.
+    """
 
     keeps_owners: bool = True
     as_metadata: bool = False
+    added: Mapping[str, str] = field(default_factory=dict)
 
 
 class Difference(Struct, frozen=True):
@@ -54,7 +58,7 @@ class Difference(Struct, frozen=True):
 def differences(kind: Kind, source: Attributes, destination: Attributes, rules: Rules) -> list[Difference]:
     """What differs, the worst first; the module's table is the contract."""
     if rules.as_metadata:
-        return _metadata(_as_metadata(source), _as_metadata(destination))
+        return _metadata({**_as_metadata(source), **rules.added}, _as_metadata(destination))
     found: list[Difference] = []
     owned = rules.keeps_owners and _knows_owner(source) and _knows_owner(destination)
     if _has_mode(kind, source) and source.mode is not None and destination.mode is not None:

@@ -47,8 +47,8 @@ def location_from_row(row: dict[str, str]) -> Location:
     return MountLocation(row["mount"], row["path"])
 
 
-def _objects_from_row(row: dict[str, str]) -> ObjectOptions:
-    return ObjectOptions(row["storage_class"], row["kms_key_id"], ContentType(row["content_type"]))
+def _objects_from_row(row: dict[str, Any]) -> ObjectOptions:
+    return ObjectOptions(**{**row, "content_type": ContentType(row["content_type"])})
 
 
 def plan_row(plan: Plan) -> dict[str, Any]:
@@ -80,6 +80,9 @@ def plan_row(plan: Plan) -> dict[str, Any]:
             "storage_class": request.objects.storage_class,
             "kms_key_id": request.objects.kms_key_id,
             "content_type": request.objects.content_type.value,
+            "tags": dict(request.objects.tags),
+            "metadata": dict(request.objects.metadata),
+            "acl": request.objects.acl,
         },
         "filters": filters_row(request.filters),
         "manifest": request.manifest and {"bucket": request.manifest.bucket, "key": request.manifest.key},

@@ -9,6 +9,7 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain.coverage import indexes_of, ranges_of
 from fanout.domain.differences import Rules
 from fanout.domain.locations import MountLocation
+from fanout.domain.object_options import metadata_headers
 from fanout.domain.plan import Plan
 from fanout.domain.request import Mode, Verify, keeps_hard_links
 from fanout.domain.rows import Json
@@ -24,7 +25,7 @@ def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
     """What is compared beside the bytes; ``None`` for nothing."""
     if not compares_attributes(plan):
         return None
-    return Rules(not _owner_limitation(ledger), plan.request.inside_s3)
+    return Rules(not _owner_limitation(ledger), plan.request.inside_s3, metadata_headers(plan.request.objects))
 
 
 def note_owners(limitations: Sequence[str], plan: Plan, ledger: Ledger) -> None:

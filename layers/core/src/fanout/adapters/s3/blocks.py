@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from fanout.adapters.s3.client import S3Client
@@ -16,6 +16,8 @@ from fanout.domain.entries import Attributes
 from fanout.domain.errors import FanoutError, ItemError, NotFound, PreconditionFailed, Transient
 from fanout.domain.outcomes import Reason
 
+_NO_HEADERS: Mapping[str, str] = {}
+
 
 class UploadBlocks:
     """A ``BlockTarget`` over an upload; block ``n`` is part ``n + 1``. The token is the upload's id."""
@@ -24,14 +26,23 @@ class UploadBlocks:
     takes_pieces = False
 
     def __init__(
-        self, client: S3Client, bucket: str, key: str, size: int, upload_id: str, condition: Condition = ANYTHING
+        self,
+        client: S3Client,
+        bucket: str,
+        key: str,
+        size: int,
+        upload_id: str,
+        condition: Condition = ANYTHING,
+        write_headers: Mapping[str, str] = _NO_HEADERS,
     ) -> None:
+        """``write_headers`` are those that the upload was begun with, beside its attributes."""
         self._client = client
         self._condition = condition
         self._bucket = bucket
         self._key = key
         self._size = size
         self._upload_id = upload_id
+        self._write_headers = write_headers
 
     def sync(self) -> None:
         """See ``fanout.ports.BlockTarget``; a part stays when it is answered for."""
@@ -47,7 +58,7 @@ class UploadBlocks:
     def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
         """See ``fanout.ports.BlockTarget``; the attributes came with the upload's begin."""
         parts = [Part(receipt.index + 1, receipt.etag, to_base64(receipt.crc64nvme)) for receipt in receipts]
-        written = Written(self._size, crc64nvme, to_headers(attributes))
+        written = Written(self._size, crc64nvme, {**to_headers(attributes), **self._write_headers})
         complete_upload(self._client, self._bucket, self._key, self._upload_id, parts, written, self._condition)
 
     def discard(self) -> None:

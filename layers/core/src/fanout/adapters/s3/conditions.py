@@ -18,11 +18,12 @@ from hashlib import md5
 from msgspec import Struct
 
 from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.metadata import ATIME, USER_PREFIX
+from fanout.adapters.s3.metadata import ATIME
 from fanout.adapters.s3.source import stored_checksum
 from fanout.adapters.s3.transport import Response
 from fanout.domain.entries import NOTHING_THERE
 from fanout.domain.errors import FanoutError, ItemError, NotFound, PreconditionFailed
+from fanout.domain.object_options import USER_PREFIX
 from fanout.domain.outcomes import Reason
 
 

@@ -27,6 +27,7 @@ from fanout.domain.errors import (
     PreconditionFailed,
 )
 from fanout.domain.locations import S3Location
+from fanout.domain.object_options import TAGS, USER_PREFIX
 from fanout.domain.outcomes import Reason
 
 _NO_HEADERS: Mapping[str, str] = {}
@@ -42,8 +43,9 @@ def part_ranges(size: int, least_part_bytes: int = limits.COPY_PART_BYTES) -> li
 class S3EntryCopier:
     """An ``EntryCopier`` between two prefixes.
 
-    Metadata and tags go along; storage class and encryption are those of ``write_headers`` or, without,
-    the destination bucket's defaults. Up to ``whole_bytes`` an object is one CopyObject, above it an
+    Metadata and tags go along, and what ``write_headers`` and ``tags`` name stands over them, which costs a request
+    an object each; storage class, encryption and ACL are those of ``write_headers`` or, without, the destination
+    bucket's defaults. Up to ``whole_bytes`` an object is one CopyObject, above it an
     upload of ranges of the source, several in flight. Each request is pinned to the listed ETag.
     """
 
@@ -54,12 +56,15 @@ class S3EntryCopier:
         destination: S3Location,
         write_headers: Mapping[str, str] = _NO_HEADERS,
         *,
+        tags: Mapping[str, str] = _NO_HEADERS,
         whole_bytes: int = limits.COPY_WHOLE_BYTES,
         part_bytes: int = limits.COPY_PART_BYTES,
     ) -> None:
         self._client = client
         self._source, self._destination = source, destination
         self._write_headers = write_headers
+        self._adds_metadata = any(name.startswith(USER_PREFIX) for name in write_headers)
+        self._added_tags = tags
         self._whole_bytes, self._part_bytes = whole_bytes, part_bytes
         # Starts a thread only for a part that waits, and ends them with this object.
         self._pool = ThreadPoolExecutor(limits.COPY_PARTS_IN_FLIGHT, thread_name_prefix="part")
@@ -70,7 +75,7 @@ class S3EntryCopier:
             return self._copy_parts(entry, out_of_time)
         ends = (*self._target_of(entry), *self._source_of(entry))
         condition = Condition(entry.replaces)
-        headers = {**self._write_headers, **condition.headers}
+        headers = {**self._copy_headers(entry), **condition.headers}
         with self._pinned(entry), self._whose_denial(entry):
             try:
                 copied = self._client.copy_object(*ends, headers, source_if_match=entry.etag)
@@ -80,13 +85,23 @@ class S3EntryCopier:
                 return self._copied_before(entry, error, out_of_time)
         return copied.crc64nvme or self._checksum_of_copy(entry)
 
+    def _copy_headers(self, entry: Entry) -> Mapping[str, str]:
+        """Of one CopyObject: S3 takes the metadata of the source or that of the request, and so the tags."""
+        headers = self._write_headers
+        if self._adds_metadata:
+            carried = carried_headers(self._head(entry).headers)
+            headers = {**carried, **headers, "x-amz-metadata-directive": "REPLACE"}
+        if self._added_tags:
+            headers = {**headers, **self._tags(entry), "x-amz-tagging-directive": "REPLACE"}
+        return headers
+
     def _copied_before(self, entry: Entry, refusal: FanoutError, out_of_time: Callable[[], bool]) -> str | None:
         """The checksum of a copy that is there already; raises ``ItemError`` where it was the source that changed."""
         source = self._head(entry)
         checksum = stored_checksum(source.headers)
         if checksum is None:
             checksum = self._checksum_of_source(entry, out_of_time)
-        written = Written(entry.size, checksum, source.headers, entry.etag)
+        written = Written(entry.size, checksum, {**source.headers, **self._write_headers}, entry.etag)
         found = stored_checksum(find_written(self._client, *self._target_of(entry), written, refusal).headers)
         return None if found is None else to_base64(found)
 
@@ -103,7 +118,7 @@ class S3EntryCopier:
 
     def _copy_parts(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
         found = self._head(entry)
-        headers = {**carried_headers(found.headers), **self._tags(entry), **self._write_headers}
+        headers = {**carried_headers(found.headers), **self._write_headers, **self._tags(entry)}
         bucket, key = self._target_of(entry)
         upload_id = self._client.create_multipart_upload(bucket, key, headers)
         try:
@@ -190,7 +205,12 @@ class S3EntryCopier:
 
     def _tags(self, entry: Entry) -> dict[str, str]:
         with self._reading(entry):
-            return tagging_header(self._client.get_object_tagging(*self._source_of(entry)))
+            own = self._client.get_object_tagging(*self._source_of(entry))
+        tags = {**own, **self._added_tags}
+        if len(tags) > TAGS:
+            message = f"it would have {len(tags)} tags, {len(own)} of them the source's, and S3 allows {TAGS}"
+            raise ItemError(Reason.DESTINATION_DENIED, message)
+        return tagging_header(tags)
 
     def _checksum_of_copy(self, entry: Entry) -> str | None:
         found = self._client.head_object(*self._target_of(entry)).headers

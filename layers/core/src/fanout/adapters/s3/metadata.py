@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from urllib.parse import quote
 
 from fanout.domain.entries import Attributes
-from fanout.domain.object_options import ObjectOptions
+from fanout.domain.object_options import USER_PREFIX, ObjectOptions, metadata_headers, tagging_text
 
-USER_PREFIX = "x-amz-meta-"
 OWNER = USER_PREFIX + "file-owner"
 GROUP = USER_PREFIX + "file-group"
 PERMISSIONS = USER_PREFIX + "file-permissions"
@@ -74,16 +72,17 @@ def carried_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 def tagging_header(tags: Mapping[str, str]) -> dict[str, str]:
     """The header that gives an object its tags; none for no tags."""
-    text = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in tags.items())
-    return {"x-amz-tagging": text} if text else {}
+    return {"x-amz-tagging": tagging_text(tags)} if tags else {}
 
 
 def write_headers(options: ObjectOptions) -> dict[str, str]:
-    """The headers of every object that is written: storage class and encryption.
+    """The headers of every object that is written: storage class, encryption, ACL, tags and user metadata.
 
     The bucket key spares a call of KMS, and its price and limit, for nearly every object.
     """
-    headers = {}
+    headers = {**metadata_headers(options), **tagging_header(options.tags)}
+    if options.acl:
+        headers["x-amz-acl"] = options.acl
     if options.storage_class:
         headers["x-amz-storage-class"] = options.storage_class
     if options.kms_key_id:

@@ -44,8 +44,8 @@ class S3Tree:
 
     A key that ends in ``/`` and holds no bytes is a directory, every other key a file; that a file is
     a symlink shows in the attributes of its source. ``write_headers`` go with every object that is
-    written (storage class, encryption); with ``guess_content_type`` a file that brings no Content-Type
-    gets the one of its name.
+    written (storage class, encryption, ACL, tags, metadata); with ``guess_content_type`` a file that brings no
+    Content-Type gets the one of its name.
     """
 
     def __init__(
@@ -150,8 +150,8 @@ class S3Tree:
 
     def open_blocks(self, entry: Entry, token: str) -> UploadBlocks:
         """The multipart upload of a big object."""
-        condition = Condition(entry.replaces)
-        return UploadBlocks(self._client, self._bucket, self._prefix + entry.path, entry.size, token, condition)
+        place = (self._client, self._bucket, self._prefix + entry.path)
+        return UploadBlocks(*place, entry.size, token, Condition(entry.replaces), self._write_headers)
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
         """Put an object without bytes that carries the attributes; the root has none."""
