@@ -12,5 +12,5 @@ from fanout.steps.gather_segments import gather_segments
 
 def handler(event: Json, context: Any) -> Json:
     """Close a round of the listing."""
-    number = field(event, "list", "round")
-    return handle("GatherSegments", event, context, lambda step: gather_segments(number, step))
+    number, at_once = (field(event, "list", name) for name in ("round", "max_concurrency"))
+    return handle("GatherSegments", event, context, lambda step: gather_segments(number, step, at_once))

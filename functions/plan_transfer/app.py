@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.bootstrap import make_executions, make_work_store, settings
+from fanout.bootstrap import make_account, make_executions, make_work_store, settings
 from fanout.doctor import is_doctor, require_s3
 from fanout.domain.rows import Json
 from fanout.events import plan_event
@@ -16,9 +16,9 @@ from fanout.turns_doctor import examine_turns
 
 
 def handler(event: Json, context: Any) -> Json:
-    """Make the plan of a request, or say whether runs at the same time can be kept apart."""
+    """Make the plan of a request, or say whether runs at the same time can be kept apart and fit into the account."""
     if is_doctor(event):
-        return examine_turns(event, make_work_store(), make_executions())
+        return examine_turns(event, make_work_store(), make_executions(), make_account())
     require_s3()
     task, here = plan_event(event), settings()
     mounts = tuple(here.mounts)

@@ -115,9 +115,22 @@ def test_less_concurrency_than_the_stack_starts_is_a_warning(
     monkeypatch.setattr(aws.session, "client", client)
     found = examined(aws)["Lambda concurrency"]
     assert found["level"] == "warn"
-    assert found["what"] == "the account lets 1,000 functions run, the stack starts up to 5,000"
-    limit[0] = 5_000
+    few = "1,000 functions without a reservation may run in the account; a run starts up to 900 of the stack's 5,000"
+    assert found["what"] == few
+    limit[0] = 6_000
     assert examined(aws)["Lambda concurrency"]["level"] == "ok"
+
+
+@pytest.mark.parametrize(("reserved", "level"), [("4000", "warn"), ("5000", "ok")])
+def test_reserved_concurrency_is_what_counts_where_there_is_some(
+    aws: Aws, whole: dict[str, str], reserved: str, level: str
+) -> None:
+    text = json.loads(template(**whole))
+    text["Parameters"]["ReservedFanOutConcurrency"] = {"Type": "Number", "Default": reserved}
+    aws.client("cloudformation").update_stack(StackName=STACK, TemplateBody=json.dumps(text))
+    found = examined(aws)["Lambda concurrency"]
+    assert found["level"] == level
+    assert f"starts up to {int(reserved):,} of the stack's 5,000" in found["what"]
 
 
 def test_what_may_not_be_looked_at_is_a_warning_and_stops_no_other_check(

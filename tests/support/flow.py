@@ -15,6 +15,7 @@ from fanout.copy_ports import EntryCopier
 from fanout.domain.plan import Plan
 from fanout.domain.rows import Json, segment_from_row, shard_from_row
 from fanout.ledger import Ledger
+from fanout.pacing_ports import Account
 from fanout.ports import Tree, WorkStore
 from fanout.steps.begin_deletion import begin_deletion
 from fanout.steps.begin_verification import begin_verification
@@ -71,6 +72,8 @@ class World:
     meter: MemoryMeter = field(default_factory=MemoryMeter)
     file_system_ids: Json = field(default_factory=dict)
     prices: Json = field(default_factory=dict)
+    account: Account | None = None
+    reserved_concurrency: int = 0
     turns: WriteTurns | None = None
     forks: bool = False
     nonces: Any = field(default_factory=lambda: (f"n{number}" for number in itertools.count()))
@@ -110,6 +113,8 @@ class World:
             meter=self.meter,
             file_system_ids=self.file_system_ids,
             prices=self.prices,
+            account=self.account,
+            reserved_concurrency=self.reserved_concurrency,
             turns=self.turns,
             forks=lambda _: self.forks,
             limiter=self.limiter,

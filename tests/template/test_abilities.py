@@ -33,7 +33,7 @@ CHECKED = {
 # What is called of other services than S3: the actions that the adapters of boto3 name.
 CALLED_ELSEWHERE = {
     action
-    for adapter in ("step_functions", "aws_meter")
+    for adapter in ("step_functions", "aws_meter", "lambda_account")
     for action in re.findall(
         r'our_errors\("(\w+:\w+)"', (PACKAGE / f"adapters/{adapter}.py").read_text(encoding="utf-8")
     )
@@ -91,7 +91,7 @@ def test_every_operation_of_the_client_is_in_the_table() -> None:
 def test_what_the_functions_may_do_is_what_is_called() -> None:
     called = set().union(*(CHECKED[operation] for operation, used in operations().items() if used))
     assert sum(operations().values()) > 10
-    assert len(CALLED_ELSEWHERE) >= 7
+    assert len(CALLED_ELSEWHERE) >= 8
     assert allowed() == called.union(CALLED_ELSEWHERE, *CALLED_BY_SERVICES.values())
 
 
@@ -101,8 +101,10 @@ def test_only_who_plans_may_ask_about_runs_and_only_who_closes_the_books_may_tak
     assert {name for name, found in roles.items() if "AskRunsPolicy" in found} == {"PlanTransferRole"}
     turns = {name for name, found in roles.items() if "TurnsPolicy" in found}
     assert turns == {"PlanTransferRole", "SummariseTransferRole"}
-    (asks,) = [s for name, s in policies() if name == "AskRunsPolicy"]
-    assert asks["Resource"]["Fn::Sub"].endswith(":execution:${Name}-transfer:*")
+    asks = {actions(s)[0]: s["Resource"] for name, s in policies() if name == "AskRunsPolicy"}
+    assert asks.pop("lambda:GetAccountSettings") == "*"
+    [(asked, scope)] = asks.items()
+    assert asked == "states:DescribeExecution" and scope["Fn::Sub"].endswith(":execution:${Name}-transfer:*")
     (writes,) = [s for name, s in policies() if name == "TurnsPolicy"]
     assert writes["Resource"] == {"Fn::Sub": "arn:${AWS::Partition}:s3:::${WorkBucketName}/locks/*"}
 

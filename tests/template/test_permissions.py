@@ -23,7 +23,7 @@ def test_every_resource_is_meant_only_where_no_other_can_be_named() -> None:
     }
     services = {action.split(":")[0] for action in free}
     # Those with KMS are the key's own policy, in which the key is the only resource.
-    assert services == {"xray", "ec2", "logs", "s3", "kms", "cloudwatch"}
+    assert services == {"xray", "ec2", "logs", "s3", "kms", "cloudwatch", "lambda"}
     assert {name for name, s in policies() if s.get("Resource") == "*" and actions(s)[0].startswith("kms:")} == {
         "NotificationKey"
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from fanout.domain.account_quota import most_functions
 from fanout.domain.findings import Finding, fail, ok, warn
 from fanout_cli.command_error import code_of
 from fanout_cli.stacks import Stack
@@ -15,6 +16,7 @@ RUNS = "runs/"
 _REMEDY_QUOTA = (
     "ask for a higher quota (Service Quotas, Lambda, Concurrent executions), or deploy with a lower MaxConcurrency"
 )
+_REMEDY_RESERVED = "deploy with a ReservedFanOutConcurrency of at least MaxConcurrency, or with 0"
 
 
 def credentials(stack: Stack) -> Iterator[Finding]:
@@ -80,11 +82,15 @@ def _is_of_runs(rule: Mapping[str, Any]) -> bool:
 
 
 def concurrency(stack: Stack) -> Iterator[Finding]:
-    """Whether the account lets as many functions run as the stack may start."""
+    """Whether as many functions may run as the stack may start; a run starts fewer where not."""
     title = "Lambda concurrency"
-    limit = stack.client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
     wanted = int(stack.parameters.get("MaxConcurrency", "0"))
-    if limit < wanted:
-        yield warn(title, f"the account lets {limit:,} functions run, the stack starts up to {wanted:,}", _REMEDY_QUOTA)
+    reserved = int(stack.parameters.get("ReservedFanOutConcurrency", "0"))
+    if reserved:
+        most, has, remedy = reserved, f"ReservedFanOutConcurrency is {reserved:,}", _REMEDY_RESERVED
     else:
-        yield ok(title, f"{limit:,} functions may run in the account, the stack starts up to {wanted:,}")
+        limit = stack.client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
+        has, remedy = f"{limit:,} functions without a reservation may run in the account", _REMEDY_QUOTA
+        most = most_functions(limit)
+    what = f"{has}; a run starts up to {min(most, wanted):,} of the stack's {wanted:,}"
+    yield warn(title, what, remedy) if most < wanted else ok(title, what)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fanout.adapters.late import LateExecutions, LateMeter
+from fanout.adapters.late import LateAccount, LateExecutions, LateMeter
 from fanout.adapters.posix.probe_directory import PosixProbeDirectory
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.bucket_headers import headers_of_buckets
@@ -30,7 +30,7 @@ from fanout.domain.plan import Plan
 from fanout.domain.request import Request, Symlinks
 from fanout.events import only_mount
 from fanout.ledger import Ledger
-from fanout.pacing_ports import MapRuns
+from fanout.pacing_ports import Account, MapRuns
 from fanout.ports import Meter, Tree
 from fanout.settings import Settings, settings_from
 from fanout.steps.context import Context
@@ -108,6 +108,13 @@ def make_executions() -> StepFunctionsExecutions:
     return StepFunctionsExecutions(settings().region, settings().states_url)
 
 
+def make_account() -> Account:
+    """What asks Lambda about the account."""
+    from fanout.adapters.lambda_account import LambdaAccount
+
+    return LambdaAccount(settings().region, settings().lambda_url)
+
+
 def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str = "") -> Context:
     """The context of one attempt, of the task of a state, that may take so many seconds."""
     clock = SystemClock()
@@ -145,6 +152,8 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         meter=LateMeter(_meter),
         file_system_ids=settings().file_systems,
         prices=settings().prices,
+        account=LateAccount(make_account),
+        reserved_concurrency=settings().reserved_concurrency,
         turns=WriteTurns(store, executions, clock),
         limiter=Throttle(state, ledger, nonce, clock.now, clock.sleep),
     )

@@ -7,6 +7,13 @@ from typing import Protocol
 from fanout.domain.map_run import MapRun
 
 
+class Account(Protocol):
+    """The account that the functions run in."""
+
+    def unreserved_concurrency(self) -> int:
+        """How many functions without a reservation Lambda lets run at once."""
+
+
 class MapRuns(Protocol):
     """The Distributed Maps of an execution. Raises the errors of ``fanout.domain.errors``."""
 

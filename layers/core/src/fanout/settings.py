@@ -23,8 +23,10 @@ class Settings(Struct, frozen=True):
     """``mounts`` maps a mount's name to the path under which the function sees it, ``file_systems`` to its id.
 
     ``prices`` are the stack's own dollars of a forecast, by the names of ``fanout.domain.prices``.
-    ``endpoint_url``, ``efs_url``, ``metrics_url`` and ``states_url`` are where S3, EFS, CloudWatch and Step Functions
-    are asked, empty for those of the region. Batches of S3's events start ``state_machine`` with ``event_request``.
+    ``endpoint_url``, ``efs_url``, ``metrics_url``, ``states_url`` and ``lambda_url`` are where S3, EFS, CloudWatch,
+    Step Functions and Lambda are asked, empty for those of the region. ``reserved_concurrency`` is what each function
+    that runs many times at once has for itself, 0 for none. Batches of S3's events start ``state_machine`` with
+    ``event_request``.
     """
 
     work_bucket: str
@@ -40,6 +42,8 @@ class Settings(Struct, frozen=True):
     states_url: str = ""
     state_machine: str = ""
     event_request: str = ""
+    lambda_url: str = ""
+    reserved_concurrency: int = 0
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -71,4 +75,6 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         states_url=environment.get("AWS_ENDPOINT_URL_SFN") or environment.get("AWS_ENDPOINT_URL", ""),
         state_machine=environment.get("FANOUT_STATE_MACHINE", ""),
         event_request=environment.get("FANOUT_EVENT_REQUEST", ""),
+        lambda_url=environment.get("AWS_ENDPOINT_URL_LAMBDA") or environment.get("AWS_ENDPOINT_URL", ""),
+        reserved_concurrency=int(environment.get("FANOUT_RESERVED_CONCURRENCY", "0")),
     )

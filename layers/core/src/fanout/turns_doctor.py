@@ -1,23 +1,29 @@
-"""The checks that only PlanTransfer's role can make, for ``fanout doctor``: what keeps runs on one tree apart."""
+"""The checks that only PlanTransfer's role can make, for ``fanout doctor``.
+
+They are what keeps runs on one tree apart, and how many functions the account lets run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fanout.domain.account_quota import most_functions
 from fanout.domain.errors import FanoutError, PreconditionFailed
-from fanout.domain.findings import Finding, fail, finding_row, ok
+from fanout.domain.findings import Finding, fail, finding_row, ok, warn
 from fanout.domain.rows import Json
+from fanout.pacing_ports import Account
 from fanout.ports import Executions, VersionedStore
 
 # No list: that of a bucket or mount has another name.
 LOCK_KEY = "locks/doctor"
 _LISTS, _RUNS = "runs at the same time: lists", "runs at the same time: executions"
+_QUOTA = "Lambda concurrency, as a plan sees it"
 _DEPLOY = "deploy the stack again: sam deploy; and look whether a bucket policy or PermissionsBoundaryArn denies it"
 
 
-def examine_turns(event: Json, store: VersionedStore, executions: Executions) -> Json:
+def examine_turns(event: Json, store: VersionedStore, executions: Executions, account: Account) -> Json:
     """The findings; ``{"doctor": {"execution": ARN}}`` names a run of the state machine, which need not be there."""
-    found = [*_lists(store), _asking(executions, event["doctor"]["execution"])]
+    found = [*_lists(store), _asking(executions, event["doctor"]["execution"]), _quota(account)]
     return {"findings": [finding_row(finding) for finding in found]}
 
 
@@ -48,3 +54,13 @@ def _asking(executions: Executions, execution: str) -> Finding:
             _RUNS, str(error), f"PlanTransfer needs states:DescribeExecution on the stack's own runs; {_DEPLOY}"
         )
     return ok(_RUNS, "whether another run goes on can be asked")
+
+
+def _quota(account: Account) -> Finding:
+    """Whether a plan can fit a run into the account; without, more functions are invoked than run, and wait."""
+    try:
+        unreserved = account.unreserved_concurrency()
+    except FanoutError as error:
+        return warn(_QUOTA, str(error), f"PlanTransfer needs lambda:GetAccountSettings; {_DEPLOY}")
+    most = most_functions(unreserved)
+    return ok(_QUOTA, f"{unreserved:,} functions without a reservation may run, a run starts {most:,} at most")

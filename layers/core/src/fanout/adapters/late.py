@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fanout.domain.measurement import Described, Readings
+from fanout.pacing_ports import Account
 from fanout.ports import Executions, Meter
 
 
@@ -32,3 +33,14 @@ class LateExecutions:
     def running(self, execution: str) -> bool:
         """See ``fanout.ports.Executions``."""
         return self._make().running(execution)
+
+
+class LateAccount:
+    """An ``Account`` that is made when it is asked."""
+
+    def __init__(self, make: Callable[[], Account]) -> None:
+        self._make = make
+
+    def unreserved_concurrency(self) -> int:
+        """See ``fanout.pacing_ports.Account``."""
+        return self._make().unreserved_concurrency()

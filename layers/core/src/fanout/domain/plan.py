@@ -23,7 +23,8 @@ from fanout.domain.weights import CREATIONS_PER_SECOND, Rates
 class Plan(Struct, frozen=True):
     """What the run does, the rates that it predicts with, and the runs that it resumes, the last one first.
 
-    ``creations_per_second`` is what one directory of the destination takes.
+    ``creations_per_second`` is what one directory of the destination takes, ``quota`` the most functions that the
+    account or a reservation lets a run start at once, ``None`` where it is not known.
     """
 
     run_id: str
@@ -31,6 +32,7 @@ class Plan(Struct, frozen=True):
     rates: Rates
     resumes: tuple[str, ...] = ()
     creations_per_second: float = CREATIONS_PER_SECOND
+    quota: int | None = None
 
 
 def location_row(location: Location) -> dict[str, str]:
@@ -92,6 +94,7 @@ def plan_row(plan: Plan) -> dict[str, Any]:
             "creations_per_second": plan.creations_per_second,
         },
         "resumes": list(plan.resumes),
+        "quota": plan.quota,
         "prices": dict(request.prices),
         "calibration": request.calibration,
         "source_bucket": asdict(request.source_bucket),
@@ -121,4 +124,4 @@ def plan_from_row(row: dict[str, Any]) -> Plan:
     )
     rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
     creations = row["rates"].get("creations_per_second", CREATIONS_PER_SECOND)
-    return Plan(row["run_id"], request, rates, tuple(row.get("resumes", ())), creations)
+    return Plan(row["run_id"], request, rates, tuple(row.get("resumes", ())), creations, row.get("quota"))

@@ -30,6 +30,7 @@ FIELDS = {
     "run_id": Decides.RUN,
     "rates": Decides.RUN,
     "resumes": Decides.RUN,
+    "quota": Decides.RUN,
     "limits": Decides.WORK,
     "prices": Decides.WORK,
     "calibration": Decides.WORK,

@@ -9,7 +9,7 @@ from fanout.domain.request import Mode, Verify
 from fanout.domain.rows import Json, segment_from_row
 from fanout.domain.segments import Segment
 from fanout.steps.context import Context
-from fanout.steps.plan_transfer import begin_round, run_reference
+from fanout.steps.plan_transfer import begin_round, list_concurrency, run_reference
 
 
 def begin_verification(context: Context, bucket: str) -> Json:
@@ -26,5 +26,5 @@ def begin_verification(context: Context, bucket: str) -> Json:
     context.begin("verify")
     return {
         "run": run_reference(inner_plan, inner.ledger, bucket),
-        "list": begin_round(inner, 1, pieces),
+        "list": begin_round(inner, 1, pieces, list_concurrency(inner_plan)),
     }

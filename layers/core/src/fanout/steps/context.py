@@ -14,6 +14,7 @@ from fanout.domain.measurement import Described, Readings
 from fanout.domain.plan import Plan
 from fanout.domain.request import Request
 from fanout.ledger import Ledger
+from fanout.pacing_ports import Account
 from fanout.ports import Clock, Meter, ObjectFound, ObjectReader, Tree
 from fanout.steps.limiter import NO_LIMITS, TaskLimiter
 from fanout.steps.write_turn import WriteTurns
@@ -74,6 +75,8 @@ class Context(Struct, frozen=True):
     each of them signs, parses and sums. ``objects`` reads the manifest of a request.
     ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
     ``prices`` are dollars that the stack's forecasts reckon with, unless a request names others.
+    ``account`` is asked how many functions may run at once; without it nothing is known of that.
+    ``reserved_concurrency`` is what each function that runs many times at once has for itself, 0 for none.
     ``turns`` keeps two runs from writing to one tree at the same time; without it nothing does.
     ``limiter`` keeps the task to the rates of the run.
     """
@@ -92,6 +95,8 @@ class Context(Struct, frozen=True):
     meter: Meter = field(default_factory=NoMeter)
     file_system_ids: Mapping[str, str] = field(default_factory=dict)
     prices: Mapping[str, float] = field(default_factory=dict)
+    account: Account | None = None
+    reserved_concurrency: int = 0
     turns: WriteTurns | None = None
     limiter: TaskLimiter = NO_LIMITS
 

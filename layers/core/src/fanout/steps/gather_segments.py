@@ -6,6 +6,7 @@ from fanout.domain import ledger_keys as keys
 from fanout.domain.books import Books, Count
 from fanout.domain.crowds import Crowds
 from fanout.domain.errors import LedgerBroken
+from fanout.domain.listing_model import LIST_CONCURRENCY
 from fanout.domain.rows import (
     SCHEMA_VERSION,
     Json,
@@ -24,8 +25,10 @@ from fanout.steps.rounds import read_round, segment_record
 ROUNDS = 1_000
 
 
-def gather_segments(number: int, context: Context) -> Json:
+def gather_segments(number: int, context: Context, at_once: int = LIST_CONCURRENCY) -> Json:
     """Join the records of a round; returns the reference to the next one (count 0 if nothing is left).
+
+    ``at_once`` functions list it at a time.
 
     Raises ``LedgerBroken`` if a segment of the round has no record.
     """
@@ -95,4 +98,4 @@ def gather_segments(number: int, context: Context) -> Json:
         raise LedgerBroken(f"the listing did not end in {ROUNDS} rounds")
     if not left:
         context.begin("partition")
-    return begin_round(context, following, [segment_from_row(row) for row in left])
+    return begin_round(context, following, [segment_from_row(row) for row in left], at_once)

@@ -60,14 +60,14 @@ def _states(rows: dict[str, Any]) -> dict[str, FileSystemState]:
 
 def _measured(file_system_id: str, context: Context, notes: list[str]) -> FileSystemState:
     try:
-        described = _asked(partial(context.meter.describe, file_system_id), context)
+        described = asked(partial(context.meter.describe, file_system_id), context)
     except FanoutError as error:
         state = assumed_state(f"{file_system_id} could not be described ({type(error).__name__}: {error})")
         notes += state.assumptions
         return state
     now = context.clock.now()
     try:
-        readings = _asked(partial(context.meter.readings, file_system_id, now), context)
+        readings = asked(partial(context.meter.readings, file_system_id, now), context)
     except FanoutError as error:
         notes.append(f"the metrics of {file_system_id} could not be read ({type(error).__name__}: {error})")
         readings = {}
@@ -76,7 +76,7 @@ def _measured(file_system_id: str, context: Context, notes: list[str]) -> FileSy
     return state
 
 
-def _asked(question: Callable[[], T], context: Context) -> T:
+def asked(question: Callable[[], T], context: Context) -> T:
     """The answer; a question that is throttled or lost is asked again, a plan does not wait longer than that."""
     for pause in PAUSES_SECONDS:
         try:

@@ -30,6 +30,7 @@ from fanout.steps.earlier_index import note_earlier_run
 from fanout.steps.earlier_run import find_earlier_run, write_carried
 from fanout.steps.first_round import first_round
 from fanout.steps.measure import measure_file_systems
+from fanout.steps.quota import find_quota, within_quota
 from fanout.steps.skip_run import skip_run
 
 
@@ -59,12 +60,15 @@ def plan_transfer(
     if earlier:
         check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
     calibrations, notes = read_calibrations(request, context)
+    quota = find_quota(context, notes)
+    request = within_quota(request, quota, context, notes)
     plan = Plan(
         context.ledger.run_id,
         request,
         rates_of(request, calibrations),
         earlier.resumes if earlier else (),
         creations_of(request, calibrations),
+        quota,
     )
     check_ends(plan, context, on_mount=False)
     ledger = context.ledger
@@ -84,7 +88,7 @@ def plan_transfer(
         pieces = write_carried(earlier, ledger)
     return {
         "run": {**run_reference(plan, ledger, bucket), "functions": called},
-        "list": begin_round(context, 1, pieces),
+        "list": begin_round(context, 1, pieces, list_concurrency(plan)),
     }
 
 
@@ -129,7 +133,12 @@ def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
     return {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix, "apart": apart}
 
 
-def begin_round(context: Context, number: int, pieces: Sequence[Segment]) -> Json:
+def list_concurrency(plan: Plan) -> int:
+    """How many functions list a round at once."""
+    return min(LIST_CONCURRENCY, plan.quota or LIST_CONCURRENCY)
+
+
+def begin_round(context: Context, number: int, pieces: Sequence[Segment], at_once: int = LIST_CONCURRENCY) -> Json:
     """Write a round's list of segments; returns the reference to it. A count of 0 means that nothing is left to list.
 
     The only segment of a round travels with the reference, so that it is listed without a Map.
@@ -141,7 +150,7 @@ def begin_round(context: Context, number: int, pieces: Sequence[Segment]) -> Jso
         "round": number,
         "count": len(rows),
         "key": context.ledger.prefix + keys.round_key(number),
-        "max_concurrency": LIST_CONCURRENCY,
+        "max_concurrency": at_once,
     }
     if len(rows) == 1 and len(json.dumps(rows[0])) <= limits.SEGMENT_STATE_BYTES:
         reference["segment"] = rows[0]
