@@ -37,6 +37,7 @@ CONDITIONS = {
     ),
     **dict.fromkeys(("LimitsReadObjects", "LimitsReadPrefixes", "LimitsWriteObjects", "LimitsWritePrefixes"), True),
     "CopiesTags": True,
+    "EncryptsWithKey": True,
     "IsS3Files": False,
 }
 PARAMETERS = {
@@ -53,6 +54,7 @@ PARAMETERS = {
     "WriteObjectArns": f"arn:aws:s3:::{TARGET}/out/*",
     "WritePrefixes": "out/*",
     "KmsKeyArns": "arn:aws:kms:us-east-1:123456789012:key/1",
+    "EncryptionKeyArn": "arn:aws:kms:us-east-1:123456789012:key/2",
     "FileSystemId": "fs-1",
     "FileSystemArns": "file-system/fs-*",
     "AccessPointArn": "arn:aws:elasticfilesystem:us-east-1:123456789012:access-point/fsap-1",

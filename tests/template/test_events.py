@@ -41,6 +41,7 @@ def test_only_the_rule_may_send_and_the_function_may_start_runs_of_this_machine_
     assert [s["Condition"] for s in sends] == [{"ArnEquals": {"aws:SourceArn": rule}}]
     allowed = {action: s["Resource"] for name, s in policies() if name == "StartBatchPolicy" for action in actions(s)}
     assert allowed.pop("states:StartExecution") == {"Ref": "StateMachineArn"}
+    assert allowed.pop("kms:Decrypt") == {"Ref": "EncryptionKeyArn"}
     assert set(map(str, allowed.values())) == {str({"Fn::GetAtt": ["ObjectEventsQueue", "Arn"]})}
 
 
