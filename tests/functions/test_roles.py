@@ -38,6 +38,7 @@ CONDITIONS = {
     **dict.fromkeys(("LimitsReadObjects", "LimitsReadPrefixes", "LimitsWriteObjects", "LimitsWritePrefixes"), True),
     "CopiesTags": True,
     "EncryptsWithKey": True,
+    "AllInVpc": True,
     "IsS3Files": False,
 }
 PARAMETERS = {

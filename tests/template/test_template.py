@@ -111,7 +111,9 @@ def _renamed(value: Any, words: dict[str, str]) -> Any:
 @pytest.mark.parametrize("name", sorted(functions()))
 def test_only_the_functions_that_mount_the_file_system_are_in_the_network(name: str) -> None:
     function = functions()[name]
-    assert ("VpcConfig" in function) == ("FileSystemConfigs" in function) == (name in MOUNTED | PROBE_MOUNTED)
+    assert ("FileSystemConfigs" in function) == (name in MOUNTED | PROBE_MOUNTED)
+    # The others only where a parameter says so: tests/template/test_all_in_vpc.py.
+    assert ("SubnetIds" in function["VpcConfig"]) == ("FileSystemConfigs" in function)
     variables = function["Environment"]["Variables"]
     assert ("FANOUT_MOUNTS" in variables) == (name in KNOWS_MOUNTS)
     if name in MOUNTED | PROBE_MOUNTED:
@@ -159,7 +161,7 @@ def test_a_probe_mounts_what_the_transfers_of_its_file_system_mount() -> None:
     for transfer, probe in (("FirstMount", "Probe"), ("SecondMount", "SecondProbe")):
         (path, given), (_, mounted) = stacks()[probe], stacks()[transfer]
         assert path == NESTED / "probe.yaml"
-        assert set(given) - set(mounted) == {"MeasurePolicyArn"}
+        assert set(given) - set(mounted) == {"MeasurePolicyArn", "AllFunctionsInVpc"}
         assert {name: given[name] for name in set(given) & set(mounted)} == {
             name: mounted[name] for name in set(given) & set(mounted)
         }
@@ -183,7 +185,8 @@ def test_what_is_made_new_is_made_together() -> None:
         *("FileSystem", "AccessPoint"),
         *network,
     }
-    assert len(network) == 10 and not [name for name, r in network.items() if "Condition" in r]
+    conditions = [r["Condition"] for r in network.values() if "Condition" in r]
+    assert (len(network), conditions) == (15, ["AllInVpc"] * 5)
 
 
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: path.stem)

@@ -31,7 +31,8 @@ CHECKS = (
     Check("work bucket: lifecycle", stack_checks.lifecycle),
     Check("Lambda concurrency", stack_checks.concurrency),
     Check("mount targets", network_checks.mount_targets),
-    Check("S3 endpoint", network_checks.gateway_endpoint),
+    Check("S3 endpoint", network_checks.way_to_s3),
+    Check("endpoints of services", network_checks.interface_endpoints),
     Check("runs at the same time", turns_findings, remote=False),
 )
 

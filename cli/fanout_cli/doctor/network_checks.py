@@ -1,11 +1,16 @@
-"""Checks of the network: the file system's mount targets, and the way to S3."""
+"""Checks of the network: mount targets of the file system, ways to S3 and to the services that functions call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from fanout.domain.findings import Finding, fail, ok
+from fanout_cli.doctor.networks import Network, networks, subnets_of
 from fanout_cli.stacks import Stack
+
+# The services that functions outside of mounts call, by the names of their endpoints (templates/network.yaml).
+CALLED = ("states", "elasticfilesystem", "monitoring", "lambda")
 
 
 def mount_targets(stack: Stack) -> Iterator[Finding]:
@@ -15,7 +20,7 @@ def mount_targets(stack: Stack) -> Iterator[Finding]:
         return
     targets = stack.client("efs").describe_mount_targets(FileSystemId=file_system)["MountTargets"]
     states = {target["SubnetId"]: target["LifeCycleState"] for target in targets}
-    for subnet in _subnets(stack):
+    for subnet in subnets_of(stack):
         title, state = f"mount target in {subnet}", states.get(subnet, "missing")
         if state == "available":
             yield ok(title, state)
@@ -23,43 +28,64 @@ def mount_targets(stack: Stack) -> Iterator[Finding]:
             yield fail(title, state, f"make one: aws efs create-mount-target --file-system-id {file_system}")
 
 
-def gateway_endpoint(stack: Stack) -> Iterator[Finding]:
-    """Whether the functions' subnets have a route to S3 through a gateway endpoint."""
-    vpc = stack.outputs.get("VpcId")
-    if not vpc:
+def way_to_s3(stack: Stack) -> Iterator[Finding]:
+    """Whether the functions' subnets reach S3: by a gateway endpoint, an interface endpoint or a way out."""
+    for network in networks(stack):
+        gateways = {table for one in network.endpoints("s3", "Gateway") for table in one["RouteTableIds"]}
+        private = network.private_names("s3")
+        for subnet in network.subnets:
+            table = network.table_of(subnet)
+            title, table_id = f"S3 endpoint for {subnet}", str(table.get("RouteTableId", ""))
+            if table_id in gateways:
+                yield ok(title, f"{table_id} has a route to S3")
+            elif private:
+                yield ok(title, f"{private} answers for S3")
+            elif way := _way_out(table):
+                yield ok(title, f"{table_id} leads to S3 by {way}")
+            else:
+                remedy = (
+                    f"aws ec2 create-vpc-endpoint --vpc-id {network.vpc} --service-name {network.service('s3')} "
+                    f"--route-table-ids {table_id}; else every function in the network hangs"
+                )
+                yield fail(title, f"{table_id} has no route to a gateway endpoint", remedy)
+
+
+def interface_endpoints(stack: Stack) -> Iterator[Finding]:
+    """Whether functions that mount nothing reach the services that they call, where they are in the network too."""
+    if stack.parameters.get("AllFunctionsInVpc", "false") != "true":
         return
-    ec2 = stack.client("ec2")
-    service = f"com.amazonaws.{ec2.meta.region_name}.s3"
-    found = ec2.describe_vpc_endpoints(
-        Filters=[{"Name": "vpc-id", "Values": [vpc]}, {"Name": "service-name", "Values": [service]}]
-    )["VpcEndpoints"]
-    usable = [one for one in found if one.get("VpcEndpointType") == "Gateway" and one["State"].lower() == "available"]
-    routed = {table for one in usable for table in one["RouteTableIds"]}
-    tables = ec2.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc]}])["RouteTables"]
-    for subnet in _subnets(stack):
-        table, title = _table_of(subnet, tables), f"S3 endpoint for {subnet}"
-        if table in routed:
-            yield ok(title, f"{table} has a route to S3")
-        else:
-            remedy = (
-                f"aws ec2 create-vpc-endpoint --vpc-id {vpc} --service-name {service} --route-table-ids {table}; "
-                "else every function in the network hangs"
-            )
-            yield fail(title, f"{table} has no route to a gateway endpoint", remedy)
+    own = set(subnets_of(stack))
+    for network in networks(stack):
+        subnets = [subnet for subnet in network.subnets if subnet in own]
+        for service in CALLED if subnets else ():
+            yield _reaches(network, subnets, service)
 
 
-def _subnets(stack: Stack) -> list[str]:
-    return [subnet for subnet in stack.outputs.get("SubnetIds", "").split(",") if subnet]
+def _reaches(network: Network, subnets: list[str], service: str) -> Finding:
+    title, name = f"{service} endpoint in {network.vpc}", network.service(service, "Interface")
+    if endpoint := network.private_names(service):
+        return ok(title, f"{endpoint} answers for {service}")
+    ways = {_way_out(network.table_of(subnet)) for subnet in subnets}
+    if "" not in ways:
+        return ok(title, f"reached by {', '.join(sorted(ways))}")
+    remedy = (
+        f"aws ec2 create-vpc-endpoint --vpc-id {network.vpc} --vpc-endpoint-type Interface --service-name {name} "
+        f"--subnet-ids {' '.join(subnets)} --private-dns-enabled --security-group-ids with 443 from the functions; "
+        "or deploy with AllFunctionsInVpc=false"
+    )
+    return fail(title, f"{network.vpc} has no endpoint of {name} with private DNS names, and no way out", remedy)
 
 
-def _table_of(subnet: str, tables: list[dict[str, object]]) -> str:
-    """The subnet's own route table, or the network's main one."""
-    main = ""
-    for table in tables:
-        associations: list[dict[str, object]] = table["Associations"]  # type: ignore[assignment]
-        for association in associations:
-            if association.get("SubnetId") == subnet:
-                return str(table["RouteTableId"])
-            if association.get("Main"):
-                main = str(table["RouteTableId"])
-    return main
+def _way_out(table: dict[str, Any]) -> str:
+    """What the default route of a table leads to; empty for none that a function without a public address can use."""
+    for route in table.get("Routes", ()):
+        if route.get("DestinationCidrBlock") != "0.0.0.0/0" or route.get("State", "active") != "active":
+            continue
+        # An internet gateway drops what has no public address, and functions have none.
+        kinds = ("NatGatewayId", "TransitGatewayId", "NetworkInterfaceId", "InstanceId", "VpcPeeringConnectionId")
+        found = [route[kind] for kind in kinds if route.get(kind)]
+        gateway = str(route.get("GatewayId", ""))
+        found += [gateway] if gateway and not gateway.startswith("igw-") else []
+        if found:
+            return str(found[0])
+    return ""
