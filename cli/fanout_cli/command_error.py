@@ -31,7 +31,9 @@ def human_errors() -> Iterator[None]:
     except (NoCredentialsError, PartialCredentialsError) as error:
         raise CommandError("no AWS credentials were found; run `aws configure` or set AWS_PROFILE") from error
     except NoRegionError as error:
-        raise CommandError("no AWS region is set; set AWS_REGION, or a region in the profile") from error
+        raise CommandError(
+            "no AWS region is set; set AWS_DEFAULT_REGION or AWS_REGION, or a region in the profile"
+        ) from error
     except ProfileNotFound as error:
         raise CommandError(f"{error}; set AWS_PROFILE to one of `aws configure list-profiles`") from error
     except EndpointConnectionError as error:

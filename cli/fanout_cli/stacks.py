@@ -105,7 +105,8 @@ def deployed_stack(name: str) -> Stack:
 
 
 def _aws_client_maker() -> Callable[[str], Any]:
-    session = boto3.Session()
+    # As the `aws` command does; boto3 itself reads AWS_DEFAULT_REGION alone.
+    session = boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
     config = Config(
         connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, retries={"mode": "standard", "max_attempts": 4}
     )

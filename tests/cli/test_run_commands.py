@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fanout_cli.main import app
+from fanout_cli.stacks import _aws_client_maker
 from tests.cli.conftest import Aws
 
 MINE = ("--stack", "mine")
@@ -200,7 +201,24 @@ def test_without_credentials_or_region_the_remedy_is_named(environment: Callable
     environment("AWS_SECRET_ACCESS_KEY")
     assert listed() == "no AWS credentials were found; run `aws configure` or set AWS_PROFILE\n"
     environment("AWS_DEFAULT_REGION")
-    assert listed() == "no AWS region is set; set AWS_REGION, or a region in the profile\n"
+    assert listed() == "no AWS region is set; set AWS_DEFAULT_REGION or AWS_REGION, or a region in the profile\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ({"AWS_DEFAULT_REGION": "eu-west-1"}, "eu-west-1"),
+        ({"AWS_REGION": "eu-west-2"}, "eu-west-2"),
+        ({"AWS_REGION": "eu-west-2", "AWS_DEFAULT_REGION": "eu-west-1"}, "eu-west-2"),
+    ],
+)
+def test_the_region_comes_from_the_variables_that_the_aws_command_reads(
+    environment: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, given: dict[str, str], used: str
+) -> None:
+    environment("AWS_DEFAULT_REGION")
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert _aws_client_maker()("s3").meta.region_name == used
 
 
 def test_the_local_stack_must_be_up(environment: object, tmp_path: Path) -> None:
