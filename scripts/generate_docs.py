@@ -67,12 +67,17 @@ def _allowed(field: Schema) -> str:
 
 
 def stack_rows() -> Iterator[str]:
-    """A row for each parameter of the template."""
-    parameters = json.loads(json.dumps(cfn_yaml.load(str(TEMPLATE))))["Parameters"]
-    for name, parameter in parameters.items():
-        default = parameter.get("Default")
-        shown = "required" if default is None else f"`{default}`" if default != "" else ""
-        yield f"| `{name}` | {_limits(parameter)} | {shown} | {cell(parameter.get('Description', ''))} |"
+    """A table for each group of parameters of the template."""
+    template = json.loads(json.dumps(cfn_yaml.load(str(TEMPLATE))))
+    for group in template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]:
+        yield from (f"### {group['Label']['default']}", "")
+        yield from ("| parameter | allowed | default | meaning |", "|---|---|---|---|")
+        for name in group["Parameters"]:
+            parameter = template["Parameters"][name]
+            default = parameter.get("Default")
+            shown = "required" if default is None else f"`{default}`" if default != "" else ""
+            yield f"| `{name}` | {_limits(parameter)} | {shown} | {cell(parameter.get('Description', ''))} |"
+        yield ""
 
 
 def _limits(parameter: Schema) -> str:
@@ -108,12 +113,10 @@ def parameters() -> str:
             "",
             "## Parameters of the stack",
             "",
-            "For `sam deploy --parameter-overrides NAME=VALUE`.",
+            "For `sam deploy --parameter-overrides NAME=VALUE`. The console and `sam deploy --guided` ask in this",
+            "order; every parameter has a default, and one of the first two is needed.",
             "",
-            "| parameter | allowed | default | meaning |",
-            "|---|---|---|---|",
             *stack_rows(),
-            "",
         ]
     )
 
