@@ -34,7 +34,8 @@ def up(
         found = bring_up(paths, mounts, data_endpoint(s3_endpoint))
         if json_output:
             sys.stdout.write(dump(found) + "\n")
-        console.print(f"up at {found['endpoint']}; `fanout down` ends it", markup=False, highlight=False)
+        said = f"up at {found['endpoint']} (AWS_CA_BUNDLE={found['ca_bundle']}); `fanout down` ends it"
+        console.print(said, markup=False, highlight=False, soft_wrap=True)
 
 
 def down(json_output: JsonOption = False, state: StateOption = None) -> None:

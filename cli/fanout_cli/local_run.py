@@ -56,7 +56,7 @@ class LocalRuns:
                 count = load(client, directory, location, replace=not self._options.s3_endpoint)
                 self._console.print(f"loaded {count:,} objects into {location}")
         run_id = new_run_id(name)
-        stack = stack_at(self.stack.endpoint, self.stack.outputs)
+        stack = stack_at(self.stack.clients, self.stack.outputs)
         start_run(stack, request, run_id)
         ended = watch_run(stack, run_id, self._console)
         store = BucketStore(self.stack.clients.s3, self.stack.work_bucket)
@@ -81,7 +81,7 @@ class LocalRuns:
         endpoint = data_endpoint(self._options.s3_endpoint)
         if endpoint is not None:
             return data_client(endpoint.url, endpoint.access_key_id, endpoint.secret_access_key)
-        return data_client(self.stack.endpoint, "test", "test")
+        return data_client(self.stack.endpoint, "test", "test", trusted=str(self.stack.clients.trusted))
 
     def make_bucket(self, bucket: str) -> None:
         """Make a bucket of the emulator's, unless it is there; one elsewhere is its owner's affair."""

@@ -12,6 +12,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.credentials import Credentials
 from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.s3.transport import Transport
 from fanout.adapters.s3.tree import S3Tree
 from fanout.domain.decisions import Compare, Decision, decide
 from fanout.domain.entries import Entry, Kind
@@ -28,10 +29,12 @@ THREADS = 16
 RUN_ID = "command-line"
 
 
-def data_client(url: str, access_key_id: str, secret_access_key: str, region: str = "us-east-1") -> S3Client:
-    """A client of the S3 that holds the trees of a local run."""
+def data_client(
+    url: str, access_key_id: str, secret_access_key: str, region: str = "us-east-1", *, trusted: str = ""
+) -> S3Client:
+    """A client of the S3 that holds the trees of a local run; ``trusted`` is a file of authorities, or the usual ones."""
     credentials = Credentials(access_key_id, secret_access_key)
-    return S3Client(Endpoint(region, url), lambda: credentials)
+    return S3Client(Endpoint(region, url), lambda: credentials, transport=Transport(ca_file=trusted))
 
 
 def load(client: S3Client, directory: Path, location: S3Location, *, replace: bool) -> int:

@@ -124,9 +124,9 @@ def local_stack(state: Path | None) -> Stack:
     up = read_up(LocalPaths.find(state=state))
     if up is None:
         raise CommandError("the local stack is not up; run `fanout up`")
-    return stack_at(up["endpoint"], up["outputs"])
+    return stack_at(Clients(up["endpoint"], Path(up["ca_bundle"])), up["outputs"])
 
 
-def stack_at(endpoint: str, outputs: Mapping[str, str]) -> Stack:
-    """The stack in the emulator at an endpoint."""
-    return Stack("local", outputs, Clients(endpoint).client, "--local", poll_seconds=0.1)
+def stack_at(clients: Clients, outputs: Mapping[str, str]) -> Stack:
+    """The stack in the emulator that these are clients of."""
+    return Stack("local", outputs, clients.client, "--local", poll_seconds=0.1)

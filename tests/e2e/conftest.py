@@ -51,5 +51,6 @@ def up(state: Path, tmp_path: Path) -> Iterator[Any]:
     said = json.loads(answer.stdout)
     make: Any = boto3.client
     keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
+    keys["verify"] = said["ca_bundle"]
     yield {**said, "mount": mount, "s3": make("s3", endpoint_url=said["endpoint"], **keys)}
     assert fanout("down", "--state", state).returncode == 0

@@ -141,10 +141,10 @@ def deleted(home: Path, after: Life) -> Life:
     """What is left after ``sam delete``."""
     paths = LocalPaths.find(state=home / "state")
     tools = find_toolchain(paths.repo)
-    with Emulator(tools.emulator_python, paths) as emulator:
+    with Emulator(tools, paths) as emulator:
         emulator.wait()
         sam(tools, emulator, "delete", "--stack-name", STACK_NAME, "--no-prompts", "--region", REGION)
-        return Life(there=listed(Clients(emulator.endpoint).client))
+        return Life(there=listed(Clients(emulator.endpoint, tools.certificates.authority).client))
 
 
 def test_an_upgrade_keeps_what_holds_data(before: Life, after: Life) -> None:

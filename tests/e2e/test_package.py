@@ -88,7 +88,7 @@ def let_events_arrive(stack: LocalStack, mount: Path, shown: Shown) -> None:
 
 def package(tools: Toolchain, emulator: Emulator, paths: LocalPaths, shown: Shown) -> None:
     """``sam package`` of what was built; the templates that it writes, and what they name."""
-    s3, written = Clients(emulator.endpoint).s3, paths.state / "packaged.yaml"
+    s3, written = Clients(emulator.endpoint, tools.certificates.authority).s3, paths.state / "packaged.yaml"
     s3.create_bucket(Bucket=ARTEFACTS)
     built = ("--template-file", str(paths.build / "template.yaml"))
     to = ("--s3-bucket", ARTEFACTS, "--output-template-file", str(written), "--region", REGION)
@@ -129,12 +129,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     tools = find_toolchain(paths.repo)
     with LocalStack(paths, tools, {"data": home / "mount"}, parameters=PARAMETERS) as stack:
         let_events_arrive(stack, home / "mount", found)
-    with Emulator(tools.emulator_python, paths) as emulator:
+    with Emulator(tools, paths) as emulator:
         emulator.wait()
         package(tools, emulator, paths, found)
-        found.there = listed(Clients(emulator.endpoint).client)
+        found.there = listed(Clients(emulator.endpoint, tools.certificates.authority).client)
         sam(tools, emulator, "delete", "--stack-name", STACK_NAME, "--no-prompts", "--region", REGION)
-        found.left = listed(Clients(emulator.endpoint).client)
+        found.left = listed(Clients(emulator.endpoint, tools.certificates.authority).client)
     return found
 
 

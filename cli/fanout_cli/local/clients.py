@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -16,8 +17,10 @@ CONNECTIONS = 32
 class Clients:
     """Made when first asked for, because making one takes a tenth of a second."""
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str, trusted: Path) -> None:
         self.endpoint = endpoint
+        self.trusted = trusted
+        """The file of the authority that the emulator is certified by."""
         self._session = boto3.Session(
             aws_access_key_id="test",
             aws_secret_access_key="test",
@@ -53,4 +56,4 @@ class Clients:
         """A new client of a service."""
         config = Config(max_pool_connections=CONNECTIONS, s3={"addressing_style": "path"}, proxies={})
         make: Any = self._session.client
-        return make(service, endpoint_url=self.endpoint, config=config)
+        return make(service, endpoint_url=self.endpoint, verify=str(self.trusted), config=config)

@@ -12,17 +12,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from fanout_cli.local.certificates import write_trusted
 from fanout_cli.local.errors import LocalRunError, tail
 from fanout_cli.local.lock import hold
 from fanout_cli.local.loopback import HOST, free_port, healthy
 from fanout_cli.local.paths import LocalPaths
+from fanout_cli.local.toolchain import Toolchain
 
 REGION = "us-east-1"
 START_SECONDS = 30.0
 STOP_SECONDS = 8.0
 POLL_SECONDS = 0.02
-# Of AWS's variables the user's own is taken: whom a server named by --s3-endpoint is certified by.
-TRUSTED = "AWS_CA_BUNDLE"
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "NO_PROXY", "no_proxy")
 LAUNCHER = Path(__file__).with_name("emulator_launcher.py")
 
@@ -30,11 +30,14 @@ LAUNCHER = Path(__file__).with_name("emulator_launcher.py")
 class Emulator:
     """Runs MiniStack while the context lasts; ends with this process, however it ends.
 
-    Entering the context starts it; ``wait`` waits until it answers.
+    It speaks TLS alone, and enforces the policies of roles and buckets; the caller's own key is the account's root.
+    Entering the context starts it; ``wait`` waits until it answers. ``data_url`` is the S3 server of the data, if that
+    is not the emulator.
     """
 
-    def __init__(self, python: Path, paths: LocalPaths) -> None:
-        self._python = python
+    def __init__(self, tools: Toolchain, paths: LocalPaths, data_url: str = "") -> None:
+        self._tools = tools
+        self._data_url = data_url
         self._paths = paths
         self._process: subprocess.Popen[bytes] | None = None
         self._lock: IO[str] | None = None
@@ -68,10 +71,11 @@ class Emulator:
             **{
                 name: value
                 for name, value in os.environ.items()
-                if name == TRUSTED or not name.startswith(("AWS_", "PYTHON"))
+                if not name.startswith(("AWS_", "PYTHON"))
             },
             **{name: f"{os.environ.get(name, '')},{HOST}".lstrip(",") for name in ("NO_PROXY", "no_proxy")},
             "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_CA_BUNDLE": str(self._paths.trusted),
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
             "AWS_REGION": REGION,
@@ -118,8 +122,10 @@ class Emulator:
         shutil.rmtree(self._paths.temporary, ignore_errors=True)
         for folder in (self._paths.temporary, self._paths.objects, self.log.parent):
             folder.mkdir(parents=True, exist_ok=True)
+        certificates = self._tools.certificates
+        write_trusted(self._paths.trusted, certificates.authority, self._data_url)
         port = free_port()
-        self.endpoint = f"http://{HOST}:{port}"
+        self.endpoint = f"https://{HOST}:{port}"
         environment = {
             # The workers inherit it, and have no business with the rest of the user's environment.
             **{
@@ -129,6 +135,10 @@ class Emulator:
             },
             "BIND_HOST": HOST,
             "GATEWAY_PORT": str(port),
+            "USE_SSL": "1",
+            "MINISTACK_SSL_CERT": str(certificates.certificate),
+            "MINISTACK_SSL_KEY": str(certificates.key),
+            "AUTH": "true",
             "IOT_MTLS_ENABLED": "0",
             "SFTP_ENABLED": "0",
             "PERSIST_STATE": "1",
@@ -141,7 +151,7 @@ class Emulator:
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 # Isolated: the folder of the launcher must not be a place to import from.
-                [self._python, "-I", LAUNCHER, self._saved],
+                [self._tools.emulator_python, "-I", LAUNCHER, self._saved],
                 env=environment,
                 cwd=self._paths.emulator,
                 stdin=subprocess.PIPE,
@@ -154,7 +164,7 @@ class Emulator:
         """Wait until the emulator answers."""
         assert self._process is not None
         deadline = time.monotonic() + START_SECONDS
-        while not healthy(self.endpoint):
+        while not healthy(self.endpoint, self._tools.certificates.authority):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise LocalRunError(f"the emulator did not start; its log {self.log} ends:\n{tail(self.log)}")
             time.sleep(POLL_SECONDS)

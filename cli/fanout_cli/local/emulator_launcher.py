@@ -6,8 +6,10 @@ It ends when its standard input ends, that is with the process that started it, 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextvars
+import hashlib
 import os
 import signal
 import socketserver
@@ -19,6 +21,7 @@ from typing import Any
 
 SPAWNERS = 64
 END_SECONDS = 5.0
+CLOSE_SECONDS = 0.1
 
 
 def honour_max_concurrency_path() -> None:
@@ -120,12 +123,89 @@ def keep_attributes_of_nested_resources() -> None:
     provisioners._update_resource = keeping
 
 
+def state_machines_act_under_their_roles() -> None:
+    """A state machine calls functions, starts children and reads items only as its role allows; MiniStack asks nobody.
+
+    It does not write the results of a Map, but the role must allow what AWS would write.
+    """
+    from ministack.core import iam_evaluator, responses  # type: ignore[import-not-found]
+    from ministack.services import lambda_svc, stepfunctions, sts
+
+    acting: contextvars.ContextVar[str] = contextvars.ContextVar("acting")
+    run_execution, run_map = stepfunctions._run_execution, stepfunctions._run_distributed_map
+    call_function, read_object = stepfunctions._call_lambda, stepfunctions._s3_object_text
+
+    def must_be_allowed(action: str, resource: str, error: str) -> None:
+        service = action.partition(":")[0]
+        key = acting.get()
+        if iam_evaluator.enforce(key, action, service, responses.get_region(), resource_arn=resource):
+            who = sts._sessions[key]["Arn"]
+            said = f"AccessDenied: {who} is not authorized to perform {action} on {resource}"
+            raise stepfunctions._ExecutionError(error, said)
+
+    def run_as_role(execution: str) -> None:
+        machine = stepfunctions._state_machines[stepfunctions._executions[execution]["stateMachineArn"]]
+        acting.set(_session(machine["roleArn"], machine["name"]))
+        iam_evaluator.pin_request_origin("127.0.0.1", True)
+        run_execution(execution)
+
+    def call_if_allowed(function: Any, event: Any) -> Any:
+        _, config, _ = lambda_svc._get_func_record_for_ref(function)
+        if config:
+            must_be_allowed("lambda:InvokeFunction", config["FunctionArn"], "Lambda.AWSLambdaException")
+        return call_function(function, event)
+
+    def read_if_allowed(bucket: str, key: str) -> Any:
+        must_be_allowed("s3:GetObject", f"arn:aws:s3:::{bucket}/{key}", "States.ItemReaderFailed")
+        return read_object(bucket, key)
+
+    def map_if_allowed(state: dict[str, Any], raw: Any, effective: Any, iterator: Any, run: Any, context: Any) -> Any:
+        must_be_allowed("states:StartExecution", run["stateMachineArn"], "States.Permissions")
+        if writer := state.get("ResultWriter"):
+            to = stepfunctions._resolve_params_obj(writer["Parameters"], effective, context)
+            place = f"arn:aws:s3:::{to['Bucket']}/{to['Prefix']}/manifest.json"
+            must_be_allowed("s3:PutObject", place, "States.ResultWriterFailed")
+        return run_map(state, raw, effective, iterator, run, context)
+
+    stepfunctions._run_execution, stepfunctions._run_distributed_map = run_as_role, map_if_allowed
+    stepfunctions._call_lambda, stepfunctions._s3_object_text = call_if_allowed, read_if_allowed
+
+
+def _session(role: str, name: str) -> str:
+    """The access key of a session of a role; nobody has its secret."""
+    from ministack.services import sts
+
+    key = f"ASIA{hashlib.sha256(f'{role} {name}'.encode()).hexdigest()[:16].upper()}"
+    account, role_name = role.split(":")[4], role.rpartition("/")[2]
+    session = {"Arn": f"arn:aws:sts::{account}:assumed-role/{role_name}/{name}", "UserId": f"{role_name}:{name}"}
+    sts.register_session(key, {**session, "SecretAccessKey": os.urandom(20).hex(), "SessionToken": os.urandom(20).hex()})
+    return key
+
+
+def listen_on_one_port() -> None:
+    """With TLS MiniStack would also take port 443, where it may."""
+    from ministack import app  # type: ignore[import-not-found]
+
+    app._port_is_bindable = lambda host, port: False
+
+
+def close_without_an_answer() -> None:
+    """A connection over TLS that is closed does not wait for its client, which answers only when it next uses it."""
+    start_server = asyncio.start_server
+
+    def start(*arguments: Any, **options: Any) -> Any:
+        closing = {"ssl_shutdown_timeout": CLOSE_SECONDS} if options.get("ssl") else {}
+        return start_server(*arguments, **options, **closing)
+
+    asyncio.start_server = start
+
+
 def save_on_request(marker: Path) -> None:
     """Resources are saved when asked to, not at the end: what is saved is the deployment, without its runs.
 
     Objects in S3 are on disk as soon as they are written.
     """
-    from ministack import app  # type: ignore[import-not-found]
+    from ministack import app
 
     save_all = app.save_all
     app.save_all = lambda services: None
@@ -154,6 +234,9 @@ def main() -> None:
     checksum_in_native_code()
     checksum_of_whole_uploads()
     keep_attributes_of_nested_resources()
+    state_machines_act_under_their_roles()
+    listen_on_one_port()
+    close_without_an_answer()
     save_on_request(Path(sys.argv.pop()))
     threading.Thread(target=end_with_input, daemon=True).start()
     from ministack import app

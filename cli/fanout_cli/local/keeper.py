@@ -72,12 +72,12 @@ def bring_down(paths: LocalPaths) -> bool:
 
 
 def read_up(paths: LocalPaths) -> Any:
-    """What the keeper wrote: ``pid``, ``endpoint``, ``outputs``; ``None`` unless the emulator there answers."""
+    """What the keeper wrote: ``pid``, ``endpoint``, ``ca_bundle``, ``outputs``; ``None`` unless the emulator answers."""
     try:
         up = json.loads(paths.up.read_bytes())
     except (FileNotFoundError, ValueError):
         return None
-    return up if healthy(up["endpoint"]) else None
+    return up if healthy(up["endpoint"], Path(up.get("ca_bundle", ""))) else None
 
 
 def keep(paths: LocalPaths, mounts: Mapping[str, Path], data: DataEndpoint | None) -> None:
@@ -85,7 +85,7 @@ def keep(paths: LocalPaths, mounts: Mapping[str, Path], data: DataEndpoint | Non
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         with LocalStack(paths, find_toolchain(paths.repo), mounts, data=data, tell=_tell) as stack:
-            up = {"pid": os.getpid(), "endpoint": stack.endpoint, "outputs": dict(stack.outputs)}
+            up = {"pid": os.getpid(), "endpoint": stack.endpoint, "ca_bundle": str(stack.clients.trusted), "outputs": dict(stack.outputs)}
             written = paths.up.with_suffix(".new")
             written.write_text(json.dumps(up), encoding="utf-8")
             written.replace(paths.up)

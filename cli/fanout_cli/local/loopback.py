@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import socket
+import ssl
+from pathlib import Path
 
 HOST = "127.0.0.1"
 ANSWER_SECONDS = 2
@@ -17,9 +19,13 @@ def free_port() -> int:
         return port
 
 
-def healthy(endpoint: str) -> bool:
-    """Whether the emulator at the endpoint is ready for requests."""
-    connection = http.client.HTTPConnection(endpoint.removeprefix("http://"), timeout=ANSWER_SECONDS)
+def healthy(endpoint: str, trusted: Path) -> bool:
+    """Whether the emulator at the endpoint, certified by an authority in the file, is ready for requests."""
+    try:
+        context = ssl.create_default_context(cafile=trusted)
+    except OSError:  # a stack that has ended, and its files with it
+        return False
+    connection = http.client.HTTPSConnection(endpoint.removeprefix("https://"), timeout=ANSWER_SECONDS, context=context)
     try:
         connection.request("GET", "/_ministack/health")
         return connection.getresponse().status == http.HTTPStatus.OK

@@ -74,6 +74,11 @@ class LocalPaths:
         return self.state / "worker" / "start"
 
     @property
+    def trusted(self) -> Path:
+        """The certificates of the authorities that the functions trust; written at every start."""
+        return self.state / "worker" / "trusted.pem"
+
+    @property
     def up(self) -> Path:
         """What is to be known of the local stack while ``fanout up`` keeps it running."""
         return self.state / "up.json"

@@ -54,7 +54,7 @@ class LocalStack:
         concurrency = {"MaxConcurrency": str(max_concurrency or WORKERS_A_PROCESSOR * (os.cpu_count() or 1))}
         self._deployment = Deployment(paths, tools, {**concurrency, **(parameters or {})})
         self._deployed = Deployed("", {})
-        self.clients = Clients("")
+        self.clients = Clients("", tools.certificates.authority)
         self.seconds: dict[str, float] = {}
         """Seconds of each phase: start, build, deploy."""
         self.emulator_pid = 0
@@ -71,11 +71,11 @@ class LocalStack:
                 raise LocalRunError(f"mount {name}: {directory} is not a directory")
         with ExitStack() as undo:
             with self._phase("start"):
-                emulator = undo.enter_context(Emulator(self._tools.emulator_python, self._paths))
+                emulator = undo.enter_context(Emulator(self._tools, self._paths, self._data.url if self._data else ""))
                 # It may hold a secret of the data's S3 server.
                 undo.callback(self._paths.worker.unlink, missing_ok=True)
                 self.isolated = write_start(self._paths, self._tools.worker_python, self._mounts, self._data)
-                self.clients = Clients(emulator.endpoint)
+                self.clients = Clients(emulator.endpoint, self._tools.certificates.authority)
                 self.emulator_pid = emulator.pid
                 deployed = self._deployment.current()
                 emulator.wait()

@@ -6,9 +6,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from fanout_cli.local.certificates import Certificates
 from fanout_cli.local.errors import LocalRunError
 
 SETUP = "run `make setup`"
+FILES = ("authority", "certificate", "key")
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Toolchain:
     """The SAM command line."""
     worker_python: Path
     """Interpreter that runs the handlers; its environment holds awslambdaric."""
+    certificates: Certificates
+    """What the emulator speaks TLS with."""
     uv: Path | None = None
     """Builds the layer; without it pip does."""
 
@@ -32,6 +36,7 @@ def find_toolchain(repo: Path) -> Toolchain:
         emulator_python=_program(tools / "emulator" / "bin" / "python"),
         sam=_program(tools / "sam" / "bin" / "sam"),
         worker_python=_program(repo / ".venv" / "bin" / "python"),
+        certificates=Certificates(*(_program(tools / "tls" / f"{name}.pem") for name in FILES)),
         uv=_optional(tools / "uv" / "bin" / "uv", "uv"),
     )
 
