@@ -171,6 +171,28 @@ def state_machines_act_under_their_roles() -> None:
     stepfunctions._call_lambda, stepfunctions._s3_object_text = call_if_allowed, read_if_allowed
 
 
+def name_what_a_call_is_about() -> None:
+    """Policies are evaluated for the Map run or the file system that a call names, as on AWS, and not for nothing."""
+    from ministack.core import iam_actions
+
+    extract = iam_actions.extract_resource_arn
+
+    def named(
+        service: str, method: str, path: str, headers: Any, body: bytes, query: Any, region: str, account: str
+    ) -> Any:
+        found = extract(service, method, path, headers, body, query, region, account)
+        if found != "*":
+            return found
+        if service == "states":
+            return iam_actions._safe_json_field(body, "mapRunArn") or found
+        if service == "elasticfilesystem" and (given := query.get("FileSystemId")):
+            name = given[0] if isinstance(given, list) else given
+            return f"arn:aws:elasticfilesystem:{region}:{account}:file-system/{name}"
+        return found
+
+    iam_actions.extract_resource_arn = named
+
+
 def _session(role: str, name: str) -> str:
     """The access key of a session of a role; nobody has its secret."""
     from ministack.services import sts
@@ -235,6 +257,7 @@ def main() -> None:
     checksum_of_whole_uploads()
     keep_attributes_of_nested_resources()
     state_machines_act_under_their_roles()
+    name_what_a_call_is_about()
     listen_on_one_port()
     close_without_an_answer()
     save_on_request(Path(sys.argv.pop()))

@@ -1,0 +1,203 @@
+"""The roles of the stack hold what its functions and its state machine need, and each statement counts.
+
+The emulator evaluates every call over TLS under the role of its caller. docs/development.md says what it does not see.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from fanout_cli.local import LocalPaths, LocalStack, find_toolchain
+from tests.e2e.roles import NAME, UNSEEN, Role, also_allowed, denied, listed, permissions, roles_of
+from tests.template.templates import resources
+
+# Roles may touch data in these buckets alone; where they may touch any, they could read the ledger without its statement.
+READ, WRITE = "read-permission", "write-permission"
+PARAMETERS = {
+    "ReadBucketArns": "arn:aws:s3:::read-*",
+    "WriteBucketArns": "arn:aws:s3:::write-*",
+    "EventBucketName": READ,
+    "EventRequest": """'{"source":"s3://read-permission/none/","destination":"efs:///none"}'""",
+    "ScheduleExpression": "'rate(1 day)'",
+    "ScheduleState": "DISABLED",
+    "ScheduleRequest": """'{"source":"s3://read-permission/none/","destination":"efs:///none"}'""",
+}
+ROLES = sorted(name for name, one in resources().items() if one["Type"] == "AWS::IAM::Role")
+ONE_TASK = {
+    "StartAt": "Only",
+    "States": {
+        "Only": {
+            "Type": "Task",
+            "Resource": "arn:aws:states:::lambda:invoke",
+            "Parameters": {"FunctionName.$": "$.function", "Payload": {}},
+            "End": True,
+        }
+    },
+}
+ONE_MAP = {
+    "StartAt": "Only",
+    "States": {
+        "Only": {
+            "Type": "Map",
+            "ItemReader": {
+                "Resource": "arn:aws:states:::s3:getObject",
+                "ReaderConfig": {"InputType": "JSON"},
+                "Parameters": {"Bucket.$": "$.bucket", "Key": "runs/items.json"},
+            },
+            "ItemProcessor": {
+                "ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"},
+                "StartAt": "Item",
+                "States": {"Item": {"Type": "Pass", "End": True}},
+            },
+            "ResultWriter": {
+                "Resource": "arn:aws:states:::s3:putObject",
+                "Parameters": {"Bucket.$": "$.bucket", "Prefix": "runs/results"},
+            },
+            "End": True,
+        }
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def mount(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What stands for EFS."""
+    return tmp_path_factory.mktemp("mount")
+
+
+@pytest.fixture(scope="module")
+def stack(state: Path, mount: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    """A stack with everything that has a role, and an object wherever a role may read one."""
+    paths = LocalPaths.find(state=state)
+    mounts = {"data": mount, "archive": tmp_path_factory.mktemp("archive")}
+    with LocalStack(paths, find_toolchain(paths.repo), mounts, parameters=PARAMETERS) as stack:
+        s3 = stack.clients.s3
+        for bucket in (READ, WRITE):
+            s3.create_bucket(Bucket=bucket)
+            s3.put_object(Bucket=bucket, Key=NAME, Body=b"")
+            s3.put_object(Bucket=bucket, Key="in/a/b", Body=b"data")
+        for prefix in ("runs", "staged", "locks", "locks/mounts", "probes"):
+            s3.put_object(Bucket=stack.work_bucket, Key=f"{prefix}/{NAME}", Body=b"")
+        s3.put_object(Bucket=stack.work_bucket, Key="runs/items.json", Body=b"[1,2]")
+        yield stack
+
+
+def run(stack: LocalStack, run_id: str, source: str, destination: str, **options: Any) -> Any:
+    return stack.wait(stack.start_execution({"source": source, "destination": destination, **options}, run_id))
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_what_a_statement_of_a_role_allows_is_denied_without_it(stack: LocalStack, name: str) -> None:
+    found = list(roles_of(stack, name))
+    assert found
+    for role in found:
+        said = role.statements()
+        client = role.client()
+        for one in said:
+            for action, arn in permissions(one):
+                assert one["Effect"] == "Deny" or not denied(action, arn, client), (action, arn)
+        with role.saying(said):
+            for position, one in enumerate(said):
+                if one["Effect"] == "Deny" or set(listed(one["Action"])) <= UNSEEN:
+                    continue
+                others = said[:position] + said[position + 1 :]
+                role.say(others)
+                own = [needed for needed in permissions(one) if not also_allowed(*needed, others)]
+                assert own, f"nothing depends on {one}"
+                for action, arn in own:
+                    assert denied(action, arn, client), (action, arn)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "options"),
+    [
+        (f"s3://{READ}/in/", "efs:///in", {"verify": "all"}),
+        (f"s3://{READ}/in/", f"s3://{WRITE}/copy/", {"mode": "sync", "verify": "all"}),
+        ("efs:///there", f"s3://{WRITE}/there/", {"verify": "all", "mode": "sync"}),
+        ("efs:///there", "efs://archive/there", {"verify": "all"}),
+    ],
+)
+def test_the_roles_suffice_for_a_run(
+    stack: LocalStack, mount: Path, source: str, destination: str, options: dict[str, str]
+) -> None:
+    (mount / "there").mkdir(exist_ok=True)
+    (mount / "there" / "file").write_bytes(b"data")
+    if options.get("mode") == "sync":  # something to delete
+        bucket, _, prefix = destination.removeprefix("s3://").partition("/")
+        for name in ("a/b", "file", "extra"):
+            stack.clients.s3.put_object(Bucket=bucket, Key=f"{prefix}{name}", Body=b"")
+        options = {**options, "delete_guard": {"max_percent": 100}}
+    ended = run(stack, f"suffices-{time.time_ns()}", source, destination, **options)
+    assert ended["status"] == "SUCCEEDED", ended.get("cause")
+
+
+def test_a_run_ends_with_the_name_of_what_the_role_of_a_function_lacks(stack: LocalStack) -> None:
+    role = next(roles_of(stack, "GatherSegmentsRole"))
+    with role.saying(lacking(role, "s3:GetObject")):
+        ended = run(stack, "lacks-the-ledger", f"s3://{READ}/in/", "efs:///lacking")
+    assert ended["status"] == "FAILED"
+    assert "AccessDenied" in ended["cause"]
+
+
+@pytest.mark.parametrize(
+    ("definition", "action", "error"),
+    [
+        (ONE_TASK, "lambda:InvokeFunction", "Lambda.AWSLambdaException"),
+        (ONE_MAP, "states:StartExecution", "States.Permissions"),
+        (ONE_MAP, "s3:GetObject", "States.ItemReaderFailed"),
+        (ONE_MAP, "s3:PutObject", "States.ResultWriterFailed"),
+    ],
+)
+def test_a_state_machine_does_only_what_its_role_allows(
+    stack: LocalStack, definition: Any, action: str, error: str
+) -> None:
+    steps, machine = stack.clients.stepfunctions, stack.state_machine_arn
+    real = steps.describe_state_machine(stateMachineArn=machine)["definition"]
+    steps.update_state_machine(stateMachineArn=machine, definition=json.dumps(definition))
+    given = {"bucket": stack.work_bucket, "function": stack.outputs["PlanTransferFunction"]}
+    try:
+        allowed = stack.wait(stack.start_execution(given, f"allowed-{time.time_ns()}"))
+        role = next(roles_of(stack, "TransferRole"))
+        with role.saying(lacking(role, action)):
+            refused = stack.wait(stack.start_execution(given, f"refused-{time.time_ns()}"))
+    finally:
+        steps.update_state_machine(stateMachineArn=machine, definition=real)
+    assert "AccessDenied" not in allowed.get("cause", "")
+    assert (refused["status"], refused["error"]) == ("FAILED", error)
+    assert "AccessDenied" in refused["cause"]
+
+
+def test_the_work_bucket_is_closed_without_tls(stack: LocalStack) -> None:
+    s3 = next(roles_of(stack, "PlanTransferRole")).client()("s3")
+    wanted = {"Bucket": stack.work_bucket, "Key": f"runs/{NAME}"}
+    assert s3.get_object(**wanted)["Body"].read() == b""
+
+    def came_without_tls(request: Any, **_: Any) -> None:
+        request.headers["x-forwarded-proto"] = "http"  # as the emulator hears of it from a proxy
+
+    s3.meta.events.register("before-sign.s3", came_without_tls)
+    with pytest.raises(ClientError, match="AccessDenied"):
+        s3.get_object(**wanted)
+
+
+def test_the_stack_answers_over_tls_alone(stack: LocalStack) -> None:
+    assert stack.endpoint.startswith("https://")
+    plain = http.client.HTTPConnection(stack.endpoint.removeprefix("https://"), timeout=5)
+    with pytest.raises((http.client.HTTPException, OSError)):
+        plain.request("GET", "/_ministack/health")
+        plain.getresponse()
+    plain.close()
+
+
+def lacking(role: Role, action: str) -> list[Any]:
+    """What a role says, less an action."""
+    less = [{**said, "Action": [one for one in listed(said["Action"]) if one != action]} for said in role.statements()]
+    return [said for said in less if said["Action"]]
