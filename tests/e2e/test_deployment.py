@@ -75,7 +75,7 @@ import re, sys
 from samcli.lib.package import packageable_resources as resources
 parse = resources.parse_s3_url
 def parse_s3_url(url, *rest, **options):
-    return parse(re.sub("^http://[^/]+", "https://s3.amazonaws.com", url), *rest, **options)
+    return parse(re.sub("^https://127[^/]+", "https://s3.amazonaws.com", url), *rest, **options)
 resources.parse_s3_url = parse_s3_url
 from samcli.cli.main import cli
 cli(sys.argv[1:], prog_name="sam")

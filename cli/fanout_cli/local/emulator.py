@@ -133,6 +133,8 @@ class Emulator:
                 for name, value in self.environment().items()
                 if name.startswith("AWS_") or name in PASSED_ON
             },
+            # For what does not know AWS_CA_BUNDLE, as functions of an earlier version; sam also reaches other servers.
+            "SSL_CERT_FILE": str(self._paths.trusted),
             "BIND_HOST": HOST,
             "GATEWAY_PORT": str(port),
             "USE_SSL": "1",
