@@ -32,7 +32,7 @@ RUN_ID = "command-line"
 def data_client(
     url: str, access_key_id: str, secret_access_key: str, region: str = "us-east-1", *, trusted: str = ""
 ) -> S3Client:
-    """A client of the S3 that holds the trees of a local run; ``trusted`` is a file of authorities, or the usual ones."""
+    """A client of the S3 that holds the trees of a local run; ``trusted`` is a file of authorities."""
     credentials = Credentials(access_key_id, secret_access_key)
     return S3Client(Endpoint(region, url), lambda: credentials, transport=Transport(ca_file=trusted))
 

@@ -128,8 +128,8 @@ class Role:
     def client(self) -> Client:
         """A maker of clients of a session of the role; the test may assume it, whoever else may."""
         trusted = self._iam.get_role(RoleName=self._name)["Role"]
-        trust = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "sts:AssumeRole"}]}
-        self._trust(trust)
+        anybody = {"Effect": "Allow", "Principal": "*", "Action": "sts:AssumeRole"}
+        self._trust({"Version": "2012-10-17", "Statement": [anybody]})
         sts = self._stack.clients.client("sts")
         given = sts.assume_role(RoleArn=trusted["Arn"], RoleSessionName="test")["Credentials"]
         self._trust(trusted["AssumeRolePolicyDocument"])
@@ -194,5 +194,3 @@ def also_allowed(action: str, arn: str, statements: list[Statement]) -> bool:
 def listed(value: Any) -> list[str]:
     """A policy says one thing or a list of them."""
     return [value] if isinstance(value, str) else list(value)
-
-

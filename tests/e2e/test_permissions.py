@@ -19,7 +19,7 @@ from fanout_cli.local import LocalPaths, LocalStack, find_toolchain
 from tests.e2e.roles import NAME, UNSEEN, Role, also_allowed, denied, listed, permissions, roles_of
 from tests.template.templates import resources
 
-# Roles may touch data in these buckets alone; where they may touch any, they could read the ledger without its statement.
+# Data lies in these buckets alone: a role that may read any bucket reads the ledger without the ledger's statement.
 READ, WRITE = "read-permission", "write-permission"
 PARAMETERS = {
     "ReadBucketArns": "arn:aws:s3:::read-*",
@@ -126,11 +126,11 @@ def test_what_a_statement_of_a_role_allows_is_denied_without_it(stack: LocalStac
     ],
 )
 def test_the_roles_suffice_for_a_run(
-    stack: LocalStack, mount: Path, source: str, destination: str, options: dict[str, str]
+    stack: LocalStack, mount: Path, source: str, destination: str, options: dict[str, Any]
 ) -> None:
     (mount / "there").mkdir(exist_ok=True)
     (mount / "there" / "file").write_bytes(b"data")
-    if options.get("mode") == "sync":  # something to delete
+    if options.get("mode") == "sync":
         bucket, _, prefix = destination.removeprefix("s3://").partition("/")
         for name in ("a/b", "file", "extra"):
             stack.clients.s3.put_object(Bucket=bucket, Key=f"{prefix}{name}", Body=b"")

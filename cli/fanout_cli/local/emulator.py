@@ -68,11 +68,7 @@ class Emulator:
         if not self.endpoint:
             raise LocalRunError("the emulator is not running: a child process would call the real AWS")
         return {
-            **{
-                name: value
-                for name, value in os.environ.items()
-                if not name.startswith(("AWS_", "PYTHON"))
-            },
+            **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PYTHON"))},
             **{name: f"{os.environ.get(name, '')},{HOST}".lstrip(",") for name in ("NO_PROXY", "no_proxy")},
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_CA_BUNDLE": str(self._paths.trusted),

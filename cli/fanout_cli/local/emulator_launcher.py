@@ -128,7 +128,7 @@ def state_machines_act_under_their_roles() -> None:
 
     It does not write the results of a Map, but the role must allow what AWS would write.
     """
-    from ministack.core import iam_evaluator, responses  # type: ignore[import-not-found]
+    from ministack.core import iam_evaluator, responses
     from ministack.services import lambda_svc, stepfunctions, sts
 
     acting: contextvars.ContextVar[str] = contextvars.ContextVar("acting")
@@ -200,7 +200,8 @@ def _session(role: str, name: str) -> str:
     key = f"ASIA{hashlib.sha256(f'{role} {name}'.encode()).hexdigest()[:16].upper()}"
     account, role_name = role.split(":")[4], role.rpartition("/")[2]
     session = {"Arn": f"arn:aws:sts::{account}:assumed-role/{role_name}/{name}", "UserId": f"{role_name}:{name}"}
-    sts.register_session(key, {**session, "SecretAccessKey": os.urandom(20).hex(), "SessionToken": os.urandom(20).hex()})
+    secrets = {name: os.urandom(20).hex() for name in ("SecretAccessKey", "SessionToken")}
+    sts.register_session(key, {**session, **secrets})
     return key
 
 
@@ -213,7 +214,7 @@ def listen_on_one_port() -> None:
 
 def close_without_an_answer() -> None:
     """A connection over TLS that is closed does not wait for its client, which answers only when it next uses it."""
-    start_server = asyncio.start_server
+    start_server: Any = asyncio.start_server
 
     def start(*arguments: Any, **options: Any) -> Any:
         closing = {"ssl_shutdown_timeout": CLOSE_SECONDS} if options.get("ssl") else {}

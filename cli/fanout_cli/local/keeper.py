@@ -72,7 +72,7 @@ def bring_down(paths: LocalPaths) -> bool:
 
 
 def read_up(paths: LocalPaths) -> Any:
-    """What the keeper wrote: ``pid``, ``endpoint``, ``ca_bundle``, ``outputs``; ``None`` unless the emulator answers."""
+    """What the keeper wrote (pid, endpoint, ca_bundle, outputs); ``None`` unless the emulator there answers."""
     try:
         up = json.loads(paths.up.read_bytes())
     except (FileNotFoundError, ValueError):
@@ -85,7 +85,12 @@ def keep(paths: LocalPaths, mounts: Mapping[str, Path], data: DataEndpoint | Non
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         with LocalStack(paths, find_toolchain(paths.repo), mounts, data=data, tell=_tell) as stack:
-            up = {"pid": os.getpid(), "endpoint": stack.endpoint, "ca_bundle": str(stack.clients.trusted), "outputs": dict(stack.outputs)}
+            up = {
+                "pid": os.getpid(),
+                "endpoint": stack.endpoint,
+                "ca_bundle": str(stack.clients.trusted),
+                "outputs": dict(stack.outputs),
+            }
             written = paths.up.with_suffix(".new")
             written.write_text(json.dumps(up), encoding="utf-8")
             written.replace(paths.up)

@@ -54,7 +54,7 @@ class LocalStack:
         concurrency = {"MaxConcurrency": str(max_concurrency or WORKERS_A_PROCESSOR * (os.cpu_count() or 1))}
         self._deployment = Deployment(paths, tools, {**concurrency, **(parameters or {})})
         self._deployed = Deployed("", {})
-        self.clients = Clients("", tools.certificates.authority)
+        self.clients = Clients("", Path())
         self.seconds: dict[str, float] = {}
         """Seconds of each phase: start, build, deploy."""
         self.emulator_pid = 0
