@@ -130,13 +130,17 @@ def test_the_roles_suffice_for_a_run(
 ) -> None:
     (mount / "there").mkdir(exist_ok=True)
     (mount / "there" / "file").write_bytes(b"data")
+    s3, run_id = stack.clients.s3, f"suffices-{time.time_ns()}"
+    bucket, _, prefix = destination.removeprefix("s3://").partition("/")
     if options.get("mode") == "sync":
-        bucket, _, prefix = destination.removeprefix("s3://").partition("/")
         for name in ("a/b", "file", "extra"):
-            stack.clients.s3.put_object(Bucket=bucket, Key=f"{prefix}{name}", Body=b"")
+            s3.put_object(Bucket=bucket, Key=f"{prefix}{name}", Body=b"")
         options = {**options, "delete_guard": {"max_percent": 100}}
-    ended = run(stack, f"suffices-{time.time_ns()}", source, destination, **options)
-    assert ended["status"] == "SUCCEEDED", ended.get("cause")
+    ended = run(stack, run_id, source, destination, **options)
+    assert ended["status"] == "SUCCEEDED", f"{ended.get('cause')}\n{failures(stack, run_id)}"
+    if options.get("mode") == "sync":
+        found = s3.list_objects_v2(Bucket=bucket, Prefix=prefix)["Contents"]
+        assert f"{prefix}extra" not in {one["Key"] for one in found}
 
 
 def test_a_run_ends_with_the_name_of_what_the_role_of_a_function_lacks(stack: LocalStack) -> None:
@@ -195,6 +199,15 @@ def test_the_stack_answers_over_tls_alone(stack: LocalStack) -> None:
         plain.request("GET", "/_ministack/health")
         plain.getresponse()
     plain.close()
+
+
+def failures(stack: LocalStack, run_id: str) -> str:
+    """What failed in a run, with its reasons."""
+    s3, wanted = stack.clients.s3, {"Bucket": stack.work_bucket, "Key": f"runs/{run_id}/failures.jsonl"}
+    try:
+        return str(s3.get_object(**wanted)["Body"].read().decode())
+    except s3.exceptions.NoSuchKey:
+        return ""
 
 
 def lacking(role: Role, action: str) -> list[Any]:
