@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup setup-tests demo check test unit adversary docs audit sbom bench bench-full bench-slow bench-s3 bench-s3-tls cold-start lock clean
+.PHONY: help setup setup-tests demo check test unit adversary docs audit sbom bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -80,6 +80,11 @@ bench-s3-tls: setup ## The S3 client over TLS, with and without latency, BESIDE=
 	$(PY) -m benchmarks.s3_objects --tls --tools none --only small --objects 16000 --first-byte-ms 15 $(if $(BESIDE),--beside $(BESIDE))
 	[ "$$(id -u)" != 0 ] || $(PY) -m benchmarks.s3_objects --tls --tools none --only small --objects 4000 --first-byte-ms 15 --efs modern/8 $(if $(BESIDE),--beside $(BESIDE))
 	$(PY) -m benchmarks.s3_objects --tls --tools none --only big --objects 1024 $(if $(BESIDE),--beside $(BESIDE))
+
+toxics: setup ## Runs of 100,000 objects through toxiproxy over TLS for SECONDS, with toxics that change: an hour (Go, 4 GB)
+	@scripts/setup-bench-s3.sh
+	@scripts/setup-toxiproxy.sh
+	$(PY) -m benchmarks.toxics --seconds $(SECONDS)
 
 cold-start: setup ## Import time and package size of each function
 	$(PY) -m benchmarks.cold_start

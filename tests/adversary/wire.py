@@ -1,111 +1,147 @@
-"""Sockets whose far end is the lying S3 in this process.
+"""Exchanges whose far end is the lying S3 in this process, so that the order of things is the script's.
 
-A client connects to ``wires``, so that every byte of HTTP is real, and the order of things is the script's.
+What S3 says are bytes, doubled, cut or mixed up; they are read as libcurl reads them. That libcurl itself ends every
+such connection is shown over TLS (tests/contract/test_tls_faults.py, test_s3_loop.py).
 """
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from io import BytesIO
+from typing import Any, TypeVar
 from unittest.mock import patch
+from urllib.parse import urlsplit
 
-from fanout.adapters.s3 import connection
+from fanout.adapters.s3.curl import PARTIAL
+from fanout.adapters.s3.transport import ConnectionBroken, Response, Transport
 from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.s3_words import Request
 
 HOST = "adversary.s3"
 URL = f"http://{HOST}:80"
+Answer = TypeVar("Answer")
 
 
-class Wire(socket.socket):
-    """The client's end of a connection to the S3 in this process."""
+class Wire:
+    """A connection: what was said on it and not yet read, and how it ended."""
 
-    def __init__(self, s3: LyingS3) -> None:
-        near, self._far = socket.socketpair()
-        super().__init__(fileno=near.detach())
-        self._far.setblocking(False)
-        self._s3 = s3
-        self._asked, self._said, self._ended = b"", bytearray(), ""
+    def __init__(self) -> None:
+        self.said = BytesIO()
+        self.ended = ""
+        self.is_used = False
 
-    def setsockopt(self, *arguments: Any) -> None:
-        """Do nothing: these are options of TCP, and of waiting."""
+    @property
+    def is_quiet(self) -> bool:
+        """Whether another request may go over it: nothing came since the last answer."""
+        return not self.ended and not self.said.getbuffer()[self.said.tell() :]
 
-    def sendall(self, data: Any, flags: int = 0) -> None:
-        """Take a request, and answer it once it is whole."""
-        if self._ended:
-            raise BrokenPipeError("the connection has ended")
-        self._asked += bytes(data)
-        while (request := self._request()) is not None:
-            said = self._s3.say(request)
-            self._said += said.data
-            self._ended = self._ended or said.end
-        self._pump()
+    def makefile(self, _mode: str) -> BytesIO:
+        """The bytes, as ``HTTPResponse`` asks a socket for them; they outlive the response."""
+        return _Kept(self.said)
 
-    def _request(self) -> Request | None:
-        head, found, rest = self._asked.partition(b"\r\n\r\n")
-        if not found:
-            return None
-        first, *lines = head.decode("utf-8", "surrogateescape").split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        length = int(headers.get("content-length", "0"))
-        if len(rest) < length:
-            return None
-        self._asked = rest[length:]
-        method, target, _ = first.split(" ")
-        return Request(method, target, headers, rest[:length])
 
-    def _pump(self) -> None:
-        """Have what was said arrive, as far as the kernel holds it."""
-        while self._said:
-            try:
-                sent = self._far.send(self._said)
-            except BlockingIOError:
-                return
-            del self._said[:sent]
-        if self._ended == "closed":
-            self._far.close()
+class _Kept(BytesIO):
+    """Bytes that go on after the response that read from them is closed."""
 
-    def recv(self, length: int, flags: int = 0) -> bytes:
-        """What has arrived."""
-        found = b""
-        while len(found) < length:
-            self._pump()
-            try:
-                piece = super().recv(length - len(found), (flags & ~socket.MSG_WAITALL) | socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                if self._said:
-                    continue
-                if found:
-                    break
-                if self._ended == "reset":
-                    raise ConnectionResetError("reset by the adversary") from None
-                raise
-            found += piece
-            if not piece or not flags & socket.MSG_WAITALL:
+    def __init__(self, said: BytesIO) -> None:
+        super().__init__()
+        self._said = said
+        for name in ("read", "readline", "readinto", "read1", "peek"):
+            if hasattr(said, name):
+                setattr(self, name, getattr(said, name))
+
+
+class WireExchange:
+    """As ``fanout.adapters.s3.transport.Exchange``, over a ``Wire``."""
+
+    def __init__(self, s3: LyingS3, kept: list[Wire], request: Request, *, fresh: bool) -> None:
+        self._s3, self._kept, self._request = s3, kept, request
+        self._send(fresh=fresh)
+
+    def _send(self, *, fresh: bool) -> None:
+        wire = Wire()
+        while self._kept and not fresh:
+            found = self._kept.pop()
+            if found.is_quiet:
+                wire = found
                 break
-        return found
+        self._wire = wire
+        said = self._s3.say(self._request)
+        at = wire.said.tell()
+        wire.said.seek(0, 2)
+        wire.said.write(said.data)
+        wire.said.seek(at)
+        wire.ended = said.end
 
-    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
-        """The same into a place."""
-        data = self.recv(nbytes or len(buffer), flags)
-        buffer[: len(data)] = data
-        return len(data)
+    def read(self, take: Callable[[Response], Answer]) -> Answer:
+        """See ``Exchange.read``."""
+        wire = self._wire
+        if wire.is_used and wire.ended and not wire.said.getbuffer()[wire.said.tell() :]:
+            self._send(fresh=True)  # a kept connection that the server ended says nothing about the request
+            wire = self._wire
+        response, reusable = self._response(wire)
+        answer = take(response)
+        wire.is_used = True
+        if reusable:
+            self._kept.append(wire)
+        return answer
 
-    def close(self) -> None:
-        """End both ends."""
-        self._far.close()
-        super().close()
+    def abandon(self) -> None:
+        """Give up the response, and the connection with it."""
+
+    def _response(self, wire: Wire) -> tuple[Response, bool]:
+        answer = HTTPResponse(wire, method=self._request.method)  # type: ignore[arg-type]
+        try:
+            answer.begin()
+        except (HTTPException, OSError, ValueError) as error:
+            raise ConnectionBroken(f"{HOST}: {error!r}") from error
+        headers = {name.lower(): _text(value) for name, value in answer.getheaders()}
+        ends_by_closing = answer.length is None and not answer.chunked
+        try:
+            body = answer.read()
+        except (HTTPException, OSError, ValueError) as error:
+            begun = error.partial if isinstance(error, IncompleteRead) else b""
+            raise self._cut_off(answer.status, headers, begun, repr(error)) from error
+        if ends_by_closing and wire.ended != "closed":
+            raise self._cut_off(answer.status, headers, body, wire.ended or "stalled")
+        return Response(answer.status, headers, body), not answer.will_close
+
+    def _cut_off(self, status: int, headers: dict[str, str], body: bytes, said: str) -> ConnectionBroken:
+        begun = Response(status, headers, body) if status == PARTIAL and body else None
+        return ConnectionBroken(f"{HOST}: {said}", begun=begun)
+
+
+def _text(value: str) -> str:
+    return value.strip().encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 @contextmanager
 def wires(s3: LyingS3) -> Iterator[None]:
-    """Let whoever connects to ``HOST`` get a wire."""
-    plain = connection.open_socket
+    """Let what goes to ``URL`` be answered by ``s3``."""
+    begin = Transport.begin
+    kept: list[Wire] = []
 
-    def connect(host: str, port: int, seconds: float) -> socket.socket:
-        return Wire(s3) if host == HOST else plain(host, port, seconds)
+    def answered(
+        self: Transport,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        body_bytes: int = 0,
+        *,
+        slow: bool = False,
+        fresh: bool = False,
+    ) -> Any:
+        parts = urlsplit(url)
+        if parts.hostname != HOST:
+            return begin(self, method, url, headers, body, body_bytes, slow=slow, fresh=fresh)
+        target = url.removeprefix(URL)
+        sent = {"host": HOST, **{name.lower(): value for name, value in headers.items()}}
+        if body is not None:
+            sent["content-length"] = str(len(body))
+        return WireExchange(s3, kept, Request(method, target, sent, body or b""), fresh=fresh)
 
-    with patch.object(connection, "open_socket", connect):
+    with patch.object(Transport, "begin", answered):
         yield

@@ -7,13 +7,12 @@ import socket
 import pytest
 
 from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.connection import Timeouts
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.credentials import Credentials
 from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.responses import Part
 from fanout.adapters.s3.source import ObjectSource
-from fanout.adapters.s3.transport import Transport
+from fanout.adapters.s3.transport import Timeouts, Transport
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import (

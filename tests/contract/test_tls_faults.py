@@ -14,13 +14,12 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.connection import Timeouts
 from fanout.adapters.s3.credentials import Credentials
 from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.reach import reach
 from fanout.adapters.s3.requests import RetryPolicy
 from fanout.adapters.s3.source import ObjectSource
-from fanout.adapters.s3.transport import Transport
+from fanout.adapters.s3.transport import Timeouts, Transport
 from fanout.adapters.s3.tree import S3Tree
 from fanout.domain.entries import Entry, Kind
 from fanout.domain.errors import FanoutError, ItemError, Transient, Unreachable
@@ -32,7 +31,7 @@ from tests.support.tls_proxy import Fault, TlsProxy
 RIGHT, WRONG = bytes(range(256)) * 40, b"of another object" * 40
 LARGE = bytes(range(256)) * 16 * 1024  # 4 MiB: more than the kernel holds of what is sent
 TIMEOUTS = Timeouts(connect_seconds=1, stall_seconds=1, total_seconds=2)
-# Chosen: what a machine at work may add.
+# libcurl looks at the rate of the last five seconds.
 SLACK_SECONDS = 5.0
 
 Client = Callable[..., S3Client]
@@ -241,7 +240,7 @@ _PAGE = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 0
     [
         ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n", "speaks TLS"),
         ("https", b"SSH-2.0-OpenSSH_9\r\n", "speaks TLS"),
-        ("http", b"SSH-2.0-OpenSSH_9\r\n", "closed before the end of a head"),
+        ("http", b"SSH-2.0-OpenSSH_9\r\n", "HTTP/0.9"),
         ("http", _PAGE, "a page in HTML"),
     ],
 )
@@ -250,6 +249,23 @@ def test_a_server_that_is_no_s3_is_unreachable(
 ) -> None:
     server = talk(said)
     unreachable(lambda: reach(Endpoint("us-east-1", f"{scheme}://{server.address}"), bucket), server.address, words)
+
+
+def test_a_proxy_that_refuses_is_named(
+    talk: Callable[[bytes], Talker],
+    serve: Callable[..., TlsProxy],
+    authority: Authority,
+    bucket: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = talk(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+    proxy = serve()
+    monkeypatch.setenv("https_proxy", f"http://{gate.address}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    unreachable(lambda: reach(Endpoint("us-east-1", proxy.url), bucket), "403", "HTTPS_PROXY")
+    unreachable(lambda: client_of(proxy.url, authority).get_object(bucket, "right"), "403", "HTTPS_PROXY")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert client_of(proxy.url, authority).get_object(bucket, "right").body == RIGHT
 
 
 def test_a_forked_process_has_connections_of_its_own(

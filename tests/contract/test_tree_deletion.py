@@ -49,13 +49,13 @@ def test_a_batch_of_deletions_is_one_request_with_the_etag_of_each(client: S3Cli
     for key in keys:
         client.put_object(bucket, key, b"x")
     sent: list[tuple[str, bytes | None]] = []
-    begin = client.begin
+    begin = client.request
 
     def recorded(operation: str, *arguments: Any, **named: Any) -> Any:
         sent.append((operation, named.get("body")))
         return begin(operation, *arguments, **named)
 
-    client.begin = recorded  # type: ignore[method-assign]
+    client.request = recorded  # type: ignore[method-assign]
     tree = S3Tree(client, bucket, "in/")
     listed = [*entries(tree).values()]
     sent.clear()

@@ -73,10 +73,7 @@ def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
     forget_telemetry()
     client: Any = boto3.client("s3", endpoint_url=s3_url, region_name="us-east-1")
     for bucket in ("work-bucket", "data-bucket"):
-        client.create_bucket(Bucket=bucket)
-        for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket):
-            for found in page.get("Contents", []):  # of the test before, on the same server
-                client.delete_object(Bucket=bucket, Key=found["Key"])
+        _make_empty(client, bucket)
     yield client
     for cached in caches:
         cached.cache_clear()
@@ -97,11 +94,18 @@ def invoke(s3: Any) -> Invoke:
     return call
 
 
+def _make_empty(client: Any, bucket: str) -> None:
+    client.create_bucket(Bucket=bucket)
+    for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket):
+        for found in page.get("Contents", []):  # of the test before, on the same server
+            client.delete_object(Bucket=bucket, Key=found["Key"])
+
+
 @pytest.fixture
 def wire(s3: Any, s3_url: str, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
     """Two buckets behind a proxy that keeps what is asked."""
     for bucket in (SOURCE, TARGET):
-        s3.create_bucket(Bucket=bucket)
+        _make_empty(s3, bucket)
     mounts = {name: tmp_path / name for name in ("data", "archive")}
     for mount in mounts.values():
         mount.mkdir()

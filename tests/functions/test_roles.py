@@ -94,10 +94,10 @@ def recorded(monkeypatch: pytest.MonkeyPatch, by_boto3: set[str]) -> dict[str, s
     found: defaultdict[str, set[Need]] = defaultdict(set)
     begin = Transport.begin
 
-    def recording(self: Transport, origin: str, method: str, target: str, *others: Any, **named: Any) -> Any:
+    def recording(self: Transport, method: str, url: str, *others: Any, **named: Any) -> Any:
         if "authorization" in others[0]:  # what only asks whether S3 answers is not signed
-            found[HandlerFlow.running].update(needs(method, origin + target, *others[:2]))
-        return begin(self, origin, method, target, *others, **named)
+            found[HandlerFlow.running].update(needs(method, url, *others[:2]))
+        return begin(self, method, url, *others, **named)
 
     send = URLLib3Session.send
 

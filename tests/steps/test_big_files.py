@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.memory import MemoryTree
+from fanout.adapters.memory import MemorySource, MemoryTree
 from fanout.adapters.posix.tree import PosixTree
 from fanout.domain import limits
 from fanout.domain.big_files import BigFile, Receipt, block_bytes_of, cut, whole_checksum
@@ -21,6 +21,7 @@ from fanout.domain.errors import Transient
 from fanout.domain.partitioning import Shard
 from fanout.domain.rows import Json, shard_from_row
 from fanout.domain.weights import DEFAULT_RATES, Rates
+from fanout.steps import segment_writer
 from fanout.steps.copy_shard import copy_shard
 from fanout.steps.finish_tree import finish_tree
 from fanout.steps.partition_shards import partition_shards
@@ -81,6 +82,29 @@ def test_a_big_file_in_a_directory_is_invisible_until_it_is_whole(world: World, 
     assert (tmp_path / "d/big").read_bytes() == BODY
     assert (found.st_mode & 0o7777, found.st_mtime_ns) == (0o600, 10**18)
     assert not list(tmp_path.glob(".fanout*"))
+
+
+@pytest.mark.parametrize(("block_bytes", "reads"), [(BLOCK, 6), (2 * BLOCK + 7, 8)])
+def test_a_file_gets_its_blocks_in_reads_that_memory_holds(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int, reads: int
+) -> None:
+    """A read is a request to the bucket, so a block is one, unless it is that of a file of many TiB."""
+    asked: list[int] = []
+    read = MemorySource.read
+
+    def counted(self: MemorySource, offset: int, length: int) -> bytes:
+        asked.append(length)
+        return read(self, offset, length)
+
+    monkeypatch.setattr(MemorySource, "read", counted)
+    monkeypatch.setattr(segment_writer, "block_bytes_of", lambda size: block_bytes)
+    world.destination = PosixTree(tmp_path, "", "run-1", "n")
+    partitioned(world)
+    world.copy_all()
+    assert finished(world)["status"] == "SUCCEEDED"
+    assert (tmp_path / "d/big").read_bytes() == BODY
+    of_blocks = [length for length in asked if length != len(b"small")]
+    assert (len(of_blocks), sum(of_blocks), max(of_blocks)) == (reads, SIZE, BLOCK)
 
 
 def test_finishing_twice_has_the_same_result(world: World, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def operations() -> dict[str, bool]:
     sources = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
     found = {}
     for text in sources.values():
-        for operation in re.findall(r'\b(?:call|begin)\(\s*"([A-Z]\w+)"', text):
+        for operation in re.findall(r'\b(?:call|begin|request)\(\s*"([A-Z]\w+)"', text):
             method = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()
             found[operation] = any(re.search(rf"\.(?:begin_)?{method}\b", other) for other in sources.values())
     return found

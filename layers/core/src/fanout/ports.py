@@ -58,7 +58,7 @@ class Target(Protocol):
         """
 
     def send(self, crc64nvme: int) -> None:
-        """Begin what ``commit``, which follows with the same checksum, then only waits for; it may do nothing."""
+        """Sends the final request early; ``commit`` waits for its answer. May be a no-op."""
 
     def commit(self, crc64nvme: int) -> None:
         """Make the whole entry visible at once, replacing what was there."""

@@ -58,7 +58,7 @@ BLOCKS_IN_FLIGHT = 16
 BLOCKS_IN_FLIGHT_ON_MOUNTS = 4
 # Chosen: the same from a bucket to a mount: two of the four fill the 78 MB/s of a function, and more writers only
 # wait for each other.
-BLOCKS_IN_FLIGHT_IN_PIECES = 4
+BLOCKS_IN_FLIGHT_FROM_BUCKETS = 4
 # Chosen: above this size an object is copied inside S3 in parts. CopyObject is one request without an answer until
 # all is copied; at the 100 MB/s or so of one request a GiB stays well below the 30 s of silence that are waited for.
 COPY_WHOLE_BYTES = 1 * GIB
@@ -86,7 +86,7 @@ BLOCK_BYTES_FREE = 64 * KIB
 # Chosen: entries of that size that a thread has asked S3 for, or sent to it, before it waits for the first of them,
 # and those of all threads together: one thread that never waits beats four that queue for the interpreter's lock.
 THREAD_ENTRIES_UNDER_WAY = 16
-ENTRIES_UNDER_WAY = 256
+ENTRIES_UNDER_WAY = 128
 # Chosen: threads are added while the process takes less than this share of a processor, looked at so often,
 # and waits at least for every other entry.
 PROCESSOR_BUSY = 0.7

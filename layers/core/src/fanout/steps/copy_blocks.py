@@ -30,8 +30,8 @@ class Way(Struct, frozen=True):
 
 
 ANY_STORE = Way(limits.BLOCKS_IN_FLIGHT, limits.COPY_OBJECT_BYTES)  # as a whole
-# From a bucket to a mount: received, summed and written piece by piece, each while a processor's cache holds it.
-IN_PIECES = Way(limits.BLOCKS_IN_FLIGHT_IN_PIECES, limits.BLOCK_BYTES_ON_MOUNTS)
+# From a bucket to a mount: a piece is one request. Only a file of more than 10,000 such pieces has larger blocks.
+FROM_BUCKETS = Way(limits.BLOCKS_IN_FLIGHT_FROM_BUCKETS, limits.BLOCK_BYTES)
 ON_MOUNTS = Way(limits.BLOCKS_IN_FLIGHT_ON_MOUNTS, limits.BLOCK_BYTES_ON_MOUNTS)
 
 
@@ -44,7 +44,7 @@ def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progres
     plan = context.ledger.read_plan()
     big = context.ledger.read_as(shard.key, big_file_from_row)
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
-    way = ON_MOUNTS if context.forks(plan) else IN_PIECES if target.takes_pieces else ANY_STORE
+    way = ON_MOUNTS if context.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
     return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, crc64nvme, way)
 
 
@@ -154,7 +154,7 @@ class _BlockCopier:
     def _copy_block(self, index: int, out_of_time: Callable[[], bool]) -> Receipt | None:
         offset, length = self.big.block(index)
         piece_bytes = min(self._way.piece_bytes, length)
-        with self._budget.take(length):
+        with self._budget.take(piece_bytes):
             if out_of_time():
                 return None
             try:

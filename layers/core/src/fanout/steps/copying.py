@@ -82,7 +82,7 @@ class Copier:
         return work_on(entries, self._done, threads, self._out_of_time, self.unfinished, admit)
 
     def _done(self, entry: Entry) -> Outcome:
-        """The outcome of an entry that nothing need be waited for beside."""
+        """Runs one copy to its end; used where operations do not overlap."""
         steps = self._outcome(entry)
         while True:
             try:

@@ -15,7 +15,7 @@ import re
 
 from msgspec import Struct
 
-from fanout.adapters.s3.connection import PARTIAL
+from fanout.adapters.s3.curl import PARTIAL
 from fanout.adapters.s3.transport import Response
 from fanout.domain.checksums import to_base64
 
@@ -43,11 +43,20 @@ class ObjectAsked(Struct, frozen=True):
         if self.etag and etag != self.etag and _bare(etag) != _bare(self.etag):
             raise WrongAnswer(f"the ETag is {etag}, {self.etag} was asked for")
         if self.byte_range is not None:
-            length = len(response.body) + response.left_bytes
-            _require_range(response.headers.get("content-range", ""), length, self.byte_range)
+            _require_range(response.headers.get("content-range", ""), len(response.body), self.byte_range)
         elif self.is_head and not response.headers.get("content-length", "").isdecimal():
             raise WrongAnswer("a HEAD without a Content-Length")
         return response
+
+
+def holds_from(begun: Response, etag: str, asked: tuple[int, int]) -> bool:
+    """Whether what came of a part that broke off is the beginning of what was asked for."""
+    theirs = begun.headers.get("etag", "")
+    said = _CONTENT_RANGE.fullmatch(begun.headers.get("content-range", ""))
+    if not theirs or (etag and _bare(etag) != _bare(theirs)) or said is None:
+        return False
+    first, last, total = map(int, said.groups())
+    return (first, last) == (asked[0], min(asked[1], total - 1))
 
 
 class BytesSent(Struct, frozen=True):

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from fanout.adapters.s3.answers import WrongAnswer
 from fanout.adapters.s3.bucket_headers import Headers, remedy_for
-from fanout.adapters.s3.connection import ConnectionBroken
-from fanout.adapters.s3.transport import Response
+from fanout.adapters.s3.transport import ConnectionBroken, Response
 from fanout.domain.errors import (
     AccessDenied,
     Archived,
@@ -25,8 +24,6 @@ from fanout.domain.errors import (
 )
 
 _NO_HEADERS: Headers = {}
-# The code of an exchange that ended without a whole response, and of one that no repetition helps: the way is wrong.
-BROKEN, UNREACHABLE = "ConnectionBroken", "Unreachable"
 # Our own code for an answer that is none to what was asked.
 WRONG_ANSWER = "WrongAnswer"
 THROTTLING_CODES = frozenset({"SlowDown", "Throttling", "ThrottlingException", "TooManyRequests"})
@@ -39,14 +36,16 @@ PASSING_CODES = frozenset(
         "ConditionalRequestConflict",
         "BadDigest",
         "ExpiredToken",
-        BROKEN,
+        "ConnectionBroken",
         WRONG_ANSWER,
     }
 )
+# The code of an exchange that no repetition helps: the way to S3 is wrong.
+UNREACHABLE = "Unreachable"
 PASSING_STATUSES = frozenset({500, 502, 503, 504})
 
 # Operations that S3 begins to answer with 200 before it knows how they end.
-_LATE_OPERATIONS = frozenset({"CopyObject", "UploadPartCopy", "CompleteMultipartUpload"})
+LATE_OPERATIONS = frozenset({"CopyObject", "UploadPartCopy", "CompleteMultipartUpload"})
 _ERROR_DOCUMENT = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>/]")
 
 # docs.aws.amazon.com/AmazonS3/latest/userguide/ServerSideEncryptionCustomerKeys.html; the wording is S3's own.
@@ -92,7 +91,7 @@ def broken(error: ConnectionBroken) -> Fault:
     """The fault of an exchange that ended without a whole response."""
     if error.remedy:
         return Fault(0, UNREACHABLE, f"{error}); {error.remedy}", cause=error)
-    return Fault(0, BROKEN, str(error), cause=error)
+    return Fault(0, "ConnectionBroken", str(error), cause=error)
 
 
 def wrong(error: WrongAnswer) -> Fault:
@@ -110,7 +109,7 @@ def find_fault(operation: str, response: Response, key: str = "") -> Fault | Non
         if operation == "GetObject" or not _ERROR_DOCUMENT.match(body):
             return None
         code = _element(body, b"Code") or "InternalError"
-        if operation not in _LATE_OPERATIONS and code not in THROTTLING_CODES:
+        if operation not in LATE_OPERATIONS and code not in THROTTLING_CODES:
             raise WrongAnswer(f"an error inside a {response.status}: {code}")
     else:
         code = _element(body, b"Code")

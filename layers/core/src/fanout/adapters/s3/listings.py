@@ -41,7 +41,7 @@ class ListingCalls(S3Requests):
         query += [(name, value) for name, value in optional.items() if value]
         least = after if continuation else start_after
         asked = PageAsked(bucket, prefix, start_after, continuation, delimiter, max_keys, least)
-        call = self.begin("ListObjectsV2", "GET", bucket, query=query)
+        call = self.request("ListObjectsV2", "GET", bucket, query=query)
         return call.read(lambda response: parse_object_page(response.body, asked))
 
     def time_ns(self, bucket: str, prefix: str) -> int:
@@ -58,5 +58,5 @@ class ListingCalls(S3Requests):
         query = [("uploads", ""), ("encoding-type", "url")]
         optional = {"prefix": prefix, "key-marker": key_marker, "upload-id-marker": upload_id_marker}
         query += [(name, value) for name, value in optional.items() if value]
-        call = self.begin("ListMultipartUploads", "GET", bucket, query=query)
+        call = self.request("ListMultipartUploads", "GET", bucket, query=query)
         return call.read(lambda response: parse_upload_page(response.body, bucket, (key_marker, upload_id_marker)))

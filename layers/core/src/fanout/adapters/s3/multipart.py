@@ -28,7 +28,9 @@ class MultipartCalls(S3Requests):
     def create_multipart_upload(self, bucket: str, key: str, headers: Mapping[str, str] = _NO_HEADERS) -> str:
         """Begin an upload and return its id."""
         sent = {**headers, "x-amz-checksum-algorithm": "CRC64NVME", "x-amz-checksum-type": "FULL_OBJECT"}
-        call = self.begin("CreateMultipartUpload", "POST", bucket, key, query=[("uploads", "")], headers=sent, body=b"")
+        call = self.request(
+            "CreateMultipartUpload", "POST", bucket, key, query=[("uploads", "")], headers=sent, body=b""
+        )
         return call.read(lambda response: parse_upload_id(response.body, bucket, key))
 
     def upload_part(self, bucket: str, key: str, upload_id: str, number: int, body: bytes, crc64nvme: int) -> Part:
@@ -59,14 +61,14 @@ class MultipartCalls(S3Requests):
         }
         headers["x-amz-copy-source-range"] = f"bytes={byte_range[0]}-{byte_range[1]}"
         query = [("partNumber", str(number)), ("uploadId", upload_id)]
-        call = self.begin("UploadPartCopy", "PUT", bucket, key, query=query, headers=headers, body=b"")
+        call = self.request("UploadPartCopy", "PUT", bucket, key, query=query, headers=headers, body=b"")
         copied = call.read(lambda response: parse_copied(response.body, "CopyPartResult"))
         return Part(number, copied.etag, copied.crc64nvme)
 
     def list_parts(self, bucket: str, key: str, upload_id: str, *, marker: int = 0) -> PartPage:
         """A page of the parts that the upload holds after number ``marker``."""
         query = [("uploadId", upload_id), ("part-number-marker", str(marker))]
-        call = self.begin("ListParts", "GET", bucket, key, query=query)
+        call = self.request("ListParts", "GET", bucket, key, query=query)
         return call.read(lambda response: parse_part_page(response.body, upload_id, marker))
 
     def complete_multipart_upload(
@@ -96,7 +98,7 @@ class MultipartCalls(S3Requests):
         if crc64nvme is not None:
             headers["x-amz-checksum-crc64nvme"] = to_base64(crc64nvme)
         query = [("uploadId", upload_id)]
-        call = self.begin(
+        call = self.request(
             "CompleteMultipartUpload", "POST", bucket, key, query=query, headers=headers, body=body.encode()
         )
         return call.read(lambda response: parse_completed(response.body, bucket, key, crc64nvme))

@@ -24,16 +24,6 @@ class ObjectCalls(S3Requests):
     """Get, head, put, copy and delete objects."""
 
     def get_object(
-        self, bucket: str, key: str, *, if_match: str = "", byte_range: tuple[int, int] | None = None
-    ) -> Response:
-        """The object, or its bytes from the first to the last of ``byte_range``, both included.
-
-        ``total_bytes`` of the response is the size of the whole object. Without ``if_match`` nothing tells the
-        object's bytes from those of another one.
-        """
-        return self.begin_get_object(bucket, key, if_match=if_match, byte_range=byte_range).result()
-
-    def begin_get_object(
         self,
         bucket: str,
         key: str,
@@ -41,9 +31,23 @@ class ObjectCalls(S3Requests):
         if_match: str = "",
         byte_range: tuple[int, int] | None = None,
         body_bytes: int = 0,
+        resumes: bool = False,
         fresh: bool = False,
+    ) -> Response:
+        """The object, of about ``body_bytes``, or its bytes from the first to the last of ``byte_range``, inclusive.
+
+        ``total_bytes`` of the response is the size of the whole object. Without ``if_match`` nothing tells the
+        object's bytes from those of another one. ``resumes`` and ``fresh``: see ``Call.read``.
+        """
+        return self._get_object(bucket, key, if_match, byte_range, body_bytes).result(resumes=resumes, fresh=fresh)
+
+    def begin_get_object(self, bucket: str, key: str, *, if_match: str = "", body_bytes: int = 0) -> Call:
+        """The same, asked for whole and not waited for."""
+        return self._get_object(bucket, key, if_match, None, body_bytes).begin()
+
+    def _get_object(
+        self, bucket: str, key: str, if_match: str, byte_range: tuple[int, int] | None, body_bytes: int
     ) -> Call:
-        """The same, asked for and not waited for; of about ``body_bytes``. ``fresh``: see ``begin``."""
         headers = {"x-amz-checksum-mode": "ENABLED"}
         if if_match:
             headers["if-match"] = if_match
@@ -51,9 +55,7 @@ class ObjectCalls(S3Requests):
             headers["range"] = f"bytes={byte_range[0]}-{byte_range[1]}"
             body_bytes = byte_range[1] + 1 - byte_range[0]
         hold = ObjectAsked(if_match, byte_range).hold
-        return self.begin(
-            "GetObject", "GET", bucket, key, headers=headers, body_bytes=body_bytes, hold=hold, fresh=fresh
-        )
+        return self.request("GetObject", "GET", bucket, key, headers=headers, body_bytes=body_bytes, hold=hold)
 
     def head_object(self, bucket: str, key: str, *, if_match: str = "") -> Response:
         """The object's headers, its checksum among them."""
@@ -75,10 +77,10 @@ class ObjectCalls(S3Requests):
         if_none_match: str = "",
     ) -> str:
         """Write an object whole and return its ETag; S3 refuses bytes that the checksum does not fit."""
-        call = self.begin_put_object(
+        begun = self.begin_put_object(
             bucket, key, body, headers, crc64nvme=crc64nvme, if_match=if_match, if_none_match=if_none_match
         )
-        return call.result().headers.get("etag", "")
+        return begun.result().headers.get("etag", "")
 
     def begin_put_object(
         self,
@@ -100,7 +102,8 @@ class ObjectCalls(S3Requests):
             sent["if-match"] = if_match
         if if_none_match:
             sent["if-none-match"] = if_none_match
-        return self.begin("PutObject", "PUT", bucket, key, headers=sent, body=body, hold=BytesSent(crc64nvme).hold)
+        hold = BytesSent(crc64nvme).hold
+        return self.request("PutObject", "PUT", bucket, key, headers=sent, body=body, hold=hold).begin()
 
     def copy_object(
         self,
@@ -119,12 +122,12 @@ class ObjectCalls(S3Requests):
             **self.source_headers(source_bucket),
         }
         sent["x-amz-checksum-algorithm"] = "CRC64NVME"
-        call = self.begin("CopyObject", "PUT", bucket, key, headers=sent, body=b"")
+        call = self.request("CopyObject", "PUT", bucket, key, headers=sent, body=b"")
         return call.read(lambda response: parse_copied(response.body, "CopyObjectResult"))
 
     def get_object_tagging(self, bucket: str, key: str) -> dict[str, str]:
         """The object's tags."""
-        call = self.begin("GetObjectTagging", "GET", bucket, key, query=[("tagging", "")])
+        call = self.request("GetObjectTagging", "GET", bucket, key, query=[("tagging", "")])
         return call.read(lambda response: parse_tags(response.body))
 
     def delete_object(self, bucket: str, key: str, *, if_match: str = "") -> None:
@@ -166,7 +169,7 @@ class ObjectCalls(S3Requests):
             if len(shown) < len(keys):
                 raise WrongAnswer(f"{len(keys) - len(shown)} of {len(keys)} keys are not shown as deleted")
 
-        call = self.begin("DeleteObjects", "POST", bucket, query=[("delete", "")], headers=headers, body=body)
+        call = self.request("DeleteObjects", "POST", bucket, query=[("delete", "")], headers=headers, body=body)
         try:
             call.read(read)
         except Transient as error:

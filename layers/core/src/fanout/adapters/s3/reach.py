@@ -9,9 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from fanout.adapters.s3.connection import ConnectionBroken, Timeouts
 from fanout.adapters.s3.endpoint import Endpoint, locate
-from fanout.adapters.s3.transport import Transport
+from fanout.adapters.s3.transport import ConnectionBroken, Timeouts, Transport
 from fanout.domain.errors import Unreachable
 
 CONNECT_SECONDS = 4.0
@@ -35,7 +34,7 @@ def reach(
     for attempt in range(attempts):
         began = time.monotonic()
         try:
-            found = transport.exchange("HEAD", location.origin + location.root, {}, None)
+            found = transport.ask("HEAD", location.origin + location.root, {}, None)
         except ConnectionBroken as error:
             if error.remedy or attempt == attempts - 1:
                 raise Unreachable(f"S3 cannot be reached from here ({error}); {error.remedy or REMEDY}") from error

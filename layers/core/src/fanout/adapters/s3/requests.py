@@ -12,12 +12,11 @@ from msgspec import Struct
 
 from fanout.adapters.s3.answers import WrongAnswer
 from fanout.adapters.s3.bucket_headers import Headers, as_source
-from fanout.adapters.s3.connection import ConnectionBroken
 from fanout.adapters.s3.credentials import CredentialsProvider, credentials_from_environment
 from fanout.adapters.s3.endpoint import Endpoint, locate
-from fanout.adapters.s3.faults import BROKEN, WRONG_ANSWER, Fault, broken, find_fault, to_error, wrong
+from fanout.adapters.s3.faults import LATE_OPERATIONS, Fault, broken, find_fault, to_error, wrong
 from fanout.adapters.s3.sigv4 import Signer, encode_path, encode_query
-from fanout.adapters.s3.transport import Exchange, OpenResponse, Response, Transport
+from fanout.adapters.s3.transport import ConnectionBroken, Exchange, Response, Transport
 
 _NO_HEADERS: Mapping[str, str] = {}
 Answer = TypeVar("Answer")
@@ -97,9 +96,9 @@ class S3Requests:
         or, for a listing without an answer that is its own, ``ListingIncomplete``.
         A repeated conditional write can find its own first attempt done and raise ``PreconditionFailed``.
         """
-        return self.begin(operation, method, bucket, key, query=query, headers=headers, body=body, hold=hold).result()
+        return self.request(operation, method, bucket, key, query=query, headers=headers, body=body, hold=hold).result()
 
-    def begin(
+    def request(
         self,
         operation: str,
         method: str,
@@ -111,16 +110,13 @@ class S3Requests:
         body: bytes | None = None,
         body_bytes: int = 0,
         hold: Hold = as_it_is,
-        fresh: bool = False,
     ) -> Call:
-        """The same, its request sent and nothing waited for. ``body_bytes`` is about what the response brings.
-
-        ``fresh`` takes a connection that nothing was sent over.
-        """
+        """The same, sent when it is begun or read. ``body_bytes`` is about what the response brings."""
         location = locate(self._endpoint, bucket)
         path = location.root + encode_path(key)
         query_text = encode_query(query) if query else ""
-        target = f"{path}?{query_text}" if query_text else path
+        url = f"{location.origin}{path}?{query_text}" if query_text else location.origin + path
+        slow = operation in LATE_OPERATIONS
         own = self._of_buckets.get(bucket)
         if own:
             headers = {**headers, **own}
@@ -129,9 +125,9 @@ class S3Requests:
             signed = self._signer.sign(
                 method, location.host, path, query_text, headers, self._credentials(), self._now()
             )
-            return self._transport.begin(location.origin, method, target, signed, body, body_bytes, fresh=fresh)
+            return self._transport.begin(method, url, signed, body, body_bytes, slow=slow, fresh=fresh)
 
-        return Call(operation, bucket, key, send, self, hold, fresh=fresh)
+        return Call(operation, bucket, key, send, self, hold)
 
     def wait_or_raise(self, fault: Fault, failures: int, operation: str, bucket: str, key: str) -> None:
         """Wait before another attempt after so many that failed, the last one by this fault, or raise what it means."""
@@ -152,7 +148,7 @@ class S3Requests:
 
 
 class Call:
-    """An operation whose request has been sent."""
+    """An operation that is sent when it is begun or read."""
 
     __slots__ = ("_bucket", "_exchange", "_hold", "_key", "_operation", "_requests", "_send")
 
@@ -164,59 +160,54 @@ class Call:
         send: Callable[[bool], Exchange],
         requests: S3Requests,
         hold: Hold,
-        *,
-        fresh: bool,
     ) -> None:
+        """``send`` sends the request once; where it is told so, over a new connection."""
         self._operation, self._bucket, self._key = operation, bucket, key
         self._send = send
         self._requests = requests
         self._hold = hold
-        self._exchange = send(fresh)
+        self._exchange: Exchange | None = None
 
-    def result(self) -> Response:
-        """The response, waited for once. Repeats and raises as ``S3Requests.call`` does."""
-        return self.read(self._hold)
+    def begin(self) -> Call:
+        """Send the request and do not wait."""
+        self._exchange = self._send(False)
+        return self
 
-    def read(self, take: Callable[[Response], Answer]) -> Answer:
-        """The response as ``take`` reads it, which raises ``WrongAnswer`` for one that is none to this request."""
+    def abandon(self) -> None:
+        """Do without the response of a request that was begun and changes nothing."""
+        if self._exchange is not None:
+            self._exchange.abandon()
+            self._exchange = None
+
+    def result(self, *, resumes: bool = False, fresh: bool = False) -> Response:
+        """The response, held against the request; see ``read``."""
+        return self.read(self._hold, resumes=resumes, fresh=fresh)
+
+    def read(self, take: Callable[[Response], Answer], *, resumes: bool = False, fresh: bool = False) -> Answer:
+        """The response as ``take`` reads it, which raises ``WrongAnswer`` for one that is none to this request.
+
+        Repeats and raises as ``S3Requests.call`` does. After an exchange that broke it goes over a new connection,
+        as it does from the first where it is ``fresh``: what made one stall may have made all kept ones stall.
+        Where the caller ``resumes``, a part of an object that broke off raises ``ConnectionBroken``, so that only
+        the rest is asked for.
+        """
         failures = 0
         while True:
             try:
-                found = self._exchange.read(lambda response: self._fault(response) or take(response))
+                exchange, self._exchange = self._exchange or self._send(fresh), None
+                found = exchange.read(lambda response: self._fault(response) or take(response))
                 if not isinstance(found, Fault):
                     return found
                 fault = found
-            except (ConnectionBroken, WrongAnswer) as exc:
-                fault = _fault_of(exc)
+            except ConnectionBroken as exc:
+                if resumes and exc.begun is not None:
+                    raise
+                fault = broken(exc)
+            except WrongAnswer as exc:
+                fault = wrong(exc)
             failures += 1
-            self._repeat(fault, failures)
-
-    def opened(self, failures: int = 0) -> OpenResponse:
-        """The same, of a part of an object without its bytes, after so many failures to receive them."""
-        while True:
-            try:
-                opened = self._exchange.opened(lambda response: self._fault(response) or self._hold(response))
-                fault = self._fault(opened.response)
-                if fault is None:
-                    return opened
-                opened.close()
-            except (ConnectionBroken, WrongAnswer) as exc:
-                fault = _fault_of(exc)
-            failures += 1
-            self._repeat(fault, failures)
+            self._requests.wait_or_raise(fault, failures, self._operation, self._bucket, self._key)
+            fresh = fault.cause is not None
 
     def _fault(self, response: Response) -> Fault | None:
         return find_fault(self._operation, response, self._key)
-
-    def _repeat(self, fault: Fault, failures: int) -> None:
-        self._requests.wait_or_raise(fault, failures, self._operation, self._bucket, self._key)
-        # Over a new connection: what made one stall may have made all kept ones stall, and each costs its time-out.
-        self._exchange = self._send(fault.code in (WRONG_ANSWER, BROKEN))
-
-    def abandon(self) -> None:
-        """Do without the response of a request that changes nothing."""
-        self._exchange.abandon()
-
-
-def _fault_of(error: ConnectionBroken | WrongAnswer) -> Fault:
-    return wrong(error) if isinstance(error, WrongAnswer) else broken(error)

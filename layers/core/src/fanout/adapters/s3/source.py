@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fanout.adapters.s3.byte_ranges import read_range
 from fanout.adapters.s3.client import S3Client
 from fanout.adapters.s3.metadata import from_headers
-from fanout.adapters.s3.range_stream import RangeStream
 from fanout.adapters.s3.requests import Call
 from fanout.adapters.s3.transport import Response
 from fanout.domain.checksums import from_base64, to_base64
@@ -33,8 +33,7 @@ class ObjectSource:
     An object of at most ``whole_bytes`` is one GET that yields bytes, attributes and checksum alike;
     it is sent here, and its answer received at the first use.
     A larger one is read in ranges, and one HEAD yields the attributes and the checksum of the whole,
-    which a range does not carry. Where a read begins a block of ``whole_bytes`` and wants less of it, the whole
-    block is asked for, and the reads that follow on it take the next pieces of the answer.
+    which a range does not carry.
     """
 
     def __init__(self, client: S3Client, bucket: str, key: str, entry: Entry, whole_bytes: int) -> None:
@@ -44,8 +43,6 @@ class ObjectSource:
         self._entry = entry
         self._etag = entry.etag
         self._is_whole = entry.size <= whole_bytes
-        self._block_bytes = whole_bytes
-        self._streams: dict[int, RangeStream] = {}  # by the offset of their next piece
         self._body = b""
         self._headers: dict[str, str] | None = None
         self._attributes: Attributes | None = None
@@ -75,26 +72,9 @@ class ObjectSource:
         end = min(offset + length, self._entry.size)
         if offset >= end:
             return b""
-        stream = self._streams.pop(offset, None)
-        block_end = min(offset + self._block_bytes, self._entry.size)
-        if stream is None and (offset % self._block_bytes or end >= block_end):
-            data = self._request((offset, end - 1)).body
-        else:
-            data = self._piece(stream, (offset, block_end - 1), end - offset)
+        data = self._request((offset, end - 1)).body
         if len(data) != end - offset:
             raise ItemError(Reason.SOURCE_CHANGED, f"{self._name} gave {len(data)} of {end - offset} bytes")
-        return data
-
-    def _piece(self, stream: RangeStream | None, block: tuple[int, int], length: int) -> bytes:
-        try:
-            if stream is None:
-                stream = RangeStream(self._client, self._bucket, self._key, self._etag, block)
-                self._pinned(stream.response)
-            data = stream.read(length)
-        except REFUSALS as error:
-            raise item_error(self._name, error) from error
-        if stream.next_offset is not None:
-            self._streams[stream.next_offset] = stream
         return data
 
     def zeros_at(self, offset: int) -> int:
@@ -117,9 +97,6 @@ class ObjectSource:
     def close(self) -> None:
         """Let go of the bytes, and of the answer if nobody wanted it."""
         self._body = b""
-        for stream in self._streams.values():
-            stream.close()
-        self._streams.clear()
         if self._asked is not None:
             self._asked.abandon()
             self._asked = None
@@ -138,11 +115,15 @@ class ObjectSource:
         try:
             if head:
                 response = self._client.head_object(self._bucket, self._key, if_match=self._etag)
-            elif self._asked is not None:
+            elif byte_range is None:
                 asked, self._asked = self._asked, None
+                size = self._entry.size
+                asked = asked or self._client.begin_get_object(
+                    self._bucket, self._key, if_match=self._etag, body_bytes=size
+                )
                 response = asked.result()
             else:
-                response = self._client.get_object(self._bucket, self._key, if_match=self._etag, byte_range=byte_range)
+                response = read_range(self._client, self._bucket, self._key, self._etag, byte_range)
         except REFUSALS as error:
             raise item_error(self._name, error) from error
         self._pinned(response)

@@ -1,0 +1,123 @@
+"""The one thread that moves the bytes of all exchanges: several under way, what goes on alone, how it ends."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from fanout.adapters.s3.answers import WrongAnswer
+from fanout.adapters.s3.loop import Loop
+from fanout.adapters.s3.transport import ConnectionBroken, Exchange, Response, Transport
+from tests.contract.test_s3_connection import OK, TIMEOUTS, Server, get
+
+HUGE = bytes(32 << 20)  # more than the buffers of two sockets hold
+HEAD = f"HTTP/1.1 200 OK\r\nContent-Length: {len(HUGE)}\r\n\r\n".encode()
+
+
+class Noticing(Server):
+    """Says when it has sent its answers."""
+
+    def __init__(self, connections: list[list[bytes]]) -> None:
+        self.all_sent = threading.Event()
+        super().__init__(connections)
+
+    def _serve(self) -> None:
+        super()._serve()
+        self.all_sent.set()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Noticing]]:
+    servers: list[Noticing] = []
+
+    def start(*connections: list[bytes]) -> Noticing:
+        servers.append(Noticing(list(connections)))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+def begin(transport: Transport, server: Server, body_bytes: int = 0) -> Exchange:
+    return transport.begin("GET", f"{server.origin}/", {}, None, body_bytes)
+
+
+def as_it_is(response: Response) -> Response:
+    return response
+
+
+def test_an_exchange_goes_on_while_the_thread_that_began_it_is_busy(serve: Callable[..., Noticing]) -> None:
+    """A thread that waits for a slow file system leaves no connection to stall."""
+    server = serve([HEAD + HUGE])
+    exchange = begin(Transport(TIMEOUTS), server, len(HUGE))
+    assert server.all_sent.wait(10)  # this thread does not turn to the exchange meanwhile
+    assert exchange.read(as_it_is).body == HUGE
+
+
+def test_exchanges_of_one_thread_have_a_connection_each_and_end_in_any_order(serve: Callable[..., Noticing]) -> None:
+    server, transport = serve([OK], [OK], [OK]), Transport(TIMEOUTS)
+    begun = [begin(transport, server) for _ in range(3)]
+    assert {exchange.read(as_it_is).body for exchange in reversed(begun)} == {b"body"}
+    assert sorted(number for number, _ in server.requests) == [0, 1, 2]
+
+
+def test_the_connection_of_an_exchange_that_is_given_up_is_closed(serve: Callable[..., Noticing]) -> None:
+    server, transport = serve([HEAD + HUGE[:1000], OK], [OK]), Transport(TIMEOUTS)
+    exchange = begin(transport, server)
+    while not server.requests:
+        time.sleep(0.001)
+    exchange.abandon()
+    assert get(transport, server).body == b"body"
+    assert server.requests[-1][0] == 1
+
+
+def test_a_refused_answer_closes_its_connection_at_once(serve: Callable[..., Noticing]) -> None:
+    server, transport = serve([OK, OK]), Transport(TIMEOUTS)
+
+    def refuse(response: Response) -> Response:
+        raise WrongAnswer("another's")
+
+    with pytest.raises(WrongAnswer):
+        begin(transport, server).read(refuse)
+    assert server.all_sent.wait(5)  # it reads the end of the connection, where no other request comes
+    assert len(server.requests) == 1
+
+
+def test_a_loop_that_fails_ends_what_is_under_way_and_another_takes_its_place(
+    serve: Callable[..., Noticing], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, transport = serve([OK]), Transport(TIMEOUTS)
+    with monkeypatch.context() as broken:
+        broken.setattr(Loop, "_turn", lambda self: 1 / 0)
+        begun = [begin(transport, server) for _ in range(3)]
+        for exchange in begun:
+            with pytest.raises(ConnectionBroken, match="ZeroDivisionError"):
+                exchange.read(as_it_is)
+    assert get(transport, server).body == b"body"
+
+
+def test_a_process_has_no_thread_of_its_connections_between_exchanges(serve: Callable[..., Noticing]) -> None:
+    server, transport = serve([OK, OK]), Transport(TIMEOUTS)
+    before = threading.active_count()
+    get(transport, server)
+    assert threading.active_count() == before
+    child = os.fork()
+    if not child:
+        os._exit(int(threading.active_count() != 1))
+    assert os.waitpid(child, 0)[1] == 0
+    assert get(transport, server).body == b"body"
+    assert [number for number, _ in server.requests] == [0, 0]
+
+
+def test_a_silent_server_costs_other_exchanges_nothing(serve: Callable[..., Noticing]) -> None:
+    server, transport = serve([OK]), Transport(TIMEOUTS)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        waiting = transport.begin("GET", f"http://127.0.0.1:{silent.getsockname()[1]}/", {}, None)
+        assert get(transport, server).body == b"body"
+        waiting.abandon()
