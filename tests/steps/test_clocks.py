@@ -108,12 +108,33 @@ def test_no_clock_is_asked_where_that_would_write_or_nothing_is_compared(
     assert not list(world.store.list("runs/run-1/clocks.json"))
 
 
-def test_a_clock_that_cannot_be_read_is_said_and_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def silent(_tree: MemoryTree) -> tuple[int, int]:
-        raise Transient("S3 answered with '' for a time")
+def silent(_tree: MemoryTree) -> tuple[int, int]:
+    raise Transient("S3 answered with '' for a time")
 
+
+def test_a_clock_that_cannot_be_read_is_said_and_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MemoryTree, "clock_ns", silent)
     world, _, _ = world_of(0)
     summary = world.run(FROM_S3)
     assert summary["status"] == "SUCCEEDED"
     assert [note for note in summary["notes"] if "clocks" in note and "could not be measured" in note]
+
+
+def test_nothing_is_unchanged_by_its_time_where_a_clock_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, source, destination = world_of(5)
+    world.run(FROM_S3)
+    world.store.remove(list(world.store.list("runs/indexes/")))
+    source.put("a", Kind.FILE, b"new", Attributes(mtime_ns=5))
+    destination.put("a", Kind.FILE, b"old", Attributes(mtime_ns=5))
+    following = world.next_run("run-2")
+    with monkeypatch.context() as patch:
+        patch.setattr(Versions, "clock_ns", silent)
+        assert following.run(FROM_S3)["totals"]["copied"]["entries"] == 2
+    assert destination.contents()["a"].data == b"new"
+
+
+def test_a_clock_is_asked_again_where_it_did_not_answer_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, _, _ = world_of(0)
+    plain, asked = MemoryTree.clock_ns, itertools.count()
+    monkeypatch.setattr(MemoryTree, "clock_ns", lambda tree: plain(tree) if next(asked) > 1 else silent(tree))
+    assert not [note for note in world.run(FROM_S3)["notes"] if "clocks" in note]

@@ -19,6 +19,11 @@ class Ahead(Struct, frozen=True):
     most_ns: int
 
 
+# No entry was written that much later than its source changed, so none counts as unchanged by its time.
+UNKNOWN = Ahead(1, 10**18)
+SAME = Ahead(0, 0)
+
+
 def ahead_of(before: Reading, source: Reading, after: Reading) -> Ahead:
     """What readings tell: two of the destination and one of the source between them."""
     return Ahead(before[0] - source[1], after[1] - source[0])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 from fanout.domain import ledger_keys as keys
-from fanout.domain.clocks import Ahead, ahead_of, clocks_from_row, clocks_note, clocks_row, wider_ns
+from fanout.domain.clocks import SAME, UNKNOWN, Ahead, ahead_of, clocks_from_row, clocks_note, clocks_row, wider_ns
 from fanout.domain.errors import Throttled, Transient
 from fanout.domain.locations import S3Location
 from fanout.domain.plan import Plan
@@ -14,6 +14,8 @@ from fanout.domain.proofs import Ends, ends_to_prove
 from fanout.ledger import Ledger
 from fanout.ports import Tree
 from fanout.steps.context import Context
+
+_ATTEMPTS = 3
 
 
 def _compares_clocks(plan: Plan) -> bool:
@@ -28,16 +30,25 @@ def measure_clocks(plan: Plan, context: Context) -> list[str]:
     """Write clocks.json where clocks are compared; returns what the summary should say."""
     if not _compares_clocks(plan):
         return []
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            ahead, of_runs = _measure(plan, context)
+        except (Throttled, Transient) as error:
+            if attempt < _ATTEMPTS:
+                continue
+            context.ledger.write_json(keys.CLOCKS, clocks_row(UNKNOWN, SAME))
+            unmeasured = f"how far the clocks of S3 and the destination differ could not be measured ({error})"
+            return [f"{unmeasured}: what no earlier run vouches for was copied"]
+        context.ledger.write_json(keys.CLOCKS, clocks_row(ahead, of_runs))
+        note = clocks_note(ahead)
+        return [note] if note else []
+    raise AssertionError("no attempt was made")
+
+
+def _measure(plan: Plan, context: Context) -> tuple[Ahead, Ahead]:
     source, destination = context.source(plan), context.destination(plan)
-    try:
-        before = destination.clock_ns()
-        ahead = ahead_of(before, source.clock_ns(), destination.clock_ns())
-        of_runs = _ahead_of_runs(destination, context)
-    except (Throttled, Transient) as error:
-        return [f"how far the clocks of S3 and the destination differ could not be measured: {error}"]
-    context.ledger.write_json(keys.CLOCKS, clocks_row(ahead, of_runs))
-    note = clocks_note(ahead)
-    return [note] if note else []
+    before = destination.clock_ns()
+    return ahead_of(before, source.clock_ns(), destination.clock_ns()), _ahead_of_runs(destination, context)
 
 
 def ahead_of_runs(plan: Plan, context: Context) -> Callable[[], int]:
