@@ -141,7 +141,7 @@ def walk(entries: int) -> Walk:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """FinishTree, task after task; ``last_seconds`` is what one task does that can not be divided."""
+    """FinishTree, task after task; ``last_seconds`` is what one task does that cannot be divided."""
 
     tasks: int
     seconds: float

@@ -60,7 +60,7 @@ def read_request(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except OSError as error:
         raise InvalidRequest(
-            str(path), f"can not be read ({error.strerror})", "name a file that holds a request"
+            str(path), f"cannot be read ({error.strerror})", "name a file that holds a request"
         ) from error
     except ValueError as error:
         raise InvalidRequest(str(path), f"is not JSON ({error})", "see README.md for a request") from error

@@ -20,7 +20,7 @@ _DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "40
 
 
 class CommandError(Exception):
-    """A command can not go on; the message says what is wrong and what to do."""
+    """A command cannot go on; the message says what is wrong and what to do."""
 
 
 @contextmanager

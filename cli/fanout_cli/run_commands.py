@@ -42,7 +42,7 @@ WatchOption = Annotated[bool, typer.Option("--watch", help="Follow the run until
 
 @contextmanager
 def command(console: Terminal) -> Iterator[None]:
-    """Ends a command that can not do its work with one sentence and exit status 2."""
+    """Ends a command that cannot do its work with one sentence and exit status 2."""
     try:
         with human_errors():
             yield

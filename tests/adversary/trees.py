@@ -51,7 +51,7 @@ class Place(Protocol):
         """Everything outside the tree."""
 
     def change(self, change: Change) -> None:
-        """Have somebody else change it; what can not be done is left."""
+        """Have somebody else change it; what cannot be done is left."""
 
     def staged(self, run: str) -> list[str]:
         """What a run left staged."""

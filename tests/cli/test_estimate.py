@@ -108,7 +108,7 @@ def test_people_get_tables(tmp_path: Path) -> None:
         ({"source": "s3://my-data/in/"}, (), "destination: is missing"),
         (TO_EFS, ("--bytes", "many"), "--bytes: 'many' is not a size"),
         (TO_EFS, ("--throughput-mode", "provisioned"), "--provisioned-mibps: is missing"),
-        (TO_EFS, ("--probe", "not-there.json"), "--probe: not-there.json can not be read"),
+        (TO_EFS, ("--probe", "not-there.json"), "--probe: not-there.json cannot be read"),
         (TO_EFS, ("--probe", "other=not-there.json"), "the request names no mount 'other'"),
     ],
 )

@@ -181,7 +181,7 @@ def test_what_is_not_there_is_said_in_one_sentence(aws: Aws) -> None:
         StackName="another", TemplateBody='{"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}'
     )
     assert "has no output StateMachineArn" in aws.fanout("list", "--stack", "another").stderr
-    assert "can not be read" in aws.fanout("start", "nix.json", *MINE).stderr
+    assert "cannot be read" in aws.fanout("start", "nix.json", *MINE).stderr
     assert "is no run" in aws.fanout("report", "../x", *MINE).stderr
 
 

@@ -22,11 +22,14 @@ DENIALS = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "40
 ALL = "all"
 # Every wildcard of a resource becomes this name.
 NAME = "permission"
-# What the emulator never evaluates: it mounts no file system and has no X-Ray.
+# What the emulator never evaluates: it mounts no file system, has no X-Ray, knows no condition `s3:x-amz-acl`, and
+# answers anybody who asks for the settings of the account.
 UNSEEN = {
     "elasticfilesystem:ClientMount",
     "elasticfilesystem:ClientRootAccess",
     "elasticfilesystem:ClientWrite",
+    "lambda:GetAccountSettings",
+    "s3:PutObjectAcl",
     "xray:GetSamplingRules",
     "xray:GetSamplingTargets",
     "xray:PutTelemetryRecords",

@@ -18,7 +18,7 @@ EVENT = {"doctor": {"execution": ARN}}
 
 
 class Asked:
-    """Executions of which none goes on, or that can not be asked about."""
+    """Executions of which none goes on, or that cannot be asked about."""
 
     def __init__(self, error: FanoutError | None = None) -> None:
         self._error = error
@@ -32,7 +32,7 @@ class Asked:
 
 
 class Account:
-    """An account of 10, or one that can not be asked about."""
+    """An account of 10, or one that cannot be asked about."""
 
     def __init__(self, error: FanoutError | None = None) -> None:
         self._error = error

@@ -83,7 +83,7 @@ def test_an_end_that_can_not_be_noted_is_told_and_fails_nothing(engine: Engine) 
     def pace_copy(event: Event) -> Event:
         if event["copied"]:
             fake.pace_copy(event)
-            raise LedgerBroken("can not be written")
+            raise LedgerBroken("cannot be written")
         return fake.pace_copy(event)
 
     engine.service.functions["PaceCopy"] = pace_copy

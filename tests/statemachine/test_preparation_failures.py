@@ -56,7 +56,7 @@ def test_a_function_that_does_not_exist_ends_the_execution(engine: Engine) -> No
 
 def test_a_network_without_a_way_to_s3_ends_the_run_at_its_check_and_is_not_tried_again(engine: Engine) -> None:
     engine.transfer()
-    engine.service.functions["CheckMount"] = always(Unreachable("S3 can not be reached from here; add an endpoint"))
+    engine.service.functions["CheckMount"] = always(Unreachable("S3 cannot be reached from here; add an endpoint"))
     result = engine.run()
     assert (result.status, result.error) == ("FAILED", "Infrastructure")
     assert result.cause.startswith("Unreachable")

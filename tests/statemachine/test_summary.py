@@ -41,10 +41,10 @@ def test_an_answer_that_is_no_summary_is_never_green(engine: Engine, summary: An
 
 def test_a_summary_that_fails_is_failed(engine: Engine) -> None:
     engine.transfer()
-    engine.service.functions["SummariseTransfer"] = always(LedgerBroken("outcomes/a.jsonl can not be read"))
+    engine.service.functions["SummariseTransfer"] = always(LedgerBroken("outcomes/a.jsonl cannot be read"))
     result = engine.run()
     assert (result.status, result.error) == ("FAILED", "Infrastructure")
-    assert "outcomes/a.jsonl can not be read" in result.cause
+    assert "outcomes/a.jsonl cannot be read" in result.cause
     assert engine.entered()[-2:] == ["SummariseTransfer", "FailedInfrastructure"]
 
 

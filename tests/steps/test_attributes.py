@@ -93,7 +93,7 @@ def test_a_file_without_its_owner_does_not_act_in_anothers_name_and_the_run_says
         assert summary["status"] == "SUCCEEDED"
         if os.geteuid():
             return
-        note = "owners can not be kept: every file at the destination belongs to 65534:65534"
+        note = "owners cannot be kept: every file at the destination belongs to 65534:65534"
         assert [one[: len(note)] for one in summary["notes"]] == [note]
         found = (mount / "out/setuid").stat()
         assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (NOBODY, 0o755)

@@ -1,4 +1,4 @@
-"""FinishTree on trees that one function can not finish in its time."""
+"""FinishTree on trees that one function cannot finish in its time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""S3 Inventories, and manifests that can not be read."""
+"""S3 Inventories, and manifests that cannot be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources that change, vanish or can not be read, through the whole flow: each entry gets its outcome."""
+"""Sources that change, vanish or cannot be read, through the whole flow: each entry gets its outcome."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def test_a_listing_that_breaks_off_deletes_nothing(mount: Path) -> None:
 
 
 class UnlistableSource(PosixTree):
-    """A source with a directory that can not be read, whoever reads it."""
+    """A source with a directory that cannot be read, whoever reads it."""
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
         for entry in one_by_one(super().list_columns(segment, prunes)):

@@ -132,7 +132,7 @@ def test_an_exception_of_one_extra_keeps_it(tmp_path: Path) -> None:
 
 
 class OddSource:
-    """A source whose second block can not be read."""
+    """A source whose second block cannot be read."""
 
     def __init__(self, plain: Source) -> None:
         self._plain = plain

@@ -72,7 +72,7 @@ def test_owners_that_can_not_be_kept_are_no_difference(owner_of_set_id: int) -> 
             if not os.geteuid():
                 assert "owners" in not_compared(summary)
                 (why,) = [one["why"] for one in summary["verification"]["not_compared"] if one["what"] == "owners"]
-                assert "owners can not be kept" in why
+                assert "owners cannot be kept" in why
         assert changed["status"] == "FAILED_WITH_ITEMS"
         assert FILE in {row["path"] for row in rows if row["reason"] == "mode differs"}
 

@@ -31,7 +31,7 @@ REQUEST: Json = {
 
 
 class LinkedTree(MemoryTree):
-    """A tree in which names that end in ``-N`` are names of one file, and some paths can not be written."""
+    """A tree in which names that end in ``-N`` are names of one file, and some paths cannot be written."""
 
     broken: frozenset[str] = frozenset()
 

@@ -137,7 +137,7 @@ class LyingS3(S3Proxy):
         super().__init__(upstream, choose)
 
     def answer(self, head: Head, body: bytes, upstream: http.client.HTTPConnection, fault: str) -> bytes:
-        """The upstream's answer, or a lie in its place; one that can not be told yet is left out."""
+        """The upstream's answer, or a lie in its place; one that cannot be told yet is left out."""
         operation = operation_of(head)
         lie = self._lie(operation, head, body, upstream, fault) if fault in LIES else None
         if lie is not None:

@@ -19,7 +19,7 @@ SMALL_SHARDS = {**REQUEST, "limits": {"shard_seconds": 0.1, "split_bytes": limit
 
 
 class CountingTree(MemoryTree):
-    """A tree that counts how often it is listed, and of which ``broken`` paths can not be written."""
+    """A tree that counts how often it is listed, and of which ``broken`` paths cannot be written."""
 
     def __init__(self, changes: Iterator[int]) -> None:
         super().__init__(changes)

@@ -110,10 +110,10 @@ BAD = [
     ({**S3_TO_S3, "object_metadata": {"Job": "7"}}, "object_metadata", "'Job' is not a name of metadata; allowed are"),
     ({**S3_TO_S3, "object_metadata": {"x-amz-meta-job": "7"}}, "object_metadata", "without x-amz-meta-"),
     ({**S3_TO_S3, "object_metadata": {"file-mtime": "7"}}, "object_metadata", "what a run writes of the file"),
-    ({**S3_TO_S3, "object_metadata": {"job": "a\r\nb: c"}}, "object_metadata", "can not stand in a header"),
+    ({**S3_TO_S3, "object_metadata": {"job": "a\r\nb: c"}}, "object_metadata", "cannot stand in a header"),
     ({**S3_TO_S3, "object_metadata": {"job": "ü"}}, "object_metadata", "printable ASCII"),
     ({**S3_TO_S3, "object_metadata": {"job": " 7"}}, "object_metadata", "no space at either end"),
-    ({**S3_TO_S3, "object_metadata": {"job": ""}}, "object_metadata", "can not stand in a header"),
+    ({**S3_TO_S3, "object_metadata": {"job": ""}}, "object_metadata", "cannot stand in a header"),
     ({**S3_TO_S3, "object_metadata": {"job": "7" * 2046}}, "object_metadata", "have 2049 bytes, over 2048"),
     (
         {"source": "efs:///a", "destination": "s3://a-bucket/", "object_metadata": {"job": "7" * 1918}},

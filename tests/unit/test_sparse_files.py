@@ -79,7 +79,7 @@ def test_zeros_of_an_object_become_holes(tmp_path: Path) -> None:
 
 
 def sparse(path: Path, size: int, pieces: dict[int, bytes]) -> Path:
-    """A sparse file; skips where the file system can not hold it."""
+    """A sparse file; skips where the file system cannot hold it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         try:

@@ -115,9 +115,9 @@ def test_where_no_kernel_tells_no_thread_queues(monkeypatch: pytest.MonkeyPatch)
 def test_an_error_of_a_thread_is_not_lost() -> None:
     def entries() -> Iterator[tuple[int, Entry]]:
         yield 0, Entry("missing", Kind.FILE, 0)
-        raise RuntimeError("the shard can not be read")
+        raise RuntimeError("the shard cannot be read")
 
-    with pytest.raises(RuntimeError, match="can not be read"):
+    with pytest.raises(RuntimeError, match="cannot be read"):
         list(Copier(MemoryTree(), MemoryTree(), crc64nvme, lambda: False).copy_all(entries(), 4))
 
 

@@ -8,7 +8,7 @@ TAIL_LINES = 25
 
 
 class LocalRunError(Exception):
-    """The local run can not start or go on; the message says what to do."""
+    """The local run cannot start or go on; the message says what to do."""
 
 
 def tail(log: Path) -> str:

@@ -28,5 +28,5 @@ class SmallFiles(Protocol):
 
         Returns the checksum of its bytes; ``None`` where the source is not one for this way, or not as it was listed:
         the general way says what it is.
-        Raises ``ItemError`` where it can not be written; nothing of it is visible then.
+        Raises ``ItemError`` where it cannot be written; nothing of it is visible then.
         """

@@ -34,7 +34,7 @@ class Source(Protocol):
         """Up to ``length`` bytes from ``offset``; fewer only at the end of the entry."""
 
     def zeros_at(self, offset: int) -> int:
-        """How many bytes from ``offset`` are known to be zero without reading them; 0 where that can not be told."""
+        """How many bytes from ``offset`` are known to be zero without reading them; 0 where that cannot be told."""
 
     def confirm(self, crc64nvme: int | None) -> None:
         """Raise ``ItemError`` if the entry is not what was listed or, for a checksum of
@@ -104,7 +104,7 @@ class Tree(Protocol):
         """The entries of the segment in the order of their ``sort_key``.
 
         Of a directory that ``prunes`` tells of, the directory stands for all that it holds.
-        A missing root is an empty tree. Raises ``ListingIncomplete`` where a part can not be read.
+        A missing root is an empty tree. Raises ``ListingIncomplete`` where a part cannot be read.
         """
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
@@ -191,11 +191,11 @@ class Tree(Protocol):
         """The size in which ``create`` wants the entry's blocks."""
 
     def check(self, *, writing: bool) -> None:
-        """Raise ``InvalidRequest`` or ``AccessDenied`` if the root can not be read or written.
+        """Raise ``InvalidRequest`` or ``AccessDenied`` if the root cannot be read or written.
         A run that has not done this with ``writing`` can write nothing."""
 
     def limitations(self) -> tuple[str, ...] | None:
-        """What this tree can not keep of what it is given, a sentence each, found out by trying.
+        """What this tree cannot keep of what it is given, a sentence each, found out by trying.
 
         ``None`` if this function does not see the tree.
         """
@@ -209,7 +209,7 @@ class Tree(Protocol):
     def identity(self) -> str:
         """What tells the root from another one that stands in its place later; empty where nothing can.
 
-        Raises ``ItemError`` if it can not be told.
+        Raises ``ItemError`` if it cannot be told.
         """
 
     def close(self) -> None:

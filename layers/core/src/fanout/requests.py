@@ -120,9 +120,7 @@ class RequestModel(BaseModel):
     ] = "keep"
     on_conflict: Annotated[
         Literal["fail", "skip", "escape", "unescape"],
-        Field(
-            description="names that the destination can not hold: rejected, skipped, escaped; or escaped ones undone"
-        ),
+        Field(description="names that the destination cannot hold: rejected, skipped, escaped; or escaped ones undone"),
     ] = "fail"
     storage_class: Annotated[
         StorageClass | None, Field(description="of the objects written; default: the bucket's")

@@ -34,7 +34,7 @@ def _metrics() -> Metrics:
 
 @contextmanager
 def _in_trace(state: str, run_id: str) -> Iterator[None]:
-    """Send a trace of what is done, where the invocation is traced; one that can not be sent is only logged."""
+    """Send a trace of what is done, where the invocation is traced; one that cannot be sent is only logged."""
     traced, began = traced_by(os.environ), time.time()
     failed: BaseException | None = None
     try:

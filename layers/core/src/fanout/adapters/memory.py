@@ -48,7 +48,7 @@ class MemorySource:
         return 0
 
     def confirm(self, crc64nvme: int | None) -> None:
-        """See ``fanout.ports.Source``; what was opened can not change."""
+        """See ``fanout.ports.Source``; what was opened cannot change."""
 
     def close(self) -> None:
         """See ``fanout.ports.Source``."""

@@ -137,7 +137,7 @@ class Survey:
         return result
 
     def add(self, level: Level, contents: Contents) -> None:
-        """Take what one of them holds; nothing, where it can not be read."""
+        """Take what one of them holds; nothing, where it cannot be read."""
         looked = _Looked(level, contents)
         self._looked.append(looked)
         above = self._parents.get(level.directory)

@@ -15,11 +15,11 @@
 | both directories | as size-mtime, without sizes, unless always: copying one sets its attributes |
 
 "Written" and "changed" are the stores' own times (ctime, Last-Modified), which
-an owner can not set back, so a file that was replaced by an older one is seen.
+an owner cannot set back, so a file that was replaced by an older one is seen.
 The margin covers Last-Modified's whole seconds; within it the entry is copied
 again. "Times" are the owner's (mtime), which a copy carries along. They agree if
 they are equal to the nanosecond; where one end is an object they always do, because
-a LIST shows none. They tell what the others can not: a directory that was
+a LIST shows none. They tell what the others cannot: a directory that was
 renamed over another brings files whose ctime is old, and a destination may have
 been written by somebody else. ``compare`` is left to CopyShard, which reads
 both ends: a listing reads no file. An object may be a symlink (its body the target),

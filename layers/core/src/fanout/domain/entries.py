@@ -17,7 +17,7 @@ NOTHING_THERE = "-"
 
 
 class Kind(StrEnum):
-    """What an entry is; ``UNLISTABLE`` is a directory whose content can not be read."""
+    """What an entry is; ``UNLISTABLE`` is a directory whose content cannot be read."""
 
     FILE = "file"
     DIRECTORY = "directory"

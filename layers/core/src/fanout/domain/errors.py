@@ -15,7 +15,7 @@ class FanoutError(Exception):
 
 
 class InvalidRequest(FanoutError):
-    """The request can not be carried out as it stands; never retried.
+    """The request cannot be carried out as it stands; never retried.
 
     The message names the field, what is wrong with it, and what is allowed.
     """
@@ -37,7 +37,7 @@ class AccessDenied(FanoutError):
 
 
 class Archived(AccessDenied):
-    """An object lies in an archive and can not be read before it is restored; always about one entry."""
+    """An object lies in an archive and cannot be read before it is restored; always about one entry."""
 
 
 class CustomerKey(AccessDenied):

@@ -108,5 +108,5 @@ def _class(name: str, position: int) -> tuple[str, int]:
             raise ValueError(f"has the range {low}-{high}, which is backwards")
         items += f"{re.escape(low)}-{re.escape(high)}"
     if position >= len(name):
-        raise ValueError("has a [ without ]; a class can not hold /")
+        raise ValueError("has a [ without ]; a class cannot hold /")
     return f"(?!/)[{'^' if negated else ''}{items}]", position + 1

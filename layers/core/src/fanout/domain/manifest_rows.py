@@ -1,7 +1,7 @@
 """The rows of a manifest as entries to look up; docs/manifests.md is the contract.
 
 A row is what somebody wrote, so nothing of it is believed: a path that leads out of the source is rejected,
-and what can not be read becomes an outcome that names the row.
+and what cannot be read becomes an outcome that names the row.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Row(Struct, frozen=True):
 
 
 class BrokenRow(Exception):
-    """A row that can not be read; the message says what is wrong with it."""
+    """A row that cannot be read; the message says what is wrong with it."""
 
 
 def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:

@@ -15,7 +15,7 @@ DOCTOR_PREFIX = f"{STAGING_PREFIX}doctor-"
 
 
 def reason_against_file_path(path: str) -> Reason | None:
-    """Why a path can not be an entry of a file system below the root, or ``None``.
+    """Why a path cannot be an entry of a file system below the root, or ``None``.
 
     A single ``/`` at the end marks a directory and is not an empty component.
     """
@@ -43,7 +43,7 @@ def reason_against_file_path(path: str) -> Reason | None:
 
 
 def reason_against_key(path: str, prefix_bytes: int) -> Reason | None:
-    """Why a path can not be a key below a prefix of ``prefix_bytes`` bytes, or ``None``."""
+    """Why a path cannot be a key below a prefix of ``prefix_bytes`` bytes, or ``None``."""
     reason = key_too_long(path, prefix_bytes)
     if reason is not None:
         return reason

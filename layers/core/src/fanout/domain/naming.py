@@ -1,6 +1,6 @@
-"""Under which path an entry stands at the destination, or why it can not stand there.
+"""Under which path an entry stands at the destination, or why it cannot stand there.
 
-| on_conflict | a name that the destination can not hold | every other name                                        |
+| on_conflict | a name that the destination cannot hold | every other name                                        |
 |-------------|------------------------------------------|---------------------------------------------------------|
 | fail        | rejected with its reason                 | as it is                                                |
 | skip        | skipped with its reason                  | as it is                                                |
@@ -27,7 +27,7 @@ FilesAbovePath = tuple[str, ...]
 
 
 class OnConflict(StrEnum):
-    """What is done with names that the destination can not hold."""
+    """What is done with names that the destination cannot hold."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -37,7 +37,7 @@ class OnConflict(StrEnum):
 
 # Not frozen, though nothing changes one: each entry gets its own, see ``Entry``.
 class Place(Struct, frozen=True):
-    """A path at the destination; with a reason it can not be had, and ``result`` says what becomes of the entry."""
+    """A path at the destination; with a reason it cannot be had, and ``result`` says what becomes of the entry."""
 
     path: str
     reason: Reason | None = None

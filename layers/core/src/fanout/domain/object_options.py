@@ -99,7 +99,7 @@ def check_metadata(name_of_field: str, metadata: Mapping[str, str], *, of_files:
             allowed = f"lower-case letters, digits, . _ and -, without {USER_PREFIX}"
             raise InvalidRequest(name_of_field, f"{name[:80]!r} is not a name of metadata", f"allowed are {allowed}")
         if not _PRINTABLE.fullmatch(value):
-            problem = f"{value[:80]!r}, the value of {name!r}, can not stand in a header"
+            problem = f"{value[:80]!r}, the value of {name!r}, cannot stand in a header"
             raise InvalidRequest(
                 name_of_field, problem, "allowed are printable ASCII characters, no space at either end"
             )

@@ -82,7 +82,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.NAME_EMPTY: "rename the object: // has no counterpart in a file system",
     Reason.NAME_DOT: "rename the object: . and .. lead out of its directory",
     Reason.NAME_ABSOLUTE: "rename the object: a key that starts with / has no counterpart below the destination",
-    Reason.NAME_NUL: "rename the object: a file name can not hold NUL",
+    Reason.NAME_NUL: "rename the object: a file name cannot hold NUL",
     Reason.NAME_TOO_LONG: "shorten the name to 255 bytes",
     Reason.NAME_RESERVED: "rename the entry: .fanout-staging-* is where a run stages its files",
     Reason.PATH_TOO_DEEP: "flatten the tree to 1,000 levels",
@@ -151,7 +151,7 @@ _RESULTS = {
 
 
 def result_of(reason: Reason) -> Result:
-    """What an entry ends as that could not be copied for this reason: failed, unless a retry can not help."""
+    """What an entry ends as that could not be copied for this reason: failed, unless a retry cannot help."""
     return _RESULTS.get(reason, Result.FAILED)
 
 

@@ -1,6 +1,6 @@
 """How a run keeps to what its file systems have to give: the concurrency of its Map and the rate of all functions.
 
-The rate (bytes a second of all functions together) protects burst credits, because a function that works can not be
+The rate (bytes a second of all functions together) protects burst credits, because a function that works cannot be
 stopped and one alone uses more than a small file system earns. The concurrency follows it, and PercentIOLimit:
 
 | seen                                                  | the concurrency                                   |

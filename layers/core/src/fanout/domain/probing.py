@@ -229,7 +229,7 @@ def round_from_row(row: dict[str, Any]) -> Round:
 def fitted(
     experiment: Experiment, point: Point, rate: float, left_seconds: float, slice_seconds: float
 ) -> Point | None:
-    """The point with files that a sample's time suffices for at ``rate``, bytes a second; ``None`` if it can not.
+    """The point with files that a sample's time suffices for at ``rate``, bytes a second; ``None`` if it cannot.
 
     Where the size of the files is what is measured, they stay as they are, and may take what time is left. A rate of 0
     is not known yet.

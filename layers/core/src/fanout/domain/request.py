@@ -153,7 +153,7 @@ def knows_extras(request: Request) -> bool:
 
 
 def check_request(request: Request) -> None:
-    """Raise ``InvalidRequest`` for ends that can not be combined."""
+    """Raise ``InvalidRequest`` for ends that cannot be combined."""
     if overlap(request.source, request.destination):
         raise InvalidRequest(
             "destination",
@@ -181,7 +181,7 @@ def check_request(request: Request) -> None:
     if request.manifest is not None and request.symlinks is Symlinks.FOLLOW:
         raise InvalidRequest("manifest", "its paths are not followed", "leave it out, or symlinks: keep or skip")
     if request.mode is Mode.SYNC and not knows_extras(request):
-        problem = "a sync can not tell which names of the destination stand for those of the source"
+        problem = "a sync cannot tell which names of the destination stand for those of the source"
         raise InvalidRequest("on_conflict", problem, "with mode sync, fail and skip are allowed")
     if request.inside_s3 and request.limits.bytes_per_second is not None:
         problem = "S3 copies between two buckets by itself, as fast as it does"

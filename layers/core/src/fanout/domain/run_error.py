@@ -24,7 +24,7 @@ def run_error(caught: dict[str, Any]) -> RunError:
     """The error of ``{"Error": ..., "Cause": ...}``.
 
     Names of services (``States.*``, ``Lambda.*``) become ``Infrastructure``: a Fail state
-    can not end with a reserved one. The message keeps them.
+    cannot end with a reserved one. The message keeps them.
     """
     name, message = str(caught.get("Error", "unknown")), cause_message(str(caught.get("Cause", "")))
     if name in _OWN_NAMES:

@@ -19,8 +19,8 @@ _CHOOSE = "name a probe of an end's file system, newest or none"
 def read_calibrations(request: Request, context: Context) -> tuple[Mapping[str, Calibration], list[str]]:
     """By mount, and a sentence each for the notes of the run; a mount that nobody probed has none.
 
-    A newest result that can not be read is none: the plan then uses the published figures, and a note says why.
-    Raises ``InvalidRequest`` for a probe that the request names and that can not be used.
+    A newest result that cannot be read is none: the plan then uses the published figures, and a note says why.
+    Raises ``InvalidRequest`` for a probe that the request names and that cannot be used.
     """
     mounts = sorted({end.mount for end in (request.source, request.destination) if isinstance(end, MountLocation)})
     if request.calibration == NO_PROBE:

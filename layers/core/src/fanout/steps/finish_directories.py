@@ -33,7 +33,7 @@ def finish_directories(
     Most can be set in any order, file by file of the ledger as they come. Those that their owner could not
     pass afterwards come last, deepest first, because what lies below them is reached through them. A directory
     stands in several files if several shards wrote into it, each time with the same attributes.
-    A directory that can not be set is a row in the ledger, read by SummariseTransfer. ``position`` is the key
+    A directory that cannot be set is a row in the ledger, read by SummariseTransfer. ``position`` is the key
     under which stands how far it came.
     """
     ledger = context.ledger

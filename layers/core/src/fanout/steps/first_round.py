@@ -22,7 +22,7 @@ _LOOKUPS_IN_FLIGHT = 32
 
 
 def first_round(request: Request, objects: ObjectReader) -> list[Segment]:
-    """At least one segment. Raises ``InvalidRequest`` for a manifest that is not there or can not be read."""
+    """At least one segment. Raises ``InvalidRequest`` for a manifest that is not there or cannot be read."""
     if request.manifest is None:
         return [Segment("0001-000000")]
     parts = _inventory_parts if request.manifest.is_inventory else _row_parts

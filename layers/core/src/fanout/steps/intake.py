@@ -24,7 +24,7 @@ class Intake:
         self._held = HeldDirectories()
 
     def add(self, source: Entry, destination: Entry | None, place_of: Callable[[], Place]) -> Place:
-        """Take an entry of the source; returns its place, which has a reason if it can not be had."""
+        """Take an entry of the source; returns its place, which has a reason if it cannot be had."""
         if self._take_all:
             place = place_of()
             self._add(source, destination, place)

@@ -84,7 +84,7 @@ def list_manifest(
     """Settle the rows of a part until it ends, ``late`` says so or ``limits.SEGMENT_ENTRIES`` are settled.
 
     ``refuse`` takes rows that are about no entry. Returns what is left: the rest of the part, and directories
-    to list that an earlier run could not. Raises ``InvalidRequest`` where the manifest can not be read.
+    to list that an earlier run could not. Raises ``InvalidRequest`` where the manifest cannot be read.
     """
     assert plan.request.manifest is not None
     lines = ManifestLines(objects, plan.request.manifest, part)
@@ -126,7 +126,7 @@ def _same(place: Place) -> Place:
 
 
 def _row(line: bytes | None, part: ManifestPart, plan: Plan, lines: ManifestLines) -> Row | None:
-    """The row of a line. One that can not be read, or is excluded, is about no entry; its reason says so."""
+    """The row of a line. One that cannot be read, or is excluded, is about no entry; its reason says so."""
     try:
         if line is None:
             raise BrokenRow(f"has over {limits.MANIFEST_ROW_BYTES:,} bytes; write a row to a line")

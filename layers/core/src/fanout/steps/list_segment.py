@@ -51,7 +51,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
 
     Returns nothing of size: the segment's record in the ledger holds the counts, the
     shards and the segments that are left. Raises ``ListingIncomplete``, ``Throttled``
-    or ``Transient`` if an end can not be listed, and then nothing counts.
+    or ``Transient`` if an end cannot be listed, and then nothing counts.
     """
     plan = context.ledger.read_plan()
     request = plan.request
@@ -165,5 +165,5 @@ def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:
 
 
 def _reports_extras(request: Request) -> bool:
-    """An escaped name has no counterpart under its own path, so it can not be told from an extra one."""
+    """An escaped name has no counterpart under its own path, so it cannot be told from an extra one."""
     return (request.mode is Mode.VERIFY and knows_extras(request)) or lists_extras(request)

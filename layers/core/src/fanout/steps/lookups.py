@@ -53,7 +53,7 @@ def found_for_listing(tree: Tree) -> Find:
 
 
 def found_at_destination(tree: Tree) -> Find:
-    """``find`` of a destination: nothing where it can not be looked at, and the copy says what is in its way."""
+    """``find`` of a destination: nothing where it cannot be looked at, and the copy says what is in its way."""
 
     def find(path: str) -> Entry | None:
         try:

@@ -22,7 +22,7 @@ class ManifestLines:
     """The lines of a part, in order; holds ``limits.MANIFEST_READ_BYTES`` and a row.
 
     A line of over ``limits.MANIFEST_ROW_BYTES`` comes as ``None``: it is read past and not held. Iterating raises
-    ``InvalidRequest`` where the file is not what was planned with, or can not be read as its name says.
+    ``InvalidRequest`` where the file is not what was planned with, or cannot be read as its name says.
     """
 
     def __init__(self, objects: ObjectReader, location: ManifestLocation, part: ManifestPart) -> None:

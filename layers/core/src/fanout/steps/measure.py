@@ -29,7 +29,7 @@ def measure_file_systems(
 ) -> None:
     """Write file-systems.json, what is known of each mount of the request whose file system has an id.
 
-    One that can not be described is taken to be the smallest that there is; metrics that can not be read are missing
+    One that cannot be described is taken to be the smallest that there is; metrics that cannot be read are missing
     ones. Notes say what is assumed, and why; the run goes on. Where a probe found the limit, no more is reckoned with.
     """
     ids = context.file_system_ids

@@ -44,7 +44,7 @@ def end_pacing(context: Context) -> Json:
 def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
     """Pace until the Map has ended or the time is up; returns ``done``.
 
-    What can not be asked or set is a note, and no error: the copying goes on, as carefully as without a metric.
+    What cannot be asked or set is a note, and no error: the copying goes on, as carefully as without a metric.
     """
     pacer = _Pacer(execution_arn, context, maps)
     stop_at, began = context.stop_at, context.clock.now()

@@ -26,7 +26,7 @@ from fanout.steps.staged_blocks import ConfirmedTree, StagedBlockTarget
 def pack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     """Stage what it has time for; returns ``cursor`` (entries staged now) and ``done``, which UnpackShard decides.
 
-    What can not be read gets its outcome here. Raises ``Transient`` if nothing at all could be staged for
+    What cannot be read gets its outcome here. Raises ``Transient`` if nothing at all could be staged for
     reasons that may pass.
     """
     if shard.blocks is not None:
@@ -58,7 +58,7 @@ def _pack(
     context: Context,
     most: int,
 ) -> None:
-    """Stage entries with ``most`` threads, and write the outcomes of those that can not be."""
+    """Stage entries with ``most`` threads, and write the outcomes of those that cannot be."""
     held_back: dict[int, Outcome] = {}
     threads = min(most, len(work)) or 1
     for index, outcome in copier.copy_all(work, threads):

@@ -18,7 +18,7 @@ from fanout.steps.context import Context
 def plan_probe(document: Any, context: Context, mount: str, max_concurrency: int, bucket: str) -> Json:
     """Check the request and the burst credits, and write probe-plan.json. Returns the rounds by their numbers.
 
-    Raises ``InvalidRequest`` where the file system lacks what the budget needs. One that can not be asked is not
+    Raises ``InvalidRequest`` where the file system lacks what the budget needs. One that cannot be asked is not
     probed: its credits may be others'. One without an id, as on a machine of one's own, has none.
     """
     began = context.clock.now()

@@ -72,7 +72,7 @@ class SameContent:
 
 
 def or_copy(same: SameContent) -> Callable[[Entry], str | None]:
-    """The same, for a destination that can not be read: then the entry is copied."""
+    """The same, for a destination that cannot be read: then the entry is copied."""
 
     def checksum(entry: Entry) -> str | None:
         try:

@@ -84,7 +84,7 @@ def times_of(mtime_ns: int, atime_ns: int | None) -> tuple[int, int]:
 
 
 def owner_limitation(directory: int, name: str) -> str | None:
-    """Why owners can not be kept in this file system, found out on a file of its own; ``None`` if they can."""
+    """Why owners cannot be kept in this file system, found out on a file of its own; ``None`` if they can."""
     descriptor, found = open_staged(directory, name, 0o600)
     try:
         wanted = (found.st_uid + 1, found.st_gid + 1)
@@ -96,7 +96,7 @@ def owner_limitation(directory: int, name: str) -> str | None:
         os.close(descriptor)
         os.unlink(name, dir_fd=directory)
     return (
-        f"owners can not be kept: every file at the destination belongs to {found.st_uid}:{found.st_gid}, "
+        f"owners cannot be kept: every file at the destination belongs to {found.st_uid}:{found.st_gid}, "
         "which an access point enforces or the function's user is"
     )
 

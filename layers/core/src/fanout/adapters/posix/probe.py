@@ -63,10 +63,10 @@ def _owner(name: str, descriptor: int) -> Finding:
     try:
         os.fchown(descriptor, *wanted)
     except OSError as error:
-        return warn(title, f"can not be kept: {error.strerror}", remedy)
+        return warn(title, f"cannot be kept: {error.strerror}", remedy)
     after = os.fstat(descriptor)
     if (after.st_uid, after.st_gid) != wanted:
-        return warn(title, f"can not be kept: the access point makes every file {after.st_uid}:{after.st_gid}", remedy)
+        return warn(title, f"cannot be kept: the access point makes every file {after.st_uid}:{after.st_gid}", remedy)
     return ok(title, "can be kept")
 
 

@@ -31,7 +31,7 @@ class ReadAhead:
     """Calls ``read`` for the directories that come next, the first ones first, also those below what it read.
 
     ``read`` returns what a directory holds, in order, or ``None`` where it is to be read in its turn: if it is large,
-    which bounds memory, or can not be read, so that errors come up at their place. At most
+    which bounds memory, or cannot be read, so that errors come up at their place. At most
     ``limits.DIRECTORIES_AHEAD`` are under way. What was read waits for its turn: up to ``limits.DIRECTORIES_HELD``,
     or ``limits.ENTRIES_HELD`` entries, after which none is begun; but the last of them makes room for one that comes
     soon, and is read once more.

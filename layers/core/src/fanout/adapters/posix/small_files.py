@@ -69,7 +69,7 @@ class PosixSmallFiles:
                     with self._destination.hold(parent + slash, create=True) as directory:
                         self._staging.move(staged, staged_name, directory, name)
                 except (OSError, ItemError):
-                    with suppress(OSError):  # what can not be removed now goes with the staging directory
+                    with suppress(OSError):  # what cannot be removed now goes with the staging directory
                         os.unlink(staged_name, dir_fd=staged)
                     raise
         except OSError as error:

@@ -101,7 +101,7 @@ class FileSource:
         except OSError as error:
             if error.errno == errno.ENXIO:
                 return max(0, self._entry.size - offset)
-            self._data_until = self._entry.size  # the file system can not tell, so everything is data
+            self._data_until = self._entry.size  # the file system cannot tell, so everything is data
             return 0
         if data == offset:
             self._data_until = self._hole_after(offset)

@@ -56,7 +56,7 @@ class Staging:
         A kernel lets one rename between two directories of a mount through at a time, for as
         long as the server takes. So one thread of the process that made this renames; those that
         find it at that, and those of other processes, link the file to its name and unlink the
-        staged one, which overlap over directories. What exists already, and what can not be
+        staged one, which overlap over directories. What exists already, and what cannot be
         linked, is renamed.
         """
         if self._pid == os.getpid() and self._renaming.acquire(blocking=False):

@@ -84,7 +84,7 @@ class FileTarget:
         self._staged.let_go()
 
     def abort(self) -> None:
-        """See ``fanout.ports.Target``. What can not be removed now goes with the staging directory."""
+        """See ``fanout.ports.Target``. What cannot be removed now goes with the staging directory."""
         if self._descriptor >= 0:
             with suppress(OSError):
                 os.close(self._descriptor)

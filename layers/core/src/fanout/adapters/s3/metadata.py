@@ -46,7 +46,7 @@ def to_headers(attributes: Attributes) -> dict[str, str]:
 
 
 def from_headers(headers: Mapping[str, str]) -> Attributes:
-    """The attributes that the headers carry; a value that can not be read counts as absent."""
+    """The attributes that the headers carry; a value that cannot be read counts as absent."""
     return Attributes(
         mode=_number(headers.get(PERMISSIONS), base=8, limit=_MODE_LIMIT),
         uid=_number(headers.get(OWNER), limit=_ID_LIMIT),

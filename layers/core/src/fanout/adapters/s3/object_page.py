@@ -51,7 +51,7 @@ class PageAsked(Struct, frozen=True):
         """Raise ``WrongAnswer`` unless the page is the one that was asked for.
 
         What S3 echoes must be what was asked, where a server echoes it. A page that leaves keys out and says
-        neither a wrong KeyCount nor another token can not be told from one without them.
+        neither a wrong KeyCount nor another token cannot be told from one without them.
         """
         echoed_bucket(root, "Name", self.bucket)
         echoed(root, "Prefix", self.prefix)

@@ -199,7 +199,7 @@ def to_nanoseconds(timestamp: str | None) -> int:
     """Nanoseconds since 1970 of an ISO 8601 time. Raises ``WrongAnswer`` for what is none."""
     try:
         since = datetime.fromisoformat(timestamp or "") - _EPOCH
-    except (ValueError, TypeError) as exc:  # a time without a zone can not be subtracted
+    except (ValueError, TypeError) as exc:  # a time without a zone cannot be subtracted
         raise WrongAnswer(f"{timestamp!r} is no time") from exc
     return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
 

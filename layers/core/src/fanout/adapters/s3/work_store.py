@@ -15,7 +15,7 @@ class S3WorkStore:
     """A ``WorkStore`` and a ``VersionedStore`` over the keys of one bucket; a version is an ETag.
 
     What is written is held against its checksum, and a listing against what was asked. Of an object that is read
-    nothing is known beforehand, so the answer to another GET can not be told from it: the ledger's own documents say
+    nothing is known beforehand, so the answer to another GET cannot be told from it: the ledger's own documents say
     what they are.
     """
 
