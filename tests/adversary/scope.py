@@ -141,7 +141,9 @@ class Scope:
             names = path.rstrip("/").split("/") if version.kind == "directory" else path.split("/")
             if any(name in ("", ".", "..") or len(os.fsencode(name)) > 255 or "\0" in name for name in names):
                 return False
-            above = ["/".join(names[:count]) for count in range(1, len(names))]
+            # A directory is in the way of a file of its own name, and the other way round.
+            files = len(names) + (version.kind == "directory")
+            above = ["/".join(names[:count]) for count in range(1, files)]
             return not any(one in tree for one in above) and not any(other.startswith(f"{path}/") for other in tree)
         if self._direction == MOUNT_TO_S3:
             try:
