@@ -58,9 +58,14 @@ audit: setup ## Known weaknesses of the locked dependencies: needs the network, 
 sbom: setup ## What the layer holds, as sbom.json (CycloneDX)
 	$(UV) tool run --from cyclonedx-bom cyclonedx-py requirements layers/core/requirements.txt --pyproject pyproject.toml -o sbom.json
 
-bench: setup ## Ours beside its peers on a simulated EFS: a short set, under 10 minutes (root, FUSE, Go)
+# The main direction and the way back, over TLS, in real time and in slow time; rows go beside those of bench-s3.
+S3_TO_EFS = --tls --first-byte-ms 15 --only small --rounds 1 --results benchmarks/results/s3_objects.json
+bench: setup ## Ours beside its peers on a simulated EFS, from it to S3 and back: a short set, some 12 minutes (root, FUSE, Go)
 	@scripts/setup-bench.sh
+	@scripts/setup-bench-s3.sh
 	$(PY) -m benchmarks.run
+	$(PY) -m benchmarks.s3_objects $(S3_TO_EFS) --efs modern --objects 4000 --tools s5cmd-32 rclone
+	$(PY) -m benchmarks.s3_objects $(S3_TO_EFS) --efs modern/8 --objects 2000 --tools s5cmd-32
 
 bench-full: setup ## The same with every data set at full size: hours
 	@scripts/setup-bench.sh
