@@ -195,6 +195,8 @@ def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
     if reason in ATTRIBUTES:
         blind = script.direction in WITH_S3 and not record.indexed
         blind = blind or _is_unseen(script, record, path, here, after)
+        ahead = script.direction == MOUNT_TO_S3 and script.skew_seconds > 1
+        blind = blind or (here.kind == "directory" and ahead)  # no index holds directories
         return after.content == here.content and (record.options.get("compare") == "checksum" or blind)
     return reason == "checksum differs" and _is_unseen(script, record, path, here, after)
 
