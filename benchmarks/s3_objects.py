@@ -106,6 +106,7 @@ class Bench:
         objects, size = self._sources[share]
         source, copied = place.mount / f"source-{share}", place.mount / f"copy-{self._number}"
         copied.mkdir()
+        _touch_memory(size)
         log = SCRATCH / "log"
         try:
             before_cpu, before = self._lab.cpu_seconds(), 0.0
@@ -132,6 +133,18 @@ class Bench:
             self._lab.remove("", WORK_BUCKET)
             shutil.rmtree(copied)
         return Sample(used.seconds, used.cpu_seconds, used.peak_rss_mb, server, objects, size, before)
+
+
+def _touch_memory(size: int) -> None:
+    """Write and remove that many bytes, so that each tool writes to pages that the machine has touched lately.
+
+    A virtual machine gives freed pages back to its host, and the first to write to one waits up to three times as long.
+    """
+    touched = SCRATCH / "touched"
+    with touched.open("wb") as file:
+        for _ in range(size >> 20):
+            file.write(bytes(1 << 20))
+    touched.unlink()
 
 
 def _compare(source: Path, copied: Path) -> None:
@@ -202,7 +215,8 @@ def measure(name: str, directions: list[str], options: argparse.Namespace) -> li
         bench = Bench(lab, name, options.objects or COUNTS[name], options.efs)
         for number in range(options.rounds):
             for direction in directions:
-                for tool in tools:
+                # In turn, so that no tool always follows the same one.
+                for tool in tools[number % len(tools) :] + tools[: number % len(tools)]:
                     sample = bench.run(tool, direction)
                     label = tool.name if isinstance(tool, Peer) else BESIDE if tool == options.beside else OURS
                     samples[direction, label].append(sample)

@@ -11,10 +11,12 @@ from pathlib import Path
 TOOLS = Path(".fanout/bench/s3peers")
 S5CMD = str(next(iter(TOOLS.glob("lib/python*/site-packages/s5cmd/bin/s5cmd")), TOOLS / "bin/s5cmd"))
 RCLONE, _AWS = str(TOOLS / "bin/rclone"), str(TOOLS / "bin/aws")
+# Preallocation is off: NFS 4.1, which EFS speaks, has none, and on tmpfs it takes pages before the host of a virtual
+# machine has taken them back.
 _RCLONE_FLAGS = [
     *("copy", "-q", "--config", "/dev/null", "--transfers", "32", "--checkers", "32", "--no-check-dest"),
     *("--s3-no-check-bucket", "--use-server-modtime", "--s3-disable-checksum", "--fast-list"),
-    *("--s3-upload-concurrency", "8", "--s3-chunk-size", "8M", "--multi-thread-streams", "8"),
+    *("--s3-upload-concurrency", "8", "--s3-chunk-size", "8M", "--multi-thread-streams", "8", "--local-no-preallocate"),
 ]
 
 
