@@ -34,6 +34,8 @@ def up(
         found = bring_up(paths, mounts, data_endpoint(s3_endpoint))
         if json_output:
             sys.stdout.write(dump(found) + "\n")
+        for limit in found["unenforced"]:
+            console.print(f"not limited as in Lambda: {limit}", style="yellow", markup=False, soft_wrap=True)
         said = f"up at {found['endpoint']} (AWS_CA_BUNDLE={found['ca_bundle']}); `fanout down` ends it"
         console.print(said, markup=False, highlight=False, soft_wrap=True)
 

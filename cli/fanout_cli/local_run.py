@@ -126,4 +126,6 @@ def local_runs(options: LocalOptions, console: Console, state: Path | None = Non
     tools = find_toolchain(paths.repo)
     data = data_endpoint(options.s3_endpoint)
     with LocalStack(paths, tools, options.mounts, data=data, tell=tell) as stack:
+        for limit in stack.isolation.unenforced:
+            console.print(f"not limited as in Lambda: {limit}", style="yellow", soft_wrap=True)
         yield LocalRuns(stack, options, paths, console)

@@ -21,6 +21,8 @@ from fanout_cli.local.toolchain import Toolchain
 
 REGION = "us-east-1"
 START_SECONDS = 30.0
+# S3 closes a connection that nobody uses after some seconds; AWS does not say how many.
+IDLE_SECONDS = 20.0
 STOP_SECONDS = 8.0
 POLL_SECONDS = 0.02
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "NO_PROXY", "no_proxy")
@@ -32,11 +34,14 @@ class Emulator:
 
     It speaks TLS alone, and enforces the policies of roles and buckets; the caller's own key is the account's root.
     Entering the context starts it; ``wait`` waits until it answers. ``data_url`` is the S3 server of the data, if that
-    is not the emulator.
+    is not the emulator. A connection that is not used for ``idle_seconds`` is closed.
     """
 
-    def __init__(self, tools: Toolchain, paths: LocalPaths, data_url: str = "") -> None:
+    def __init__(
+        self, tools: Toolchain, paths: LocalPaths, data_url: str = "", *, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
         self._tools = tools
+        self._idle_seconds = idle_seconds
         self._data_url = data_url
         self._paths = paths
         self._process: subprocess.Popen[bytes] | None = None
@@ -149,7 +154,7 @@ class Emulator:
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 # Isolated: the folder of the launcher must not be a place to import from.
-                [self._tools.emulator_python, "-I", LAUNCHER, self._saved],
+                [self._tools.emulator_python, "-I", LAUNCHER, self._saved, str(self._idle_seconds)],
                 env=environment,
                 cwd=self._paths.emulator,
                 stdin=subprocess.PIPE,

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import contextvars
 import hashlib
+import importlib.util
 import os
 import signal
 import socketserver
@@ -247,12 +248,24 @@ def end_with_input() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
+def limits_of_functions() -> Any:
+    """The module beside this one, by its path."""
+    spec = importlib.util.spec_from_file_location("function_limits", Path(__file__).with_name("function_limits.py"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
 def main() -> None:
     """Start MiniStack; at the end take the workers along."""
     # Else every invocation waits for a delayed acknowledgement.
     socketserver.StreamRequestHandler.disable_nagle_algorithm = True
     honour_max_concurrency_path()
     spawn_from_lasting_threads()
+    limits = limits_of_functions()
+    limits.keep_functions_in_their_limits()
     name_a_death_at_start()
     checksum_in_native_code()
     checksum_of_whole_uploads()
@@ -261,6 +274,7 @@ def main() -> None:
     name_what_a_call_is_about()
     listen_on_one_port()
     close_without_an_answer()
+    limits.close_idle_connections(float(sys.argv.pop()))
     save_on_request(Path(sys.argv.pop()))
     threading.Thread(target=end_with_input, daemon=True).start()
     from ministack import app

@@ -72,7 +72,7 @@ def bring_down(paths: LocalPaths) -> bool:
 
 
 def read_up(paths: LocalPaths) -> Any:
-    """What the keeper wrote (pid, endpoint, ca_bundle, outputs); ``None`` unless the emulator there answers."""
+    """What the keeper wrote (pid, endpoint, ca_bundle, outputs, unenforced); ``None`` unless the emulator there answers."""
     try:
         up = json.loads(paths.up.read_bytes())
     except (FileNotFoundError, ValueError):
@@ -90,6 +90,7 @@ def keep(paths: LocalPaths, mounts: Mapping[str, Path], data: DataEndpoint | Non
                 "endpoint": stack.endpoint,
                 "ca_bundle": str(stack.clients.trusted),
                 "outputs": dict(stack.outputs),
+                "unenforced": list(stack.isolation.unenforced),
             }
             written = paths.up.with_suffix(".new")
             written.write_text(json.dumps(up), encoding="utf-8")

@@ -19,7 +19,7 @@ from fanout_cli.local.emulator import Emulator
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.toolchain import Toolchain
-from fanout_cli.local.worker import DataEndpoint, write_start
+from fanout_cli.local.worker import DataEndpoint, Isolation, write_start
 
 WORKERS_A_PROCESSOR = 2
 POLL_SECONDS = 0.1
@@ -58,8 +58,8 @@ class LocalStack:
         self.seconds: dict[str, float] = {}
         """Seconds of each phase: start, build, deploy."""
         self.emulator_pid = 0
-        self.isolated = False
-        """Whether the workers see the mounts under /mnt, and everything else read-only."""
+        self.isolation = Isolation(mounted=False)
+        """What the workers are kept from, and which limits of a function do not hold on this machine."""
 
     def __enter__(self) -> Self:
         if len(self._mounts) > MOUNTS:
@@ -74,7 +74,7 @@ class LocalStack:
                 emulator = undo.enter_context(Emulator(self._tools, self._paths, self._data.url if self._data else ""))
                 # It may hold a secret of the data's S3 server.
                 undo.callback(self._paths.worker.unlink, missing_ok=True)
-                self.isolated = write_start(self._paths, self._tools.worker_python, self._mounts, self._data)
+                self.isolation = write_start(self._paths, self._tools.worker_python, self._mounts, self._data)
                 self.clients = Clients(emulator.endpoint, self._tools.certificates.authority)
                 self.emulator_pid = emulator.pid
                 deployed = self._deployment.current()

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -17,6 +17,12 @@ from pathlib import Path
 from fanout_cli.local.paths import LocalPaths
 
 MOUNT_ROOT = "/mnt"
+TEMPORARY = "/tmp"  # noqa: S108 - a function's own
+# https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+DESCRIPTORS = 1_024
+TEMPORARY_BYTES = 512 * 1024 * 1024
+DEVICES = ("full", "null", "random", "urandom", "zero")
+SIZE = "SIZE-OF-TMP"
 PROBE_SECONDS = 20
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
@@ -59,16 +65,27 @@ def function_zip(folder: Path, start: Path, side: Side) -> bytes:
     return buffer.getvalue()
 
 
-def write_start(paths: LocalPaths, python: Path, mounts: Mapping[str, Path], data: DataEndpoint | None = None) -> bool:
-    """Write the script that starts a worker of a side; say whether the mounts appear under /mnt.
+@dataclass(frozen=True)
+class Isolation:
+    """What the workers of this machine are kept from."""
+
+    mounted: bool
+    """Whether they see the mounts under /mnt, and everything else but /tmp read-only."""
+    unenforced: tuple[str, ...] = ()
+    """Limits of a function that do not hold here, and why."""
+
+
+def write_start(
+    paths: LocalPaths, python: Path, mounts: Mapping[str, Path], data: DataEndpoint | None = None
+) -> Isolation:
+    """Write the script that starts a worker of a side.
 
     A worker knows the paths of the mounts that it sees; one that sees none knows the names of all.
     """
-    sandbox = _sandbox(mounts, paths)
-    isolated = sandbox is not None and _works([*sandbox, str(python), "-c", "import awslambdaric"])
+    sandbox = _choose_sandbox(paths, python)
     exports = {
         "PYTHONPATH": str(paths.layer),
-        "TMPDIR": str(paths.temporary),
+        "TMPDIR": TEMPORARY if sandbox else str(paths.temporary),
         # A directory stands for the file system: there is nothing to measure, and the forecast says what it assumes.
         "FANOUT_FILE_SYSTEMS": "{}",
         # There is no X-Ray daemon here, and its client is the slowest import of all.
@@ -78,14 +95,14 @@ def write_start(paths: LocalPaths, python: Path, mounts: Mapping[str, Path], dat
         exports["FANOUT_DATA_ACCESS_KEY_ID"] = data.access_key_id
         exports["FANOUT_DATA_SECRET_ACCESS_KEY"] = data.secret_access_key
     lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
-    lines.append('case "$1" in')
+    lines += [f"ulimit -n {DESCRIPTORS}", 'case "$1" in']
     for side in Side:
         seen = side.seen_of(mounts)
-        known = {name: f"{MOUNT_ROOT}/{name}" if isolated else str(path) for name, path in (seen or mounts).items()}
+        known = {name: f"{MOUNT_ROOT}/{name}" if sandbox else str(path) for name, path in (seen or mounts).items()}
         known = {} if side is Side.SECOND and not seen else known
-        prefix = shlex.join(_sandbox(seen, paths) or []) + " " if isolated else ""
+        prefix = sandbox.command(seen) if sandbox else ""
         lines.append(f"{side.value}) export FANOUT_MOUNTS={shlex.quote(json.dumps(known))}")
-        lines.append(f'exec {prefix}{shlex.quote(str(python))} -m awslambdaric "$_HANDLER" ;;')
+        lines.append(f'exec {prefix} {shlex.quote(str(python))} -m awslambdaric "$_HANDLER" ;;')
     lines.append("esac")
     paths.worker.parent.mkdir(parents=True, exist_ok=True)
     # It may hold a secret, so nobody else may read it, from the first byte on.
@@ -93,20 +110,63 @@ def write_start(paths: LocalPaths, python: Path, mounts: Mapping[str, Path], dat
     descriptor = os.open(paths.worker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as script:
         script.write("\n".join(lines) + "\n")
-    return isolated
+    return Isolation(sandbox is not None, tuple(_unenforced(sandbox)))
 
 
-def _sandbox(mounts: Mapping[str, Path], paths: LocalPaths) -> list[str] | None:
-    """All of this machine read-only, but for the mounts and the temporary files."""
+@dataclass(frozen=True)
+class _Sandbox:
+    """The command of bubblewrap: all of this machine read-only, but for the mounts and a /tmp of the function's size."""
+
+    program: str
+    sized: bool
+    """Whether this bubblewrap can limit the size of /tmp."""
+    needed: tuple[Path, ...]
+    """Directories that a worker reads, some of which may lie below /tmp."""
+
+    def command(self, mounts: Mapping[str, Path]) -> str:
+        """As words of a shell, which fills in the size of /tmp."""
+        words = [self.program, "--ro-bind", "/", "/", "--proc", "/proc", "--unshare-pid"]
+        # Lambda has no /dev/shm, and the /dev that bubblewrap makes by itself has one.
+        words += ["--tmpfs", "/dev"]
+        for device in DEVICES:
+            words += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
+        words += ["--symlink", "/proc/self/fd", "/dev/fd", "--remount-ro", "/dev"]
+        if self.sized:
+            words += ["--size", SIZE]
+        words += ["--perms", "1777", "--tmpfs", TEMPORARY]
+        for directory in self.needed:
+            if Path(TEMPORARY) in directory.parents:
+                words += ["--ro-bind", str(directory), str(directory)]
+        words += ["--tmpfs", MOUNT_ROOT]
+        for name, directory in mounts.items():
+            words += ["--bind", str(directory), f"{MOUNT_ROOT}/{name}"]
+        words += ["--remount-ro", MOUNT_ROOT, "--unsetenv", "FANOUT_LOCAL_TMP_BYTES"]
+        # Root could raise its limits and mount what is read-only.
+        words += ["--cap-drop", "CAP_SYS_RESOURCE", "--cap-drop", "CAP_SYS_ADMIN"]
+        # A worker that overruns its time is ended through bwrap, and must not outlive it.
+        words += ["--die-with-parent", "--"]
+        return shlex.join(words).replace(SIZE, f"${{FANOUT_LOCAL_TMP_BYTES:-{TEMPORARY_BYTES}}}")
+
+
+def _choose_sandbox(paths: LocalPaths, python: Path) -> _Sandbox | None:
+    """The strictest that works here."""
     program = shutil.which("bwrap")
     if program is None:
         return None
-    command = [program, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    command += ["--bind", str(paths.temporary), str(paths.temporary), "--tmpfs", MOUNT_ROOT]
-    for name, directory in mounts.items():
-        command += ["--bind", str(directory), f"{MOUNT_ROOT}/{name}"]
-    # A worker that overruns its time is ended through bwrap, and must not outlive it.
-    return [*command, "--die-with-parent", "--"]
+    paths.state.mkdir(parents=True, exist_ok=True)
+    needed = (python.parents[1], python.resolve().parents[1], paths.state)
+    candidates = [_Sandbox(program, sized, needed) for sized in (True, False)]
+    runs = f"{shlex.quote(str(python))} -c 'import awslambdaric'"
+    return next((one for one in candidates if _works(["/bin/sh", "-c", f"{one.command({})} {runs}"])), None)
+
+
+def _unenforced(sandbox: _Sandbox | None) -> Iterator[str]:
+    if sandbox is None:
+        yield "file system read-only but for /tmp, size of /tmp, no /dev/shm (bubblewrap is missing or may not run)"
+    elif not sandbox.sized:
+        yield "size of /tmp (bubblewrap is older than 0.7)"
+    if not Path("/proc/self/task").is_dir():
+        yield "memory, number of processes (this machine has no /proc)"
 
 
 def _works(command: list[str]) -> bool:
