@@ -14,7 +14,7 @@ from .fake_functions import BUCKET, REQUEST, FakeTransfer
 from .lambda_service import LambdaService
 
 ROLE_ARN = "arn:aws:iam::123456789012:role/transfer"
-DEADLINE_SECONDS = 15.0
+DEADLINE_SECONDS = 60.0
 POLL_SECONDS = 0.02
 
 

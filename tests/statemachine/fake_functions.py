@@ -46,6 +46,7 @@ class FakeTransfer:
     two_mounts: bool = False
     holder: str = ""
     paced: bool = False
+    max_concurrency: int = 2
     _all_copied: threading.Event = field(default_factory=threading.Event)
     _staged: Counter[str] = field(default_factory=Counter)
     _unpacked: Counter[str] = field(default_factory=Counter)
@@ -53,6 +54,11 @@ class FakeTransfer:
     _verified: set[str] = field(default_factory=set)
     _copied: set[str] = field(default_factory=set)
     _failed: set[str] = field(default_factory=set)
+
+    @property
+    def copied(self) -> set[str]:
+        """The shards that were copied to their end."""
+        return set(self._copied)
 
     def install(self, service: LambdaService) -> None:
         functions: dict[str, Function] = {
@@ -115,7 +121,7 @@ class FakeTransfer:
             "next": ("verify" if inner else self.mode) if self.shards else "nothing",
             "extras": 0 if inner else len(self.extras),
             "verify": "none" if inner else self.verify,
-            "max_concurrency": 2,
+            "max_concurrency": self.max_concurrency,
             "paced": self.paced,
             "forecast": "stays in the work bucket",
         }
