@@ -1,4 +1,4 @@
-"""Each limit of a function binds on this machine: one function of the tests, run by the emulator as those of a stack."""
+"""Each limit of a function binds on this machine: a function of the tests, run by the emulator as any other."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def bring_down(paths: LocalPaths) -> bool:
 
 
 def read_up(paths: LocalPaths) -> Any:
-    """What the keeper wrote (pid, endpoint, ca_bundle, outputs, unenforced); ``None`` unless the emulator there answers."""
+    """What the keeper wrote about the stack; ``None`` unless the emulator there answers."""
     try:
         up = json.loads(paths.up.read_bytes())
     except (FileNotFoundError, ValueError):

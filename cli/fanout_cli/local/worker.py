@@ -17,7 +17,7 @@ from pathlib import Path
 from fanout_cli.local.paths import LocalPaths
 
 MOUNT_ROOT = "/mnt"
-TEMPORARY = "/tmp"  # noqa: S108 - a function's own
+TEMPORARY = "/tmp"
 # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 DESCRIPTORS = 1_024
 TEMPORARY_BYTES = 512 * 1024 * 1024
@@ -115,7 +115,7 @@ def write_start(
 
 @dataclass(frozen=True)
 class _Sandbox:
-    """The command of bubblewrap: all of this machine read-only, but for the mounts and a /tmp of the function's size."""
+    """The command of bubblewrap: all is read-only but for the mounts and a /tmp of the function's size."""
 
     program: str
     sized: bool

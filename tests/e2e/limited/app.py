@@ -64,12 +64,12 @@ def write_files(event: Any) -> Any:
             found[place] = ""
         except OSError as error:
             found[place] = errno.errorcode[error.errno or 0]
-    return {"found": found, "shm": Path("/dev/shm").exists(), "temporary": os.environ["TMPDIR"]}  # noqa: S108
+    return {"found": found, "shm": Path("/dev/shm").exists(), "temporary": os.environ["TMPDIR"]}
 
 
 def fill_temporary(event: Any) -> Any:
     """How many bytes /tmp takes."""
-    path = Path("/tmp/filling")  # noqa: S108 - the limit is on this place
+    path = Path("/tmp/filling")
     written = 0
     with path.open("wb", buffering=0) as file:
         try:
