@@ -10,6 +10,7 @@ import pytest
 
 from fanout_cli.local import LocalPaths, LocalStack, find_toolchain
 from fanout_cli.local.clients import Clients
+from fanout_cli.local.deployment import STACK_NAME
 from fanout_cli.local.emulator import Emulator
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -66,20 +67,23 @@ def test_the_stack_makes_neither_file_system_nor_network(stack: Any, parameters:
     assert file_systems == [parameters["ExistingFileSystemId"]] == [up.outputs["FileSystemId"]]
     assert access_points == [parameters["ExistingAccessPointArn"]] == [up.outputs["AccessPointArn"]]
     assert up.clients.client("ec2").describe_vpc_endpoints()["VpcEndpoints"] == []
-    resources = up.clients.cloudformation.describe_stack_resources(StackName="fanout-local")["StackResources"]
+    resources = up.clients.cloudformation.describe_stack_resources(StackName=STACK_NAME)["StackResources"]
     assert {"Network", "FileSystem", "AccessPoint"}.isdisjoint(one["LogicalResourceId"] for one in resources)
 
 
-def test_functions_mount_the_access_point_that_is_named(stack: Any, parameters: dict[str, str]) -> None:
+def test_the_functions_that_mount_are_given_the_access_point_and_its_network(
+    stack: Any, parameters: dict[str, str]
+) -> None:
+    """The emulator forgets what a function mounts; tests/template/test_partitions.py renders it."""
     up, _ = stack
-    listed = up.clients.functions.get_paginator("list_functions").paginate()
-    names = [one["FunctionName"] for page in listed for one in page["Functions"]]
-    mounting = [name for name in names if "FirstMount" in name]
-    assert len(mounting) == 7
-    for name in mounting:
-        configuration = up.clients.functions.get_function_configuration(FunctionName=name)
-        [file_system] = configuration["FileSystemConfigs"]
-        assert file_system["Arn"] == parameters["ExistingAccessPointArn"]
+    found = up.clients.cloudformation.describe_stack_resources(StackName=STACK_NAME)["StackResources"]
+    [nested] = [one["PhysicalResourceId"] for one in found if one["LogicalResourceId"] == "FirstMount"]
+    [described] = up.clients.cloudformation.describe_stacks(StackName=nested)["Stacks"]
+    given = {one["ParameterKey"]: one["ParameterValue"] for one in described["Parameters"]}
+    assert given["AccessPointArn"] == parameters["ExistingAccessPointArn"]
+    assert given["FileSystemId"] == parameters["ExistingFileSystemId"]
+    assert given["MountSubnetIds"] == parameters["ExistingSubnetIds"]
+    assert given["MountSecurityGroupIds"] == parameters["ExistingSecurityGroupIds"]
 
 
 def test_a_transfer_writes_to_it(stack: Any) -> None:

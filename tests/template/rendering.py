@@ -23,6 +23,14 @@ SERVICES = {
 }
 
 
+REFERRED_BY_ARN = {
+    "AWS::SNS::Topic",
+    "AWS::IAM::ManagedPolicy",
+    "AWS::StepFunctions::StateMachine",
+    "AWS::Serverless::StateMachine",
+}
+
+
 @dataclass(frozen=True)
 class Place:
     """A region, and what its partition is called."""
@@ -72,8 +80,7 @@ class Stack:
 
     def _stack(self, name: str) -> Stack:
         properties = template(self.path)["Resources"][name]["Properties"]
-        given = {key: one for key, one in self._value(properties["Parameters"]).items()}
-        return Stack(self.place, REPO / properties["TemplateURL"], given)
+        return Stack(self.place, REPO / properties["TemplateURL"], self._value(properties["Parameters"]))
 
     def _holds(self, condition: str | None) -> bool:
         return condition is None or bool(self._value(template(self.path)["Conditions"][condition]))
@@ -85,11 +92,11 @@ class Stack:
             return expression
         if len(expression) == 1:
             [(function, argument)] = expression.items()
-            evaluate = getattr(self, f"_{function.removeprefix('Fn::').lower()}", None)
-            if evaluate is not None and (function in ("Ref", "Condition") or function.startswith("Fn::")):
-                if function != "Condition" or isinstance(argument, str):
-                    return evaluate(argument)
-            assert not function.startswith("Fn::"), function
+            # Condition is a function too where conditions are said; in a policy it is a key.
+            if function == "Ref" or (function == "Condition" and isinstance(argument, str)):
+                return self._ref(argument) if function == "Ref" else self._holds(argument)
+            if function.startswith("Fn::"):
+                return getattr(self, f"_{function.removeprefix('Fn::').lower()}")(argument)
         found = {key: self._value(one) for key, one in expression.items()}
         return {key: one for key, one in found.items() if one is not MISSING}
 
@@ -169,14 +176,3 @@ class Stack:
 
     def _or(self, argument: Any) -> bool:
         return any(self._value(argument))
-
-    def _condition(self, name: str) -> bool:
-        return self._holds(name)
-
-
-REFERRED_BY_ARN = {
-    "AWS::SNS::Topic",
-    "AWS::IAM::ManagedPolicy",
-    "AWS::StepFunctions::StateMachine",
-    "AWS::Serverless::StateMachine",
-}
