@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +99,11 @@ def definitions(stack: Stack) -> Iterator[Any]:
             if resource["Type"].endswith("::StateMachine"):
                 given = resource["Properties"]["DefinitionSubstitutions"]
                 file = STATE_MACHINE if resource["Type"] == "AWS::Serverless::StateMachine" else PROBE_STATE_MACHINE
-                text = PLACEHOLDER.sub(lambda found, g=given: g[found.group(1)], file.read_text(encoding="utf-8"))
-                yield json.loads(text)
+                yield json.loads(PLACEHOLDER.sub(partial(_substituted, given), file.read_text(encoding="utf-8")))
+
+
+def _substituted(given: dict[str, str], found: re.Match[str]) -> str:
+    return given[found.group(1)]
 
 
 def tasks(definition: Any) -> Iterator[Any]:

@@ -38,7 +38,7 @@ def open_descriptors(event: Any) -> Any:
         while len(opened) < event["count"]:
             opened.append(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
-        return {"errno": errno.errorcode[error.errno], "descriptors": opened[-1] + 1, "raised": _raised()}
+        return {"errno": errno.errorcode[error.errno or 0], "descriptors": opened[-1] + 1, "raised": _raised()}
     finally:
         for descriptor in opened:
             os.close(descriptor)
