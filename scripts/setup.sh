@@ -60,7 +60,7 @@ environment sam tools/sam.txt
 
 if ! command -v bwrap >/dev/null 2>&1; then
     apt_install bubblewrap || say "setup: bubblewrap is not there and could not be installed;" \
-        "the functions will see the directory itself instead of /mnt/NAME"
+        "the functions will see the directory itself instead of /mnt/NAME, and may write everywhere"
 fi
 if [ "${1:-}" = tests ]; then
     environment s3server tools/s3server.txt

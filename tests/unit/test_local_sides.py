@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from typer.testing import CliRunner
 
 from fanout_cli.local import LocalPaths, LocalStack
 from fanout_cli.local.deployment import folder_name
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.worker import Side, write_start
+from fanout_cli.main import app
 
 TWO = {"data": Path("/a"), "archive": Path("/b")}
 
@@ -56,6 +58,43 @@ def test_what_a_worker_is_told_of_the_mounts(tmp_path: Path, side: str, knows: l
     write_start(paths, python, mounts)
     said = subprocess.run(["/bin/sh", paths.worker, side], capture_output=True, text=True, check=True).stdout
     assert list(json.loads(said)) == knows
+
+
+def bubblewrap(tmp_path: Path, says: str) -> None:
+    """A stand-in for the program, first in the PATH."""
+    program = tmp_path / "bin" / "bwrap"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{says}\n")
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("says", "mounted", "unenforced"),
+    [
+        ("exit 0", True, []),
+        ('case "$*" in *--size*) exit 1; esac', True, ["size of /tmp (bubblewrap is older than 0.7)"]),
+        (
+            "exit 1",
+            False,
+            ["file system read-only but for /tmp, size of /tmp, no /dev/shm (bubblewrap is missing or may not run)"],
+        ),
+    ],
+)
+def test_what_cannot_be_limited_on_a_machine_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, mounted: bool, unenforced: list[str]
+) -> None:
+    bubblewrap(tmp_path, says)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    found = write_start(LocalPaths.find(state=tmp_path / "state"), Path(sys.executable), {"data": tmp_path})
+    assert (found.mounted, list(found.unenforced)) == (mounted, unenforced)
+
+
+def test_up_says_it_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    up = {"endpoint": "https://127.0.0.1:1", "ca_bundle": "authority.pem", "unenforced": ["size of /tmp"]}
+    monkeypatch.setattr("fanout_cli.local_commands.bring_up", lambda *_: up)
+    said = CliRunner().invoke(app, ["up", "--state", str(tmp_path)])
+    assert said.exit_code == 0
+    assert "not limited as in Lambda: size of /tmp" in said.stderr
 
 
 def test_a_stack_has_two_mounts_at_most(tmp_path: Path) -> None:
