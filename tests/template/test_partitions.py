@@ -153,6 +153,7 @@ def test_nothing_is_left_to_fill_in(stack: Stack) -> None:
 
 
 def test_endpoints_are_named_as_in_the_partition(place: Place) -> None:
+    """As in the list of aws/aws-cdk, packages/aws-cdk-lib/aws-ec2/lib/vpc-endpoint.ts."""
     network = Stack(place, given=everything(place)).nested["Network"]
     names = {r["Properties"]["ServiceName"] for r in network.resources.values() if r["Type"] == "AWS::EC2::VPCEndpoint"}
     china = "cn." if place.partition == "aws-cn" else ""
