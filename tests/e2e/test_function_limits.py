@@ -106,10 +106,8 @@ def test_a_function_with_too_many_threads_is_killed(invoke: Invoke) -> None:
 
 
 def test_a_function_past_its_time_is_killed(invoke: Invoke, mount: Path) -> None:
-    began = time.monotonic()
     with pytest.raises(Failed, match=rf"Sandbox.Timedout.*Task timed out after {TIMEOUT_SECONDS}.00 seconds"):
         invoke("sleep", seconds=TIMEOUT_SECONDS + 1, file="/mnt/data/late")
-    assert TIMEOUT_SECONDS <= time.monotonic() - began < TIMEOUT_SECONDS + 1
     time.sleep(1.2)
     assert not (mount / "late").exists()
 
