@@ -68,11 +68,13 @@ def write_files(event: Any) -> Any:
 
 
 def fill_temporary(event: Any) -> Any:
-    """How many bytes /tmp takes."""
+    """How many bytes /tmp takes, of which the first are allocated at once."""
     path = Path("/tmp/filling")
-    written = 0
+    written = event["allocated"]
     with path.open("wb", buffering=0) as file:
         try:
+            os.posix_fallocate(file.fileno(), 0, written)
+            file.seek(written)
             while written < event["bytes"]:
                 written += file.write(bytes(MIB))
         except OSError as error:
