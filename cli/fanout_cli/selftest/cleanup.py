@@ -1,0 +1,83 @@
+"""Removes all that a self-test made: runs that go on, trees on EFS, objects, ledgers."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+
+from fanout.domain.run_error import cause_message
+from fanout.selftest_removal import FIELD, MARK
+from fanout_cli.command_error import CommandError, human_errors
+from fanout_cli.doctor.inside import functions
+from fanout_cli.runs import describe_run, list_runs, result_of_run, start_run, stop_run
+from fanout_cli.s3_data import new_run_id
+from fanout_cli.selftest.cases import Place, removal_requests
+from fanout_cli.selftest.data import DataSets, remove_prefix
+from fanout_cli.selftest.sizes import PROFILES
+from fanout_cli.stacks import Stack
+
+RUNS_LOOKED_AT = 1000
+
+
+def remove_all(stack: Stack, place: Place) -> list[str]:
+    """Remove everything; returns a sentence for each thing that is left. May be called again."""
+    steps: tuple[Callable[[], None], ...] = (
+        lambda: _stop_runs(stack, place),
+        lambda: _remove_from_efs(stack, place),
+        lambda: _remove_objects(stack, place),
+        lambda: _remove_ledgers(stack, place),
+    )
+    left: list[str] = []
+    for step in steps:
+        try:
+            with human_errors():
+                step()
+        except CommandError as error:
+            left.append(str(error))
+    return left
+
+
+def run_to_end(stack: Stack, run_id: str) -> str:
+    """Wait for a run; returns the status of its execution."""
+    while (status := str(describe_run(stack, run_id)["status"])) == "RUNNING":
+        time.sleep(stack.poll_seconds)
+    return status
+
+
+def _runs(stack: Stack, place: Place) -> Iterator[str]:
+    return (run.run_id for run in list_runs(stack, RUNS_LOOKED_AT) if run.run_id.startswith(f"{place.name}-"))
+
+
+def _stop_runs(stack: Stack, place: Place) -> None:
+    for run_id in _runs(stack, place):
+        stop_run(stack, run_id)
+
+
+def _remove_from_efs(stack: Stack, place: Place) -> None:
+    """Empty the directory by a sync, then have CheckMount remove it."""
+    DataSets(stack.client("s3"), place, PROFILES["small"]).mark(MARK)
+    for request in removal_requests(place):
+        run_id = start_run(stack, request, new_run_id(f"{place.name}-removal"))
+        run_to_end(stack, run_id)
+        result = result_of_run(stack, run_id, describe_run(stack, run_id))
+        if result.exit_status:
+            said = result.error["message"] if result.error else result.status
+            raise CommandError(f"{place.efs()} is not removed: the run {run_id}: {said}")
+    names = functions(stack)
+    if not names:
+        raise CommandError(f"{place.efs()} is left: the stack has no function CheckMount")
+    answer = stack.client("lambda").invoke(FunctionName=names[0], Payload=json.dumps({FIELD: place.name}).encode())
+    payload = answer["Payload"].read().decode()
+    why = cause_message(payload) if answer.get("FunctionError") else json.loads(payload)["error"]
+    if why:
+        raise CommandError(f"{place.efs()} is left: {why}")
+
+
+def _remove_objects(stack: Stack, place: Place) -> None:
+    remove_prefix(stack.client("s3"), place.bucket, f"{place.name}/")
+
+
+def _remove_ledgers(stack: Stack, place: Place) -> None:
+    """A run that failed to be removed keeps its ledger's report only in the page; a ledger has no further use."""
+    remove_prefix(stack.client("s3"), stack.work_bucket, f"runs/{place.name}-")
