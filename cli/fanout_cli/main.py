@@ -12,7 +12,15 @@ from rich.console import Console
 from fanout import __version__
 from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest
 from fanout.requests import parse_request
-from fanout_cli import doctor_command, estimate_command, limit_command, local_commands, probe_command, run_commands
+from fanout_cli import (
+    doctor_command,
+    estimate_command,
+    limit_command,
+    local_commands,
+    probe_command,
+    run_commands,
+    selftest_command,
+)
 from fanout_cli.arguments import parse_load, parse_mounts, parse_save, read_request
 from fanout_cli.demo import run_demo
 from fanout_cli.local.errors import LocalRunError
@@ -36,6 +44,7 @@ doctor_command.register(app)
 estimate_command.register(app)
 probe_command.register(app)
 limit_command.register(app)
+selftest_command.register(app)
 
 
 def _version(wanted: bool) -> None:

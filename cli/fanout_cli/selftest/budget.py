@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fanout.domain.efs_model import ThroughputMode
 from fanout.domain.estimate import Known, estimate, idle_state
 from fanout.domain.forecast import Forecast
+from fanout.domain.prices import PRICES
 from fanout.requests import parse_request
 from fanout_cli.arguments import DEFAULT_MOUNT
 from fanout_cli.command_error import CommandError
 from fanout_cli.selftest.cases import Case, Place, removal_requests
 
-# S3 Standard, us-east-1: a thousand PUT, COPY or part requests; as fanout.domain.prices has it for the date there.
-PUT_DOLLARS = 0.005 / 1000
+PUT_DOLLARS = PRICES["s3_put"].dollars
 # Stays back for what a forecast leaves out, such as tasks that are retried.
 MARGIN = 1.5
 STACK_CONCURRENCY = 100
@@ -54,7 +54,7 @@ class Budget:
 
     dollars: float
     reserved: float = 0.0
-    spent: float = field(default=0.0)
+    spent: float = 0.0
 
     def require(self, expected: Sequence[Expected]) -> float:
         """The sum of all cases. Raises ``CommandError`` if it is over the budget."""

@@ -79,5 +79,4 @@ def _remove_objects(stack: Stack, place: Place) -> None:
 
 
 def _remove_ledgers(stack: Stack, place: Place) -> None:
-    """A run that failed to be removed keeps its ledger's report only in the page; a ledger has no further use."""
     remove_prefix(stack.client("s3"), stack.work_bucket, f"runs/{place.name}-")

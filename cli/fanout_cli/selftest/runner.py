@@ -11,7 +11,7 @@ from fanout.domain.ledger_keys import SUMMARY, run_prefix
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.progress import BucketStore
 from fanout_cli.runs import describe_run, read_ledger, result_of_run, start_run, stop_run
-from fanout_cli.selftest.budget import Budget, Expected, expect
+from fanout_cli.selftest.budget import PUT_DOLLARS, Budget, Expected, expect
 from fanout_cli.selftest.cases import Case, Place
 from fanout_cli.selftest.cleanup import run_to_end
 from fanout_cli.selftest.data import DataSets, Say
@@ -41,7 +41,7 @@ class Row:
 
 
 class Runner:
-    """Carries out cases on a stack; ``current`` is the run under way."""
+    """Carries out cases on a stack."""
 
     def __init__(self, stack: Stack, place: Place, data: DataSets, budget: Budget, say: Say) -> None:
         self._stack, self._place, self._data, self._budget, self._say = stack, place, data, budget, say
@@ -86,7 +86,7 @@ class Runner:
         fill(row, case, summary, seconds)
         # What a stopped run cost before is in no ledger: it is taken at its estimate.
         cost = row.measured["dollars"]
-        self._budget.spent += expected.dollars if cost is None or case.killed else cost + case.puts * 5e-6
+        self._budget.spent += expected.dollars if cost is None or case.killed else cost + case.puts * PUT_DOLLARS
 
     def _kill(self, run_id: str) -> bool:
         """Stop the run once it has copied something; whether it still ran."""
