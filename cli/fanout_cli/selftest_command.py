@@ -53,6 +53,11 @@ def selftest(
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
+    def confirm(text: str) -> bool:
+        if yes:
+            say(text)
+        return yes or typer.confirm(text, err=True)
+
     with command(console):
         if with_datasync:
             raise CommandError(NO_DATASYNC)
@@ -68,7 +73,6 @@ def selftest(
                 say(one)
             raise typer.Exit(EXIT_FAILED if left else 0)
         directory = output or Path(place.name)
-        confirm = (lambda text: (say(text), True)[1]) if yes else (lambda text: typer.confirm(text, err=True))
         answer = run_selftest(found, Asked(place, size, budget_dollars, directory, confirm), say)
     if answer is None:
         raise typer.Exit(2)

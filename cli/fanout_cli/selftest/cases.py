@@ -37,8 +37,8 @@ class Place:
 class Case:
     """One transfer; ``expected`` are entries of the summary's totals.
 
-    ``needs`` is a data set that is made first, ``drops`` one of which every ``DELETED_EVERY``-th object is deleted first.
-    A ``killed`` one is stopped in its middle and gone on with.
+    ``needs`` is a data set that is made first; of ``drops`` every ``DELETED_EVERY``-th object is deleted first. A
+    ``killed`` one is stopped in its middle and gone on with.
     """
 
     name: str
@@ -64,7 +64,7 @@ def cases_of(place: Place, sizes: Sizes) -> tuple[Case, ...]:
     slow = {"limits": {"max_concurrency": 1, "shard_seconds": sizes.killed_shard_seconds}}
     guard = {"mode": "sync", "delete_guard": {"max_percent": 50}}
     killed = {"source": place.s3("files"), "destination": place.efs("killed"), **slow}
-    large = {"source": place.s3("large"), "destination": place.efs("large"), **seen}
+    large: dict[str, Any] = {"source": place.s3("large"), "destination": place.efs("large"), **seen}
     if sizes.large_bytes < 512 * MIB:
         large["limits"] = {"split_bytes": 8 * MIB}
     many = {"source": place.s3("many"), "destination": place.efs("many"), **seen}
@@ -84,7 +84,9 @@ def cases_of(place: Place, sizes: Sizes) -> tuple[Case, ...]:
             drops="files",
             extras=dropped,
         ),
-        Case("one-large-file", "One large file", large, 1, sizes.large_bytes, {"copied": 1}, "large", puts=_parts(sizes)),
+        Case(
+            "one-large-file", "One large file", large, 1, sizes.large_bytes, {"copied": 1}, "large", puts=_parts(sizes)
+        ),
         Case(
             "many-small-files",
             "Many small files",

@@ -108,9 +108,7 @@ def delete_keys(s3: Any, bucket: str, keys: Iterator[str]) -> int:
     """Delete objects, a thousand a request. Raises ``CommandError`` that names one which could not be deleted."""
     count = 0
     while batch := list(islice(keys, 1000)):
-        answer = s3.delete_objects(
-            Bucket=bucket, Delete={"Objects": [{"Key": key} for key in batch], "Quiet": True}
-        )
+        answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": key} for key in batch], "Quiet": True})
         for error in answer.get("Errors", []):
             raise CommandError(f"s3://{bucket}/{error['Key']} cannot be deleted: {error['Code']}: {error['Message']}")
         count += len(batch)

@@ -58,9 +58,7 @@ def render(document: dict[str, Any]) -> str:
     found = environment()
     loader = ChoiceLoader([FileSystemLoader(Path(__file__).parent), *([found.loader] if found.loader else [])])
     template = found.overlay(loader=loader).get_template("selftest.html.j2")
-    return template.render(
-        style=sheet, style_digest=digest, test=document, headline=_HEADLINES[document["status"]]
-    )
+    return template.render(style=sheet, style_digest=digest, test=document, headline=_HEADLINES[document["status"]])
 
 
 def write(document: dict[str, Any], directory: Path) -> dict[str, str]:

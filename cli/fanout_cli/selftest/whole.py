@@ -1,4 +1,4 @@
-"""A whole self-test: what it may cost, doctor, the cases, the removal, the page. Ctrl-C ends it early and removes too."""
+"""A whole self-test: what it may cost, doctor, the cases, the removal, the page. After Ctrl-C it removes too."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def new_id() -> str:
 
 
 def bucket_of(stack: Stack, named: str) -> str:
-    """The bucket to work in: the one named, else the first that the stack may read and write. Raises ``CommandError``."""
+    """The bucket named, else the first that the stack may read and write. Raises ``CommandError``."""
     if named:
         return named
     arns = [stack.parameters.get(name, "").split(",") for name in ("ReadBucketArns", "WriteBucketArns")]

@@ -1,4 +1,4 @@
-"""Removes the directory that ``fanout selftest`` leaves on a mount: by its name, and only if nothing but its mark is in it."""
+"""Removes the directory of ``fanout selftest`` on a mount: by its name, and only if it holds nothing but its mark."""
 
 from __future__ import annotations
 
