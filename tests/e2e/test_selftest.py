@@ -66,6 +66,14 @@ def test_it_proves_a_stack_and_leaves_nothing_also_after_ctrl_c(state: Path, up:
     cut = json.loads((tmp_path / "cut/selftest.json").read_text())
     assert (cut["status"], cut["left"]) == ("INTERRUPTED", [])
 
+    # What a killed one leaves: no process of it is there to remove anything.
+    left = up["mount"] / "fanout-selftest-killed/files"
+    left.mkdir(parents=True)
+    (left / "a").write_text("left")
+    s3.put_object(Bucket=BUCKET, Key="fanout-selftest-killed/files/a", Body=b"left")
+    cleaned = fanout(*base, "--clean", "killed")
+    assert cleaned.returncode == 0, cleaned.stderr
+
     assert [path.name for path in up["mount"].iterdir()] == ["mine"]
     assert keys_of(s3, BUCKET, "") == ["mine"]
     assert [key for key in keys_of(s3, work, "") if "selftest" in key] == []

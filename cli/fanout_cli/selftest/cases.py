@@ -10,6 +10,7 @@ from fanout.domain.limits import MIB
 from fanout_cli.selftest.sizes import Sizes
 
 DELETED_EVERY = 20
+DIRECTORY_FILES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,12 @@ def cases_of(place: Place, sizes: Sizes) -> tuple[Case, ...]:
         large["limits"] = {"split_bytes": 8 * MIB}
     many = {"source": place.s3("many"), "destination": place.efs("many"), **seen}
     left = files - dropped
+    directories = -(-files // DIRECTORY_FILES)  # on EFS they are entries, in S3 only names are
     return (
         Case("s3-to-efs", "S3 to EFS", there, files, size, {"copied": files}, "files", puts=files),
         Case("no-change", "Nothing changed", there, files, 0, {"copied": 0, "unchanged": files}),
         Case("killed-and-retried", "Stopped half-way, then retried", killed, files, size, {"failed": 0}, killed=True),
-        Case("efs-to-s3", "EFS to S3", back, files, size, {"copied": files}),
+        Case("efs-to-s3", "EFS to S3", back, files + directories, size, {"copied": files + directories}),
         Case(
             "sync-with-delete",
             "Sync with delete",

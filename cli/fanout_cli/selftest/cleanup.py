@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 
+from fanout.domain.errors import FanoutError
 from fanout.domain.run_error import cause_message
 from fanout.selftest_removal import FIELD, MARK
 from fanout_cli.command_error import CommandError, human_errors
@@ -33,7 +34,7 @@ def remove_all(stack: Stack, place: Place) -> list[str]:
         try:
             with human_errors():
                 step()
-        except CommandError as error:
+        except (CommandError, FanoutError) as error:
             left.append(str(error))
     return left
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from fanout_cli.command_error import CommandError
-from fanout_cli.selftest.cases import DELETED_EVERY, Place
+from fanout_cli.selftest.cases import DELETED_EVERY, DIRECTORY_FILES, Place
 from fanout_cli.selftest.sizes import Sizes
 
 # As many connections as boto3 keeps for a client.
@@ -25,8 +25,8 @@ def content_of(number: int, size: int) -> bytes:
 
 
 def name_of(number: int) -> str:
-    """The name of a file below its data set, in directories of up to 200."""
-    return f"d{number // 200:04d}/{_NAMES[number % len(_NAMES)]} {number:07d}.bin"
+    """The name of a file below its data set, in directories of up to ``DIRECTORY_FILES``."""
+    return f"d{number // DIRECTORY_FILES:04d}/{_NAMES[number % len(_NAMES)]} {number:07d}.bin"
 
 
 class DataSets:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from fanout.domain.errors import FanoutError
 from fanout.domain.ledger_keys import SUMMARY, run_prefix
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.progress import BucketStore
@@ -54,14 +55,14 @@ class Runner:
             row.problems.append(f"not run: ${expected.dollars:,.2f} more could pass the budget")
             return
         row.status = "broken off"
+        self._budget.spent += expected.dollars  # until it is known, also of a case that is broken off
         self._say(f"{case.title}: {case.entries:,} entries")
         try:
             with human_errors():
                 self._carry_out(case, row, expected)
-        except CommandError as error:
+        except (CommandError, FanoutError) as error:
             row.status = "failed"
             row.problems.append(str(error))
-            self._budget.spent += expected.dollars
 
     def _carry_out(self, case: Case, row: Row, expected: Expected) -> None:
         if case.needs:
@@ -86,7 +87,8 @@ class Runner:
         fill(row, case, summary, seconds)
         # What a stopped run cost before is in no ledger: it is taken at its estimate.
         cost = row.measured["dollars"]
-        self._budget.spent += expected.dollars if cost is None or case.killed else cost + case.puts * PUT_DOLLARS
+        if cost is not None and not case.killed:
+            self._budget.spent += cost + case.puts * PUT_DOLLARS - expected.dollars
 
     def _kill(self, run_id: str) -> bool:
         """Stop the run once it has copied something; whether it still ran."""

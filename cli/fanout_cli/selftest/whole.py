@@ -78,14 +78,10 @@ def run_selftest(stack: Stack, asked: Asked, say: Say) -> tuple[dict[str, Any], 
                 runner.run(case, row)
     except KeyboardInterrupt:
         interrupted = True
-    if started:
-        say(f"removing what it made; if this is broken off: fanout selftest --clean {place.test_id} {stack.option}")
-        try:
-            left += remove_all(stack, place)
-        except KeyboardInterrupt:
-            interrupted = True
-            left.append(f"the removal was broken off: fanout selftest --clean {place.test_id} {stack.option}")
-        budget.spent += budget.reserved
+    finally:
+        if started:
+            left += _remove(stack, place, say)
+            budget.spent += budget.reserved
     about = {
         "id": place.test_id,
         "stack": stack.name,
@@ -99,6 +95,16 @@ def run_selftest(stack: Stack, asked: Asked, say: Say) -> tuple[dict[str, Any], 
     }
     document = document_of(about, findings, rows, left, interrupted=interrupted)
     return document, write(document, asked.output)
+
+
+def _remove(stack: Stack, place: Place, say: Say) -> list[str]:
+    """Remove everything; a second Ctrl-C breaks it off, and what it left is said."""
+    again = f"fanout selftest --clean {place.test_id} --bucket {place.bucket} {stack.option}"
+    say(f"removing what it made; if this is broken off: {again}")
+    try:
+        return remove_all(stack, place)
+    except KeyboardInterrupt:
+        return [f"the removal was broken off; go on with it: {again}"]
 
 
 def clean(stack: Stack, place: Place) -> list[str]:
