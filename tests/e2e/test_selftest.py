@@ -24,6 +24,7 @@ def keys_of(s3: Any, bucket: str, prefix: str) -> list[str]:
     return [row["Key"] for page in pages for row in page.get("Contents", [])]
 
 
+@pytest.mark.timeout(600)
 def test_it_proves_a_stack_and_leaves_nothing_also_after_ctrl_c(state: Path, up: Any, tmp_path: Path) -> None:
     s3, work = up["s3"], up["outputs"]["WorkBucketName"]
     s3.create_bucket(Bucket=BUCKET)
@@ -76,4 +77,4 @@ def test_it_proves_a_stack_and_leaves_nothing_also_after_ctrl_c(state: Path, up:
 
     assert [path.name for path in up["mount"].iterdir()] == ["mine"]
     assert keys_of(s3, BUCKET, "") == ["mine"]
-    assert [key for key in keys_of(s3, work, "") if "selftest" in key] == []
+    assert [key for key in keys_of(s3, work, "") if "fanout-selftest-" in key] == []
