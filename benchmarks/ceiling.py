@@ -25,9 +25,9 @@ from benchmarks.directory_store import DirectoryStore
 from benchmarks.engine import partition
 from benchmarks.worker import RUN, context_of
 from fanout.adapters.checksum import crc64nvme
-from fanout.ledger import Ledger
-from fanout.steps.context import never_forks
-from fanout.steps.copy_shard import copy_shard
+from fanout.copying.copy_shard import copy_shard
+from fanout.ledger.ledger import Ledger
+from fanout.work.context import never_forks
 
 SCRATCH = Path("/dev/shm/fanout-ceiling")
 RESULT = Path(__file__).parent / "results/ceiling.json"

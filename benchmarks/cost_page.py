@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from fanout.domain.efs_model import ThroughputMode
-from fanout.domain.estimate import Known, estimate, idle_state
-from fanout.domain.forecast import Forecast
-from fanout.domain.prices import DATE, PRICES, REGION
+from fanout.facts.prices import DATE, PRICES, REGION
+from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.forecast import Forecast
+from fanout.model.file_system import ThroughputMode
 from fanout.report.text import dollars, duration, number, spoken
-from fanout.requests import parse_request
+from fanout.request.parse import parse_request
 
 PAGE = Path(__file__).parents[1] / "docs/cost.md"
 # As template.yaml sets MaxConcurrency.

@@ -6,17 +6,17 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fanout.domain.errors import NotFound
+from fanout.model.errors import NotFound
 
 
 class DirectoryStore:
-    """A ``fanout.ports.WorkStore`` that several processes share."""
+    """A ``ports.tree.WorkStore`` that several processes share."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def put(self, key: str, data: bytes) -> None:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         path = self._root / key
         path.parent.mkdir(parents=True, exist_ok=True)
         whole = path.with_name(f".{path.name}.{os.getpid()}")
@@ -24,18 +24,18 @@ class DirectoryStore:
         whole.replace(path)
 
     def get(self, key: str) -> bytes:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         try:
             return (self._root / key).read_bytes()
         except FileNotFoundError:
             raise NotFound(key) from None
 
     def list(self, prefix: str) -> Iterator[str]:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         found = (str(path.relative_to(self._root)) for path in self._root.rglob("*") if path.is_file())
         return iter(sorted(key for key in found if key.startswith(prefix) and not Path(key).name.startswith(".")))
 
     def remove(self, keys: Sequence[str]) -> None:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         for key in keys:
             (self._root / key).unlink(missing_ok=True)

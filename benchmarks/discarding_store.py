@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fanout.domain.errors import NotFound
+from fanout.model.errors import NotFound
 
 
 class DiscardingStore:
-    """A ``fanout.ports.WorkStore``; objects whose key holds one of ``forgotten`` and ends in ``.gz`` are counted only.
+    """A ``ports.tree.WorkStore``; objects whose key holds one of ``forgotten`` and ends in ``.gz`` are counted only.
 
     The loose end of a listing is read again, so the last object of each kind is kept.
     """
@@ -20,7 +20,7 @@ class DiscardingStore:
         self.bytes = 0
 
     def put(self, key: str, data: bytes) -> None:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         self.bytes += len(data)
         kind = next((kind for kind in self._forgotten if kind in key and key.endswith(".gz")), "")
         if kind:
@@ -29,7 +29,7 @@ class DiscardingStore:
         self._kept[key] = data
 
     def get(self, key: str) -> bytes:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         if key not in self._kept:
             raise NotFound(key)
         return self._kept[key]
@@ -38,5 +38,5 @@ class DiscardingStore:
         """Nothing is kept that could be removed."""
 
     def list(self, prefix: str) -> Iterator[str]:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         return iter(sorted(key for key in self._kept if key.startswith(prefix)))

@@ -14,23 +14,24 @@ from benchmarks.directory_store import DirectoryStore
 from benchmarks.memory import PeakMemory
 from benchmarks.worker import RUN, context_of
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import ledger_keys as keys
-from fanout.domain import limits
-from fanout.domain.big_files import BigFile, big_file_row, block_bytes_of, cut
-from fanout.domain.books import Books
-from fanout.domain.decisions import Compare
-from fanout.domain.entries import Entry
-from fanout.domain.locations import MountLocation
-from fanout.domain.outcomes import Result
-from fanout.domain.partitioning import Shard, pack, spread
-from fanout.domain.plan import Plan
-from fanout.domain.request import Limits, Request
-from fanout.domain.rows import shard_row
-from fanout.domain.segments import Segment
-from fanout.domain.weights import DEFAULT_RATES
-from fanout.ledger import Ledger
-from fanout.steps.assemble_big_files import assemble_big_files
-from fanout.steps.shard_results import big_file_outcomes, shard_result
+from fanout.facts import limits
+from fanout.finishing.assemble_big_files import assemble_big_files
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import shard_row
+from fanout.model.books import Books
+from fanout.model.entry import Entry
+from fanout.model.location import MountLocation
+from fanout.model.outcome import Result
+from fanout.model.segment import Segment
+from fanout.model.shard import BigFile, Shard
+from fanout.request.options import Compare
+from fanout.request.plan import Plan
+from fanout.request.request import Limits, Request
+from fanout.shards.big_files import big_file_row, block_bytes_of, cut
+from fanout.shards.packing import pack, spread
+from fanout.shards.seconds import DEFAULT_RATES
+from fanout.shards.shard_results import big_file_outcomes, shard_result
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,14 @@ from benchmarks.data_sets import DATA_SETS, MIB, DataSet, make
 from benchmarks.lab import BINARY, MEMORY, calibration
 from benchmarks.measure import Source, measure
 from benchmarks.run import SCRATCH
-from fanout.domain.decisions import Compare
-from fanout.domain.efs_model import FileSystemState, ThroughputMode
-from fanout.domain.forecast import forecast
-from fanout.domain.locations import MountLocation, S3Location
-from fanout.domain.request import Limits, Request
-from fanout.domain.weights import Rates
-from fanout.domain.workload import Work
+from fanout.efs.load import Work
+from fanout.efs.model import FileSystemState
+from fanout.forecast.forecast import forecast
+from fanout.model.file_system import ThroughputMode
+from fanout.model.location import MountLocation, S3Location
+from fanout.model.shard import Rates
+from fanout.request.options import Compare
+from fanout.request.request import Limits, Request
 
 RESULTS = Path(__file__).parent / "results" / "estimate.json"
 # The error that is asked for.

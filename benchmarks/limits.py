@@ -27,17 +27,18 @@ from moto.server import ThreadedMotoServer
 
 from benchmarks.s3_engine import MOUNT, deployed
 from benchmarks.s3_worker import SECONDS, LambdaContext, handler_of
-from fanout.bootstrap import make_context
-from fanout.domain import ledger_keys as keys
-from fanout.domain.limits import MIB
-from fanout.domain.rows import Json, segment_from_row
-from fanout.domain.run_limits import RunLimits, limits_row
-from fanout.domain.weights import DEFAULT_RATES
-from fanout.steps.check_mount import check_mount
-from fanout.steps.gather_segments import gather_segments
-from fanout.steps.list_segment import list_segment
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.plan_transfer import plan_transfer
+from fanout.facts.limits import MIB
+from fanout.ledger import keys
+from fanout.ledger.rows import segment_from_row
+from fanout.listing.gather_segments import gather_segments
+from fanout.listing.list_segment import list_segment
+from fanout.model.document import Json
+from fanout.partition.partition_shards import partition_shards
+from fanout.planning.check_mount import check_mount
+from fanout.planning.plan_transfer import plan_transfer
+from fanout.rates.run_limits import RunLimits, limits_row
+from fanout.runtime.bootstrap import make_context
+from fanout.shards.seconds import DEFAULT_RATES
 
 BUCKET = "bench-work"
 LOOK_SECONDS, EDGE_SECONDS, HEAR_SECONDS = 0.5, 2.0, 10.0

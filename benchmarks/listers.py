@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from benchmarks.versitygw import KEY
-from fanout.domain import limits
-from fanout.domain.file_columns import FileColumns
-from fanout.domain.segments import Segment, cut
-from fanout.ports import Tree
+from fanout.facts import limits
+from fanout.model.columns import FileColumns
+from fanout.model.segment import Segment, cut
+from fanout.ports.tree import Tree
 
 MakeTree = Callable[[], Tree]
 WHOLE = Segment("whole")

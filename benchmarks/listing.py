@@ -24,12 +24,12 @@ from pathlib import Path
 from benchmarks import s3_lab, versitygw
 from benchmarks.listers import Found, listed, tool
 from benchmarks.s3_peers import RCLONE, S5CMD
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
-from fanout.ports import Tree
+from fanout.ports.tree import Tree
 
 RESULTS = Path(__file__).parent / "results" / "listing.json"
 S3_PAGE = 1000

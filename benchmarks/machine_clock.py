@@ -6,12 +6,12 @@ import time
 
 
 class MachineClock:
-    """See ``fanout.ports.Clock``."""
+    """See ``ports.tree.Clock``."""
 
     def now(self) -> float:
-        """See ``fanout.ports.Clock``."""
+        """See ``ports.tree.Clock``."""
         return time.time()
 
     def sleep(self, seconds: float) -> None:
-        """See ``fanout.ports.Clock``."""
+        """See ``ports.tree.Clock``."""
         time.sleep(seconds)

@@ -34,7 +34,7 @@ from benchmarks.measure import drop_caches
 PEERS = ("rsync", "rclone")
 PACKAGE = Path(__file__).parent.parent / "layers/core/src/fanout"
 READING = """
-import benchmarks.no_change_run, fanout.requests, fanout.report.page
+import benchmarks.no_change_run, fanout.request.parse, fanout.report.page
 from fanout.report.templating import TEMPLATES, environment
 for path in TEMPLATES.glob("*.j2"):
     environment().get_template(path.name)

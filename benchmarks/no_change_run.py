@@ -18,15 +18,17 @@ from pathlib import Path
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.machine_clock import MachineClock
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.rows import Json, segment_from_row
-from fanout.domain.segments import Segment, cut
-from fanout.ledger import Ledger
-from fanout.steps.context import Context
-from fanout.steps.gather_segments import gather_segments
-from fanout.steps.list_segment import list_segment
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.plan_transfer import begin_round, plan_transfer
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import segment_from_row
+from fanout.listing.gather_segments import gather_segments
+from fanout.listing.list_segment import list_segment
+from fanout.listing.rounds import begin_round
+from fanout.model.document import Json
+from fanout.model.segment import Segment, cut
+from fanout.partition.partition_shards import partition_shards
+from fanout.planning.plan_transfer import plan_transfer
+from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.work.context import Context
 
 REQUEST: Json = {"source": "efs:///in", "destination": "efs:///out", "mode": "sync"}
 RUN = "no-change"

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from fanout.domain.ledger_keys import COPIED
-from fanout.ledger import Ledger
+from fanout.ledger.keys import COPIED
+from fanout.ledger.ledger import Ledger
 from fanout_cli.local_run import LocalOptions, LocalRuns, local_runs
 from fanout_cli.progress import BucketStore
 

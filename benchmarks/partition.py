@@ -16,22 +16,21 @@ from collections.abc import Iterator
 from typing import cast
 
 from benchmarks.discarding_store import DiscardingStore
-from fanout.domain import ledger_keys as keys
-from fanout.domain import limits
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.file_columns import Listed, in_columns
-from fanout.domain.plan import Plan
-from fanout.domain.pruning import Prunes
-from fanout.domain.segments import Segment, open_round
-from fanout.domain.weights import DEFAULT_RATES
-from fanout.ledger import Ledger
-from fanout.ports import Tree
-from fanout.requests import parse_request
-from fanout.steps.context import Context
-from fanout.steps.gather_segments import gather_segments
-from fanout.steps.list_segment import list_segment
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.plan_transfer import begin_round
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.listing.gather_segments import gather_segments
+from fanout.listing.list_segment import list_segment
+from fanout.listing.rounds import begin_round
+from fanout.model.columns import Listed, in_columns
+from fanout.model.entry import Entry, Kind
+from fanout.model.segment import Prunes, Segment, open_round
+from fanout.partition.partition_shards import partition_shards
+from fanout.ports.tree import Tree
+from fanout.request.parse import parse_request
+from fanout.request.plan import Plan
+from fanout.shards.seconds import DEFAULT_RATES
+from fanout.work.context import Context
 
 FILES_A_DIRECTORY = 500
 # Every so many files are the same at the destination.
@@ -45,7 +44,7 @@ class SyntheticTree:
         self._count, self._step, self._changed_ns = count, step, changed_ns
 
     def list_columns(self, segment: Segment, prunes: Prunes) -> Iterator[Listed]:
-        """See ``fanout.ports.Tree``; the whole tree is one segment."""
+        """See ``ports.tree.Tree``; the whole tree is one segment."""
         return in_columns(self._entries(), limits.LIST_PAGE_KEYS)
 
     def _entries(self) -> Iterator[Entry]:
@@ -54,12 +53,12 @@ class SyntheticTree:
             yield Entry(path, Kind.FILE, 20_000 + number % 977, 10**18, self._changed_ns, f'"{number:032x}"')
 
     def find(self, path: str) -> Entry | None:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return None
 
 
 class SystemClock:
-    """See ``fanout.ports.Clock``."""
+    """See ``ports.tree.Clock``."""
 
     def now(self) -> float:
         """Seconds since 1970."""

@@ -21,18 +21,18 @@ from typing import Any
 
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.lab import calibration, running
-from fanout.adapters.posix.probe_directory import PosixProbeDirectory
-from fanout.domain.calibration import Calibration, calibration_of
-from fanout.domain.limits import MIB
-from fanout.domain.plan import Plan
-from fanout.ledger import Ledger
-from fanout.ports import Tree
-from fanout.probe_ports import ProbeDirectory
-from fanout.steps.context import Context
-from fanout.steps.open_probe import close_probe, open_probe
-from fanout.steps.plan_probe import plan_probe
-from fanout.steps.run_experiment import run_experiment
-from fanout.steps.summarise_probe import summarise_probe
+from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
+from fanout.efs.calibration import Calibration, calibration_of
+from fanout.facts.limits import MIB
+from fanout.ledger.ledger import Ledger
+from fanout.ports.probe import ProbeDirectory
+from fanout.ports.tree import Tree
+from fanout.probe.open_probe import close_probe, open_probe
+from fanout.probe.plan_probe import plan_probe
+from fanout.probe.run_experiment import run_experiment
+from fanout.probe.summarise_probe import summarise_probe
+from fanout.request.plan import Plan
+from fanout.work.context import Context
 
 PROBE = "probe-1"
 KIB_4 = 4096 / MIB
@@ -42,11 +42,11 @@ class WallClock:
     """The machine's clock."""
 
     def now(self) -> float:
-        """See ``fanout.ports.Clock``."""
+        """See ``ports.tree.Clock``."""
         return time.time()
 
     def sleep(self, seconds: float) -> None:
-        """See ``fanout.ports.Clock``."""
+        """See ``ports.tree.Clock``."""
         time.sleep(seconds)
 
 

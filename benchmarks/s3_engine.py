@@ -13,16 +13,16 @@ from pathlib import Path
 from benchmarks import interpreter, process_tree
 from benchmarks.process_tree import Used
 from benchmarks.s3_lab import WORK_BUCKET, S3Lab
-from fanout import bootstrap
-from fanout.domain.outcomes import Result
-from fanout.domain.rows import segment_from_row
-from fanout.steps.check_mount import check_mount
-from fanout.steps.context import Context
-from fanout.steps.gather_segments import gather_segments
-from fanout.steps.list_segment import list_segment
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.plan_transfer import plan_transfer
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.ledger.rows import segment_from_row
+from fanout.listing.gather_segments import gather_segments
+from fanout.listing.list_segment import list_segment
+from fanout.model.outcome import Result
+from fanout.partition.partition_shards import partition_shards
+from fanout.planning.check_mount import check_mount
+from fanout.planning.plan_transfer import plan_transfer
+from fanout.runtime import bootstrap
+from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.work.context import Context
 
 MOUNT = "data"
 SECONDS = 880.0

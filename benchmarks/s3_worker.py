@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fanout.bootstrap import make_context
-from fanout.domain import ledger_keys as keys
+from fanout.ledger import keys
+from fanout.runtime.bootstrap import make_context
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 SECONDS = 880.0

@@ -9,13 +9,14 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from fanout.domain import limits
-from fanout.domain import quotas as aws
-from fanout.domain.listing_model import LIST_CONCURRENCY, LISTED_PER_SECOND, walk_listing
-from fanout.domain.prices import prices_with
-from fanout.steps.index_writer import ENTRIES_PER_FILE
-from fanout.steps.partition_shards import LOOSE_ENDS_READ
-from fanout.steps.run_books import SHARDS_AT_ONCE
+from fanout.books.run_books import SHARDS_AT_ONCE
+from fanout.facts import limits
+from fanout.facts import quotas as aws
+from fanout.facts.limits import LIST_CONCURRENCY
+from fanout.facts.prices import prices_with
+from fanout.forecast.listing import LISTED_PER_SECOND, walk_listing
+from fanout.listing.index.index_writer import ENTRIES_PER_FILE
+from fanout.partition.partition_shards import LOOSE_ENDS_READ
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "limits.md"
 SIZES = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
@@ -229,7 +230,7 @@ def document() -> str:
 
 Made by `python -m benchmarks.scale` of a model that walks the states; a test fails where this page is not what
 the model says or a quota is not kept. Nothing of it is measured on AWS. Quotas and prices are those of
-`fanout.domain.quotas` and `prices`, read in {aws.DATE}. The constants are the product's own (`fanout.domain.limits`)
+`fanout.facts.quotas` and `prices`, read in {aws.DATE}. The constants are the product's own (`fanout.facts.limits`)
 and these assumptions:
 a function lists, decides and writes {LISTED_PER_SECOND:,} entries a second, {LIST_CONCURRENCY} at once; it copies
 {COPIED_PER_SECOND} files of {FILE_BYTES // 1000} KB a second; a shard takes {SHARD_SECONDS} s, a request to the ledger
@@ -246,7 +247,7 @@ function after the other: beyond some ten million entries a run waits longer for
 
 {_table("entries", quotas)}
 
-Where they are set: `fanout.domain.limits` and the pages that `fanout.domain.quotas` names.
+Where they are set: `fanout.facts.limits` and the pages that `fanout.facts.quotas` names.
 FinishTree's last pass reads all directories again, for those that their owner could not pass afterwards, and is not
 divided; it begins in a task of its own where the time of one was used.
 

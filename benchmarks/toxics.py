@@ -31,17 +31,17 @@ from benchmarks.data_sets import DATA_SETS, make
 from benchmarks.s3_engine import MOUNT, SECONDS, deployed, environment_of
 from benchmarks.s3_lab import DATA_BUCKET, WORK_BUCKET, S3Lab, running
 from benchmarks.s3_worker import LambdaContext, handler_of
-from fanout import bootstrap
-from fanout.domain import ledger_keys as keys
-from fanout.domain.errors import FanoutError
-from fanout.domain.rows import segment_from_row
-from fanout.steps.check_mount import check_mount
-from fanout.steps.context import Context
-from fanout.steps.gather_segments import gather_segments
-from fanout.steps.list_segment import list_segment
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.plan_transfer import plan_transfer
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.ledger import keys
+from fanout.ledger.rows import segment_from_row
+from fanout.listing.gather_segments import gather_segments
+from fanout.model.errors import FanoutError
+from fanout.partition.partition_shards import partition_shards
+from fanout.planning.check_mount import check_mount
+from fanout.planning.plan_transfer import plan_transfer
+from fanout.resuming.carry_over import list_or_carry_over
+from fanout.runtime import bootstrap
+from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.work.context import Context
 
 BINARY = Path(".fanout/bench/toxiproxy")
 SCRATCH = Path("/dev/shm/fanout-toxics")
@@ -157,7 +157,7 @@ class Runs:
         while reference["count"]:
             key = reference["key"].removeprefix(context().ledger.prefix)
             for row in self._task(lambda key=key: context().ledger.read_json(key)):  # type: ignore[misc]
-                self._task(lambda row=row: list_segment(segment_from_row(row), context()))  # type: ignore[misc]
+                self._task(lambda row=row: list_or_carry_over(segment_from_row(row), context()))  # type: ignore[misc]
             number = reference["round"]
             reference = self._task(lambda number=number: gather_segments(number, context()))  # type: ignore[misc]
         self._task(lambda: partition_shards(context()))

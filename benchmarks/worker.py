@@ -15,10 +15,10 @@ from benchmarks.directory_store import DirectoryStore
 from benchmarks.machine_clock import MachineClock
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.rows import shard_from_row
-from fanout.ledger import Ledger
-from fanout.steps.context import Context
-from fanout.steps.copy_shard import copy_shard
+from fanout.copying.copy_shard import copy_shard
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import shard_from_row
+from fanout.work.context import Context
 
 RUN = "bench"
 SECONDS = 3600.0

@@ -11,9 +11,9 @@ from typing import Any
 from cfnlint.decode import cfn_yaml
 from pydantic import BaseModel
 
-from fanout.domain.outcomes import REMEDIES, Reason
-from fanout.probe_requests import ProbeModel
-from fanout.requests import RequestModel
+from fanout.model.outcome import REMEDIES, Reason
+from fanout.probe.request import ProbeModel
+from fanout.request.parse import RequestModel
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = ROOT / "docs/parameters.md"

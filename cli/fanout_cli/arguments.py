@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.locations import S3Location, parse_location
+from fanout.model.errors import InvalidRequest
+from fanout.model.location import S3Location, parse_location
 from fanout_cli.local.stack import MOUNT_NAME
 
 DEFAULT_MOUNT = "data"

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fanout.domain.locations import S3Location
+from fanout.model.location import S3Location
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local_run import LocalOptions, local_runs
 from fanout_cli.results import EXIT_FAILED, EXIT_SUCCEEDED, RunResult

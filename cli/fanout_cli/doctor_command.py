@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fanout.domain.findings import Finding, Level, finding_row
+from fanout.model.finding import Finding, Level, finding_row
 from fanout_cli.doctor.checks import examine_stack
 from fanout_cli.progress import dump
 from fanout_cli.results import EXIT_FAILED

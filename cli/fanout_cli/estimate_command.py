@@ -11,15 +11,16 @@ from typing import Annotated, Any
 
 import typer
 
-from fanout.domain.calibration import Calibration, calibration_of
-from fanout.domain.efs_model import FileSystemState, ThroughputMode
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.estimate import Known, estimate, idle_state
-from fanout.domain.forecast_row import forecast_row
-from fanout.domain.limits import MIB
-from fanout.domain.rows import SCHEMA_VERSION
-from fanout.domain.scalars import size_of
-from fanout.requests import parse_request
+from fanout.efs.calibration import Calibration, calibration_of
+from fanout.efs.model import FileSystemState
+from fanout.facts.limits import MIB
+from fanout.forecast.document import forecast_row
+from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.model.document import SCHEMA_VERSION
+from fanout.model.errors import InvalidRequest
+from fanout.model.file_system import ThroughputMode
+from fanout.request.parse import parse_request
+from fanout.request.units import size_of
 from fanout_cli.arguments import DEFAULT_MOUNT, read_request
 from fanout_cli.forecasts import forecast_tables, say_forecast
 from fanout_cli.progress import dump

@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fanout.domain.errors import LedgerBroken
-from fanout.domain.ledger_keys import FORECAST
-from fanout.ledger import Ledger
+from fanout.ledger.keys import FORECAST
+from fanout.ledger.ledger import Ledger
+from fanout.model.errors import LedgerBroken
 from fanout.report.text import dollars, duration, size, spoken
 
 

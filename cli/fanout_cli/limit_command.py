@@ -8,17 +8,12 @@ from typing import Annotated
 
 import typer
 
-from fanout.domain.ledger_keys import LIMITS, PLAN, run_prefix
-from fanout.domain.locations import S3Location
-from fanout.domain.plan import plan_from_row
-from fanout.domain.run_limits import (
-    LEAST_BYTES_PER_SECOND,
-    LEAST_FILES_PER_SECOND,
-    RunLimits,
-    limits_from_row,
-    limits_row,
-)
-from fanout.domain.scalars import size_of
+from fanout.facts.limits import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
+from fanout.ledger.keys import LIMITS, PLAN, run_prefix
+from fanout.model.location import S3Location
+from fanout.rates.run_limits import RunLimits, limits_from_row, limits_row
+from fanout.request.plan import plan_from_row
+from fanout.request.units import size_of
 from fanout_cli.command_error import CommandError
 from fanout_cli.progress import dump
 from fanout_cli.run_commands import JsonOption, LocalOption, RunArgument, StackOption, StateOption, command

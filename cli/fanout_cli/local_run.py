@@ -12,9 +12,9 @@ from typing import Any
 
 from rich.console import Console
 
-from fanout.adapters.s3.client import S3Client
-from fanout.domain.ledger_keys import run_prefix
-from fanout.domain.locations import S3Location
+from fanout.adapters.s3.client.client import S3Client
+from fanout.ledger.keys import run_prefix
+from fanout.model.location import S3Location
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import find_toolchain

@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 from fanout import __version__
-from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest
-from fanout.requests import parse_request
+from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest
+from fanout.request.parse import parse_request
 from fanout_cli import (
     doctor_command,
     estimate_command,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from fanout.domain.run_error import cause_message
+from fanout.model.run_error import cause_message
 from fanout_cli.probes import bring_probe, prober, start_probe, watch_probe
 from fanout_cli.progress import dump
 from fanout_cli.results import EXIT_FAILED, EXIT_INVALID_REQUEST

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from fanout.domain import probe_keys
-from fanout.domain.errors import NotFound
-from fanout.domain.ledger_keys import run_prefix
+from fanout.ledger import probe_keys
+from fanout.ledger.keys import run_prefix
+from fanout.model.errors import NotFound
 from fanout_cli.command_error import CommandError
 from fanout_cli.progress import BucketStore
 from fanout_cli.runs import describe_run, start_run

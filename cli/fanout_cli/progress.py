@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fanout.domain.errors import LedgerBroken, NotFound
-from fanout.domain.ledger_keys import SHARDS
-from fanout.domain.rows import counts_from_row, shard_from_row
-from fanout.domain.weights import Rates
-from fanout.ledger import Ledger
-from fanout.ports import WorkStore
+from fanout.ledger.keys import SHARDS
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import counts_from_row, shard_from_row
+from fanout.model.errors import LedgerBroken, NotFound
+from fanout.model.shard import Rates
+from fanout.ports.tree import WorkStore
 from fanout_cli.map_runs import MapCounts
 
 # Above so many shards their outcomes are not read one by one: the Map's own counts tell enough.
@@ -30,7 +30,7 @@ class BucketStore:
         raise PermissionError(f"{key}: the ledger is written by the run alone")
 
     def get(self, key: str) -> bytes:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         try:
             body: bytes = self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
         except self._s3.exceptions.NoSuchKey as error:
@@ -38,7 +38,7 @@ class BucketStore:
         return body
 
     def list(self, prefix: str) -> Iterator[str]:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix):
             yield from (listed["Key"] for listed in page.get("Contents", []))
 

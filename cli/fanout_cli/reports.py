@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fanout.domain.errors import InvalidRequest, NotFound
-from fanout.domain.ledger_keys import FAILURES, REPORT, SUMMARY, run_prefix
+from fanout.ledger.keys import FAILURES, REPORT, SUMMARY, run_prefix
+from fanout.model.errors import InvalidRequest, NotFound
 from fanout_cli.command_error import CommandError
 from fanout_cli.progress import BucketStore
 from fanout_cli.runs import describe_run

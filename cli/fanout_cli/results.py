@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fanout.domain.books import Books
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.outcomes import Result
-from fanout.domain.rows import count_row
-from fanout.domain.run_error import cause_message
-from fanout.domain.summary import Status
+from fanout.ledger.rows import count_row
+from fanout.model.books import Books
+from fanout.model.errors import InvalidRequest
+from fanout.model.outcome import Result
+from fanout.model.run_error import cause_message
+from fanout.summary.summary import Status
 
 EXIT_SUCCEEDED = 0
 EXIT_FAILED = 1

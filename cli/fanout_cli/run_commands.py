@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from fanout.domain.errors import FanoutError
+from fanout.model.errors import FanoutError
 from fanout_cli.arguments import read_request
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.local.errors import LocalRunError

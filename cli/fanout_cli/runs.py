@@ -11,8 +11,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from fanout.domain.errors import InvalidRequest, NotFound
-from fanout.domain.ledger_keys import PLAN, SUMMARY, run_prefix
+from fanout.ledger.keys import PLAN, SUMMARY, run_prefix
+from fanout.model.errors import InvalidRequest, NotFound
 from fanout_cli.command_error import CommandError, code_of
 from fanout_cli.progress import BucketStore
 from fanout_cli.results import RunResult, result_of_summary

@@ -7,23 +7,24 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.checksum import crc64nvme
+from fanout.adapters.http.transport import Transport
 from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
-from fanout.adapters.s3.transport import Transport
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.decisions import Compare, Decision, decide
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.locations import S3Location
-from fanout.domain.merge import merge
-from fanout.domain.names import reason_against_file_path, reason_against_key
-from fanout.domain.outcomes import Result
-from fanout.domain.segments import Segment
-from fanout.ports import Tree
-from fanout.steps.copying import Copier
+from fanout.copying.copier import Copier
+from fanout.listing.deciding.decisions import Decision, decide
+from fanout.listing.march import merge
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import InvalidRequest
+from fanout.model.location import S3Location
+from fanout.model.outcome import Result
+from fanout.model.path_rules import reason_against_file_path, reason_against_key
+from fanout.model.segment import Segment
+from fanout.ports.tree import Tree
+from fanout.request.options import Compare
 
 THREADS = 16
 RUN_ID = "command-line"

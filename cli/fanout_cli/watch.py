@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TransferSpeedColumn
 from rich.progress import Progress as Bar
 
-from fanout.domain.errors import LedgerBroken
-from fanout.domain.weights import DEFAULT_RATES, Rates
-from fanout.ledger import Ledger
+from fanout.ledger.ledger import Ledger
+from fanout.model.errors import LedgerBroken
+from fanout.model.shard import Rates
+from fanout.shards.seconds import DEFAULT_RATES
 from fanout_cli.forecasts import read_forecast, say_forecast
 from fanout_cli.map_runs import MapCounts, MapRuns
 from fanout_cli.progress import BucketStore, LedgerWatch, Progress, eta_seconds

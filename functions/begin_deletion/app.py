@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.domain.rows import Json
-from fanout.handlers import handle
-from fanout.steps.begin_deletion import begin_deletion
+from fanout.deleting.begin_deletion import begin_deletion
+from fanout.model.document import Json
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.bootstrap import settings
-from fanout.domain.rows import Json
-from fanout.events import field
-from fanout.handlers import handle
-from fanout.steps.begin_verification import begin_verification
+from fanout.model.document import Json
+from fanout.runtime.bootstrap import settings
+from fanout.runtime.events import field
+from fanout.runtime.handlers import handle
+from fanout.verifying.begin_verification import begin_verification
 
 
 def handler(event: Json, context: Any) -> Json:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.doctor import examine, is_doctor, require_s3
-from fanout.domain.rows import Json
-from fanout.handlers import handle
-from fanout.selftest_removal import is_removal, remove_selftest
-from fanout.steps.check_mount import check_mount
+from fanout.model.document import Json
+from fanout.planning.check_mount import check_mount
+from fanout.runtime.doctor import examine, is_doctor, require_s3
+from fanout.runtime.handlers import handle
+from fanout.runtime.selftest_removal import is_removal, remove_selftest
 
 
 def handler(event: Json, context: Any) -> Json:

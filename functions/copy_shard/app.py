@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain.rows import Json, shard_row
-from fanout.events import End, copy_event, end_of
-from fanout.handlers import handle
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.pack_shard import pack_shard
-from fanout.steps.unpack_shard import unpack_shard
+from fanout.copying.copy_shard import copy_shard
+from fanout.ledger.rows import shard_row
+from fanout.model.document import Json
+from fanout.runtime.events import End, copy_event, end_of
+from fanout.runtime.handlers import handle
+from fanout.staging.pack_shard import pack_shard
+from fanout.staging.unpack_shard import unpack_shard
 
 USE_CASES = {
     End.BOTH: ("CopyShard", copy_shard),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.domain.rows import Json, shard_from_row, shard_row
-from fanout.events import field
-from fanout.handlers import handle
-from fanout.steps.delete_shard import delete_shard
+from fanout.deleting.delete_shard import delete_shard
+from fanout.ledger.rows import shard_from_row, shard_row
+from fanout.model.document import Json
+from fanout.runtime.events import field
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

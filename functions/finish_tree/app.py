@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.domain.rows import Json
-from fanout.events import deletes_later
-from fanout.handlers import handle
-from fanout.steps.finish_tree import finish_tree
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.document import Json
+from fanout.runtime.events import deletes_later
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

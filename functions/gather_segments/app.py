@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.domain.rows import Json
-from fanout.events import field
-from fanout.handlers import handle
-from fanout.steps.gather_segments import gather_segments
+from fanout.listing.gather_segments import gather_segments
+from fanout.model.document import Json
+from fanout.runtime.events import field
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.domain.rows import Json
-from fanout.events import End, end_of, segment_of
-from fanout.handlers import handle
-from fanout.steps.list_destination import list_destination
-from fanout.steps.list_segment import list_segment
+from fanout.listing.list_destination import list_destination
+from fanout.model.document import Json
+from fanout.resuming.carry_over import list_or_carry_over
+from fanout.runtime.events import End, end_of, segment_of
+from fanout.runtime.handlers import handle
 
-USE_CASES = {End.BOTH: ("ListSegment", list_segment), End.DESTINATION: ("ListDestination", list_destination)}
+USE_CASES = {End.BOTH: ("ListSegment", list_or_carry_over), End.DESTINATION: ("ListDestination", list_destination)}
 
 
 def handler(event: Json, context: Any) -> Json:

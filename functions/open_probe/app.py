@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.bootstrap import probe_directories
-from fanout.domain.rows import Json
-from fanout.handlers import handle
-from fanout.steps.open_probe import open_probe
+from fanout.model.document import Json
+from fanout.probe.open_probe import open_probe
+from fanout.runtime.bootstrap import probe_directories
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.bootstrap import make_map_runs
-from fanout.domain.rows import Json
-from fanout.events import pace_event
-from fanout.handlers import handle
-from fanout.steps.pace_copy import end_pacing, pace_copy
+from fanout.model.document import Json
+from fanout.pacing.pace_copy import end_pacing, pace_copy
+from fanout.runtime.bootstrap import make_map_runs
+from fanout.runtime.events import pace_event
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

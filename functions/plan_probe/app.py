@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.bootstrap import settings
-from fanout.domain.rows import Json
-from fanout.events import field, only_mount
-from fanout.handlers import handle
-from fanout.steps.plan_probe import plan_probe
+from fanout.model.document import Json
+from fanout.probe.plan_probe import plan_probe
+from fanout.runtime.bootstrap import settings
+from fanout.runtime.events import field, only_mount
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

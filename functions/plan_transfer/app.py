@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.bootstrap import make_account, make_executions, make_work_store, settings
-from fanout.doctor import is_doctor, require_s3
-from fanout.domain.rows import Json
-from fanout.events import plan_event
-from fanout.handlers import handle
-from fanout.steps.context import Context
-from fanout.steps.plan_transfer import plan_transfer
-from fanout.telemetry import run_planned
-from fanout.turns_doctor import examine_turns
+from fanout.model.document import Json
+from fanout.planning.plan_transfer import plan_transfer
+from fanout.runtime.bootstrap import make_account, make_executions, make_work_store, settings
+from fanout.runtime.doctor import is_doctor, require_s3
+from fanout.runtime.events import plan_event
+from fanout.runtime.handlers import handle
+from fanout.runtime.telemetry import run_planned
+from fanout.runtime.turns_doctor import examine_turns
+from fanout.work.context import Context
 
 
 def handler(event: Json, context: Any) -> Json:

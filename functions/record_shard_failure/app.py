@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.domain.rows import Json
-from fanout.events import copy_event
-from fanout.handlers import handle
-from fanout.steps.record_shard_failure import record_shard_failure
+from fanout.copying.record_shard_failure import record_shard_failure
+from fanout.model.document import Json
+from fanout.runtime.events import copy_event
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

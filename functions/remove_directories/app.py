@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.domain.rows import Json
-from fanout.events import has_broken_off
-from fanout.handlers import handle
-from fanout.steps.remove_directories import remove_directories
+from fanout.deleting.remove_directories import remove_directories
+from fanout.model.document import Json
+from fanout.runtime.events import has_broken_off
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.bootstrap import probe_directories
-from fanout.domain.rows import Json
-from fanout.events import field
-from fanout.handlers import handle
-from fanout.steps.run_experiment import run_experiment
+from fanout.model.document import Json
+from fanout.probe.run_experiment import run_experiment
+from fanout.runtime.bootstrap import probe_directories
+from fanout.runtime.events import field
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

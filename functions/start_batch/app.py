@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.bootstrap import make_executions, settings
-from fanout.domain.event_batches import batch_run_id
-from fanout.domain.rows import Json
-from fanout.events import messages_of
-from fanout.handlers import handle
-from fanout.steps.start_batch import start_batch
+from fanout.batch.event_batches import batch_run_id
+from fanout.batch.start_batch import start_batch
+from fanout.model.document import Json
+from fanout.runtime.bootstrap import make_executions, settings
+from fanout.runtime.events import messages_of
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

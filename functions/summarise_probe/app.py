@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.domain.rows import Json
-from fanout.events import field, run_id_of
-from fanout.handlers import handle
-from fanout.steps.summarise_probe import summarise_probe
+from fanout.model.document import Json
+from fanout.probe.summarise_probe import summarise_probe
+from fanout.runtime.events import field, run_id_of
+from fanout.runtime.handlers import handle
 
 
 def handler(event: Json, context: Any) -> Json:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.domain.ledger_keys import SUMMARY
-from fanout.domain.rows import Json
-from fanout.events import field, run_id_of
-from fanout.handlers import handle
-from fanout.steps.context import Context
-from fanout.steps.summarise_transfer import summarise_transfer
-from fanout.telemetry import run_ended
+from fanout.ledger.keys import SUMMARY
+from fanout.model.document import Json
+from fanout.runtime.events import field, run_id_of
+from fanout.runtime.handlers import handle
+from fanout.runtime.telemetry import run_ended
+from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.work.context import Context
 
 
 def handler(event: Json, context: Any) -> Json:

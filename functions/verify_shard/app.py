@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain.rows import Json, shard_from_row, shard_row
-from fanout.events import End, end_of, field
-from fanout.handlers import handle
-from fanout.steps.digest_shard import digest_shard
-from fanout.steps.verify_shard import verify_shard
+from fanout.ledger.rows import shard_from_row, shard_row
+from fanout.model.document import Json
+from fanout.runtime.events import End, end_of, field
+from fanout.runtime.handlers import handle
+from fanout.verifying.digest_shard import digest_shard
+from fanout.verifying.verify_shard import verify_shard
 
 USE_CASES = {End.BOTH: ("VerifyShard", verify_shard), End.SOURCE: ("DigestShard", digest_shard)}
 

@@ -16,7 +16,7 @@ _TICK_SECONDS = 0.011
 
 
 class LabClock:
-    """The script's time; also a ``fanout.ports.Clock``."""
+    """The script's time; also a ``ports.tree.Clock``."""
 
     def __init__(self) -> None:
         began = time.time_ns()
@@ -33,11 +33,11 @@ class LabClock:
         return self.virtual_ns(time.time_ns())
 
     def now(self) -> float:
-        """See ``fanout.ports.Clock``."""
+        """See ``ports.tree.Clock``."""
         return self.now_ns() / _NS
 
     def sleep(self, seconds: float) -> None:
-        """See ``fanout.ports.Clock``; nothing waits."""
+        """See ``ports.tree.Clock``; nothing waits."""
         if seconds > 0:
             self.wait(seconds)
 

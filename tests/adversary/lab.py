@@ -13,27 +13,27 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from fanout import requests
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
-from fanout.domain import limits
-from fanout.domain.locations import MountLocation, S3Location
-from fanout.domain.plan import Plan
-from fanout.domain.request import Symlinks
-from fanout.ledger import Ledger
-from fanout.ports import Tree, Versioned
+from fanout.facts import limits
+from fanout.ledger.ledger import Ledger
+from fanout.model.location import MountLocation, S3Location
+from fanout.planning.write_turn import WriteTurns
+from fanout.ports.tree import Tree, Versioned
 from fanout.report import page
-from fanout.steps.context import Context
-from fanout.steps.unseen_tree import UnseenTree
-from fanout.steps.write_turn import WriteTurns
+from fanout.request import parse as requests
+from fanout.request.plan import Plan
+from fanout.request.request import Symlinks
+from fanout.staging.unseen_tree import UnseenTree
+from fanout.work.context import Context
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.clock import LabClock
 from tests.adversary.conductor import Attempt, Conductor
@@ -175,7 +175,7 @@ class Lab:
         return S3Client(endpoint, lambda: credentials, sleep=wait, draw=lambda: 0.0, now=self.clock.now)
 
     def running(self, execution: str) -> bool:
-        """See ``fanout.ports.Executions``."""
+        """See ``ports.tree.Executions``."""
         return execution in self.going
 
     def context(self, run_id: str, prefix: str, client: S3Client, sees: str) -> Context:

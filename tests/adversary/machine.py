@@ -9,29 +9,30 @@ from functools import partial
 from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain.errors import FanoutError, Throttled, Transient
-from fanout.domain.partitioning import Shard
-from fanout.domain.rows import Json, segment_from_row, shard_from_row
-from fanout.ledger import Ledger
-from fanout.steps.begin_deletion import begin_deletion
-from fanout.steps.begin_verification import begin_verification
-from fanout.steps.check_mount import check_mount
-from fanout.steps.context import Context
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.delete_shard import delete_shard
-from fanout.steps.digest_shard import digest_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.gather_segments import gather_segments
-from fanout.steps.list_destination import list_destination
-from fanout.steps.list_segment import list_segment
-from fanout.steps.pack_shard import pack_shard
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.plan_transfer import plan_transfer
-from fanout.steps.record_shard_failure import record_shard_failure
-from fanout.steps.remove_directories import remove_directories
-from fanout.steps.summarise_transfer import summarise_transfer
-from fanout.steps.unpack_shard import unpack_shard
-from fanout.steps.verify_shard import verify_shard
+from fanout.copying.copy_shard import copy_shard
+from fanout.copying.record_shard_failure import record_shard_failure
+from fanout.deleting.begin_deletion import begin_deletion
+from fanout.deleting.delete_shard import delete_shard
+from fanout.deleting.remove_directories import remove_directories
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import segment_from_row, shard_from_row
+from fanout.listing.gather_segments import gather_segments
+from fanout.listing.list_destination import list_destination
+from fanout.listing.list_segment import list_segment
+from fanout.model.document import Json
+from fanout.model.errors import FanoutError, Throttled, Transient
+from fanout.model.shard import Shard
+from fanout.partition.partition_shards import partition_shards
+from fanout.planning.check_mount import check_mount
+from fanout.planning.plan_transfer import plan_transfer
+from fanout.staging.pack_shard import pack_shard
+from fanout.staging.unpack_shard import unpack_shard
+from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.verifying.begin_verification import begin_verification
+from fanout.verifying.digest_shard import digest_shard
+from fanout.verifying.verify_shard import verify_shard
+from fanout.work.context import Context
 from tests.adversary.conductor import Attempt, Killed, Running
 from tests.adversary.lab import WORK, Lab
 from tests.adversary.result import Deletion, Result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanout.domain.rows import Json
+from fanout.model.document import Json
 
 
 @dataclass

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain.checksums import to_base64
+from fanout.model.checksum import to_base64
 
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _SPACE = ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'

@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain.checksums import to_base64
+from fanout.model.checksum import to_base64
 from tests.adversary.s3_words import (
     FULL,
     Answer,

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
-from fanout.domain.errors import NotFound, PreconditionFailed, Transient
+from fanout.adapters.s3.client.client import S3Client
+from fanout.model.errors import NotFound, PreconditionFailed, Transient
 from tests.adversary.conductor import Conductor
 from tests.adversary.lies import LIES
 from tests.adversary.lying_s3 import LyingS3

@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from typing import Any
 
-from fanout.domain.escaping import escape_key, escape_path
+from fanout.listing.naming.escaping import escape_key, escape_path
 from tests.adversary.script import INSIDE_S3, S3_TO_MOUNT
 from tests.adversary.trees import Snapshot
 

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
-from fanout.adapters.s3.curl import PARTIAL
-from fanout.adapters.s3.transport import ConnectionBroken, Response, Transport
+from fanout.adapters.http.curl import PARTIAL
+from fanout.adapters.http.transport import ConnectionBroken, Response, Transport
 from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.s3_words import Request
 
@@ -54,7 +54,7 @@ class _Kept(BytesIO):
 
 
 class WireExchange:
-    """As ``fanout.adapters.s3.transport.Exchange``, over a ``Wire``."""
+    """As ``fanout.adapters.http.transport.Exchange``, over a ``Wire``."""
 
     def __init__(self, s3: LyingS3, kept: list[Wire], request: Request, *, fresh: bool) -> None:
         self._s3, self._kept, self._request = s3, kept, request

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from fanout.domain.rows import Json
+from fanout.model.document import Json
 from tests.support import paced_runs, runs
 from tests.support.flow import World
 

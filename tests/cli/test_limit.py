@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.decisions import Compare
-from fanout.domain.locations import Location, MountLocation, S3Location
-from fanout.domain.plan import Plan, plan_row
-from fanout.domain.request import Limits, Request
-from fanout.domain.weights import DEFAULT_RATES
+from fanout.model.location import Location, MountLocation, S3Location
+from fanout.request.options import Compare
+from fanout.request.plan import Plan, plan_row
+from fanout.request.request import Limits, Request
+from fanout.shards.seconds import DEFAULT_RATES
 from tests.cli.conftest import BUCKET, Aws
 
 MINE = ("--stack", "mine")

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain.books import Count
-from fanout.domain.outcomes import Outcome, Result
-from fanout.domain.weights import Rates
-from fanout.ledger import Ledger
+from fanout.ledger.ledger import Ledger
+from fanout.model.books import Count
+from fanout.model.outcome import Outcome, Result
+from fanout.model.shard import Rates
 from fanout_cli import progress as progress_module
 from fanout_cli.map_runs import ASK_SECONDS, ASK_SECONDS_MAX, MapCounts, MapRuns
 from fanout_cli.progress import LedgerWatch, Progress, eta_seconds

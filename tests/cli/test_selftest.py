@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fanout.requests import parse_request
+from fanout.request.parse import parse_request
 from fanout_cli.command_error import CommandError
 from fanout_cli.selftest import cleanup
 from fanout_cli.selftest.budget import MARGIN, Budget, Expected, expect, expect_removal

@@ -10,7 +10,7 @@ import pytest
 from rich.table import Table
 from typer.testing import CliRunner
 
-from fanout.domain.errors import InvalidRequest
+from fanout.model.errors import InvalidRequest
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.main import app
 from fanout_cli.terminal import Terminal

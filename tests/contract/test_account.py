@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from fanout.adapters.lambda_account import LambdaAccount
-from fanout.domain.errors import AccessDenied, FanoutError, Throttled, Transient, Unreachable
+from fanout.adapters.aws.lambda_account import LambdaAccount
+from fanout.model.errors import AccessDenied, FanoutError, Throttled, Transient, Unreachable
 from tests.contract.conftest import REGION
 from tests.contract.scripted_server import RESET, TRUNCATED, ScriptedServer, answer
 from tests.support.s3_servers import KEY

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain.big_files import Receipt
-from fanout.domain.entries import Entry, Kind
-from fanout.ports import Tree
+from fanout.model.entry import Entry, Kind
+from fanout.model.shard import Receipt
+from fanout.ports.tree import Tree
 from tests.contract.tree_use import FILE_ATTRIBUTES, entries, read
 
 

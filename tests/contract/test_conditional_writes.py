@@ -13,15 +13,15 @@ from fanout.adapters.memory import MemoryTree
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.big_files import Receipt
-from fanout.domain.checksums import to_base64
-from fanout.domain.entries import NOTHING_THERE, Attributes, Entry, Kind
-from fanout.domain.errors import ItemError
-from fanout.domain.limits import MIB
-from fanout.domain.locations import S3Location
-from fanout.domain.object_options import ObjectOptions
-from fanout.domain.outcomes import Reason
-from fanout.ports import Tree
+from fanout.facts.limits import MIB
+from fanout.model.checksum import to_base64
+from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Kind
+from fanout.model.errors import ItemError
+from fanout.model.location import S3Location
+from fanout.model.outcome import Reason
+from fanout.model.shard import Receipt
+from fanout.ports.tree import Tree
+from fanout.request.object_options import ObjectOptions
 from tests.contract.conftest import SERVERS, client_of, new_bucket
 from tests.contract.tree_use import FILE_ATTRIBUTES
 from tests.support.s3_proxy import LOST_ANSWER, S3Proxy

@@ -11,16 +11,16 @@ import pytest
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.checksums import NO_BYTES
-from fanout.domain.entries import Entry
-from fanout.domain.errors import Transient
-from fanout.domain.outcomes import Outcome, Result
-from fanout.domain.segments import Segment
-from fanout.ports import Tree
-from fanout.steps.copying import Copier
-from fanout.steps.forked_copier import ForkedCopier
+from fanout.copying.copier import Copier
+from fanout.copying.forked_copier import ForkedCopier
+from fanout.model.checksum import NO_BYTES
+from fanout.model.entry import Entry
+from fanout.model.errors import Transient
+from fanout.model.outcome import Outcome, Result
+from fanout.model.segment import Segment
+from fanout.ports.tree import Tree
 from tests.support.mounts import writable
 
 NAMES = [f"d{number % 7}/f{number}" for number in range(300)]

@@ -13,20 +13,20 @@ from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryEntryCopier, MemoryTree
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier, part_ranges
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.tree import S3Tree
-from fanout.copy_ports import EntryCopier
-from fanout.domain.checksums import to_base64
-from fanout.domain.entries import NOTHING_THERE, Attributes, Entry, Kind
-from fanout.domain.errors import ItemError, OutOfTime
-from fanout.domain.limits import GIB, MIB
-from fanout.domain.locations import S3Location
-from fanout.domain.object_options import ObjectOptions
-from fanout.domain.outcomes import Reason
-from fanout.domain.segments import Segment
-from fanout.ports import Tree
+from fanout.facts.limits import GIB, MIB
+from fanout.model.checksum import to_base64
+from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Kind
+from fanout.model.errors import ItemError, OutOfTime
+from fanout.model.location import S3Location
+from fanout.model.outcome import Reason
+from fanout.model.segment import Segment
+from fanout.ports.copying import EntryCopier
+from fanout.ports.tree import Tree
+from fanout.request.object_options import ObjectOptions
 from tests.contract.conftest import SERVERS, Needs, client_of, new_bucket
 from tests.support.s3_proxy import SLOW_DOWN_INSIDE, S3Proxy
 from tests.support.s3_servers import Lack, S3Server

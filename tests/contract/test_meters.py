@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 import boto3
 import pytest
 
-from fanout.adapters.aws_meter import AwsMeter
+from fanout.adapters.aws.meter import AwsMeter
 from fanout.adapters.memory_meter import MemoryMeter
-from fanout.domain.efs_model import ThroughputMode
-from fanout.domain.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient, Unreachable
-from fanout.domain.limits import MIB
-from fanout.domain.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERMITTED, Described, Reading
-from fanout.ports import Meter
+from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERMITTED
+from fanout.facts.limits import MIB
+from fanout.model.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient, Unreachable
+from fanout.model.file_system import Described, Reading, ThroughputMode
+from fanout.ports.tree import Meter
 from tests.contract.conftest import REGION
 from tests.contract.scripted_server import RESET, TRUNCATED, ScriptedServer, answer
 from tests.support.s3_servers import KEY, S3Server

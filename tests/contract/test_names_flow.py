@@ -11,13 +11,13 @@ import pytest
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.entries import Kind
-from fanout.domain.locations import S3Location
-from fanout.domain.segments import Segment
-from fanout.ports import Tree
+from fanout.model.entry import Kind
+from fanout.model.location import S3Location
+from fanout.model.segment import Segment
+from fanout.ports.tree import Tree
 from tests.contract.conftest import Needs
 from tests.support.flow import World
 from tests.support.s3_servers import Lack

@@ -8,8 +8,8 @@ import pytest
 
 from fanout.adapters.memory_store import MemoryObjects
 from fanout.adapters.s3.object_reader import S3ObjectReader
-from fanout.domain.errors import NotFound, PreconditionFailed
-from fanout.ports import ObjectReader
+from fanout.model.errors import NotFound, PreconditionFailed
+from fanout.ports.tree import ObjectReader
 from tests.contract.conftest import SERVERS, client_of, new_bucket
 
 Put = Callable[[bytes], None]

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.object_page import ObjectPage
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.object_page import ObjectPage
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.entries import Kind
-from fanout.domain.filters import Filters
-from fanout.domain.segments import Segment, cut, rest_of
-from fanout.ports import Tree
+from fanout.model.entry import Kind
+from fanout.model.segment import Segment, cut, rest_of
+from fanout.ports.tree import Tree
+from fanout.request.filters import Filters
 from tests.contract.tree_use import WHOLE, write
 
 PATHS = ["a", "b/x", "c-d", "c/keep/f", "c/skip/f", "c/skip/g/h", "c/skip0", "skip/f", "skip/g", "z/skip"]

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.http.transport import Timeouts, Transport
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.source import ObjectSource
-from fanout.adapters.s3.transport import Timeouts, Transport
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import ItemError, Throttled, Transient
-from fanout.domain.outcomes import Reason
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ItemError, Throttled, Transient
+from fanout.model.outcome import Reason
 from tests.contract.scripted_server import Cut, ScriptedServer, answer, error
 
 BODY = bytes(range(256)) * 1024  # 256 KiB, in blocks of 160 KiB

@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from fanout.adapters.s3.answers import WrongAnswer
-from fanout.adapters.s3.transport import ConnectionBroken, Response, Timeouts, Transport
-from fanout.domain.errors import InvalidRequest
+from fanout.adapters.http.transport import ConnectionBroken, Response, Timeouts, Transport
+from fanout.adapters.s3.client.answers import WrongAnswer
+from fanout.model.errors import InvalidRequest
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"
 BIG = bytes(range(256)) * 4096  # 1 MiB

@@ -6,16 +6,16 @@ import socket
 
 import pytest
 
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.http.transport import Timeouts, Transport
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.copier import S3EntryCopier
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
-from fanout.adapters.s3.responses import Part
 from fanout.adapters.s3.source import ObjectSource
-from fanout.adapters.s3.transport import Timeouts, Transport
 from fanout.adapters.s3.work_store import S3WorkStore
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import (
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import (
     AccessDenied,
     CustomerKey,
     FanoutError,
@@ -25,8 +25,8 @@ from fanout.domain.errors import (
     Throttled,
     Transient,
 )
-from fanout.domain.locations import S3Location
-from fanout.domain.outcomes import Reason
+from fanout.model.location import S3Location
+from fanout.model.outcome import Reason
 from tests.contract.scripted_server import RESET, STALL, TRUNCATED, ScriptedServer, answer, error
 
 OK = answer(200, b"body", 'ETag: "e"')

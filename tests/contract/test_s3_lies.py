@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.object_page import ObjectPage
 from fanout.adapters.s3.copier import S3EntryCopier
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
-from fanout.adapters.s3.object_page import ObjectPage
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.errors import ListingIncomplete, Transient
-from fanout.domain.limits import BLOCK_BYTES, MIB
-from fanout.domain.locations import S3Location
-from fanout.domain.rows import Json
-from fanout.domain.segments import Segment
+from fanout.facts.limits import BLOCK_BYTES, MIB
+from fanout.model.document import Json
+from fanout.model.errors import ListingIncomplete, Transient
+from fanout.model.location import S3Location
+from fanout.model.segment import Segment
 from tests.support import lying_s3
 from tests.support.flow import World
 from tests.support.lying_s3 import LyingS3, about

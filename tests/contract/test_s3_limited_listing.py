@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
-from fanout.domain.errors import AccessDenied, NotFound
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.s3.client.client import S3Client
+from fanout.model.errors import AccessDenied, NotFound
 from tests.contract.scripted_server import ScriptedServer, answer, error
 
 DENIED = error(403, "AccessDenied")

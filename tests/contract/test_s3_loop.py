@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from fanout.adapters.s3.answers import WrongAnswer
-from fanout.adapters.s3.loop import Loop
-from fanout.adapters.s3.transport import ConnectionBroken, Exchange, Response, Transport
+from fanout.adapters.http.loop import Loop
+from fanout.adapters.http.transport import ConnectionBroken, Exchange, Response, Transport
+from fanout.adapters.s3.client.answers import WrongAnswer
 from tests.contract.test_s3_connection import OK, TIMEOUTS, Server, get
 
 HUGE = bytes(32 << 20)  # more than the buffers of two sockets hold

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.target import MultipartTarget
-from fanout.domain.checksums import to_base64
-from fanout.domain.errors import NotFound
+from fanout.model.checksum import to_base64
+from fanout.model.errors import NotFound
 from tests.contract.scripted_server import RESET, ScriptedServer, answer, error
 
 CREATED = answer(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.conditions import ANYTHING, Condition
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
-from fanout.domain.entries import NOTHING_THERE
-from fanout.domain.errors import ItemError, NotFound, Transient
-from fanout.domain.outcomes import Reason
+from fanout.model.entry import NOTHING_THERE
+from fanout.model.errors import ItemError, NotFound, Transient
+from fanout.model.outcome import Reason
 from tests.support import lying_s3
 from tests.support.lying_s3 import LyingS3, operation_of
 from tests.support.s3_servers import KEY

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.entries import Kind
-from fanout.domain.limits import MIB
-from fanout.domain.locations import S3Location
-from fanout.domain.rows import Json
-from fanout.domain.segments import Segment
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.facts.limits import MIB
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from fanout.model.location import S3Location
+from fanout.model.segment import Segment
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
 from tests.support.http import Head
 from tests.support.s3_proxy import FAULTS, S3Proxy, at_random

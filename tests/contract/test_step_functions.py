@@ -8,9 +8,9 @@ from typing import Any
 import boto3
 import pytest
 
-from fanout.adapters import control_plane
-from fanout.adapters.step_functions import StepFunctionsExecutions
-from fanout.domain.errors import AccessDenied, InvalidRequest, Throttled, Transient
+from fanout.adapters.aws import control_plane
+from fanout.adapters.aws.step_functions import StepFunctionsExecutions
+from fanout.model.errors import AccessDenied, InvalidRequest, Throttled, Transient
 from tests.contract.scripted_server import RESET, STALL, ScriptedServer, answer
 from tests.support.s3_servers import S3Server
 

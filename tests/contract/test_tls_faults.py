@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
-from fanout.adapters.s3.reach import reach
-from fanout.adapters.s3.requests import RetryPolicy
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.http.transport import Timeouts, Transport
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.reach import reach
+from fanout.adapters.s3.client.requests import RetryPolicy
 from fanout.adapters.s3.source import ObjectSource
-from fanout.adapters.s3.transport import Timeouts, Transport
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import FanoutError, ItemError, Transient, Unreachable
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import FanoutError, ItemError, Transient, Unreachable
 from tests.contract.conftest import new_bucket
 from tests.support.certificates import Authority
 from tests.support.s3_servers import KEY, S3Server

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import ItemError
-from fanout.domain.outcomes import Reason
-from fanout.ports import Tree
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+from fanout.ports.tree import Tree
 from tests.contract.tree_use import FILE_ATTRIBUTES, WHOLE, entries, write
 
 

@@ -7,14 +7,14 @@ import stat
 import pytest
 from msgspec.structs import replace
 
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import InvalidRequest, ItemError, ListingIncomplete
-from fanout.domain.outcomes import Reason
-from fanout.domain.proofs import whole_seconds
-from fanout.domain.segments import Segment, cut, rest_of
-from fanout.ports import Tree
+from fanout.listing.deciding.proof_rules import whole_seconds
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import InvalidRequest, ItemError, ListingIncomplete
+from fanout.model.outcome import Reason
+from fanout.model.segment import Segment, cut, rest_of
+from fanout.ports.tree import Tree
 from tests.contract.conftest import Needs
 from tests.contract.tree_use import FILE_ATTRIBUTES, WHOLE, entries, read, write
 from tests.support.s3_servers import Lack
@@ -130,7 +130,7 @@ def test_segment_bounds_the_listing(tree: Tree, segment: Segment, expected: list
 @pytest.mark.usefixtures("in_byte_order")
 @pytest.mark.parametrize("after", ["", "d/05/3", "e/0004"])
 def test_cuts_leave_pieces_that_hold_the_rest_once(tree: Tree, after: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanout.domain.cuts.PIECE_ENTRIES", 1.0)
+    monkeypatch.setattr("fanout.listing.cuts.cuts.PIECE_ENTRIES", 1.0)
     paths = [f"d/{number:02}/{name}" for number in range(12) for name in (3, "x/y", "ü")] + ["c", "d.", "dé/f"]
     for path in [*paths, *(f"e/{number:04}" for number in range(1_100))]:
         write(tree, path, b"")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.work_store import S3WorkStore
-from fanout.domain.limits import BLOCK_BYTES
+from fanout.facts.limits import BLOCK_BYTES
 from tests.support.s3_proxy import FAULTS, S3Proxy, at_random
 from tests.support.trees import described
 from tests.support.two_mounts import TwoMounts

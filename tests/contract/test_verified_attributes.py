@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.locations import S3Location
-from fanout.domain.rows import Json
-from fanout.ports import Tree
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.location import S3Location
+from fanout.ports.tree import Tree
 from tests.contract.conftest import client_of, new_bucket
 from tests.contract.tree_use import write
 from tests.support.flow import World

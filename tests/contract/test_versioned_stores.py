@@ -8,8 +8,8 @@ import pytest
 
 from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.s3.work_store import S3WorkStore
-from fanout.domain.errors import PreconditionFailed
-from fanout.ports import Versioned, VersionedStore
+from fanout.model.errors import PreconditionFailed
+from fanout.ports.tree import Versioned, VersionedStore
 from tests.contract.conftest import SERVERS, client_of, new_bucket
 
 KEY = "locks/mounts/data.json"

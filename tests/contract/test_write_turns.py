@@ -6,10 +6,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from fanout.domain.errors import DestinationBusy
-from fanout.domain.writers import Writer, writers_from_bytes
-from fanout.ports import Versioned, VersionedStore
-from fanout.steps.write_turn import WriteTurns
+from fanout.model.errors import DestinationBusy
+from fanout.planning.write_turn import WriteTurns
+from fanout.planning.writers import writers_from_bytes
+from fanout.ports.tree import Versioned, VersionedStore
+from fanout.ports.turns import Writer
 from tests.contract.test_versioned_stores import KEY, store
 from tests.support.flow import ManualClock
 from tests.unit.test_writers import plan

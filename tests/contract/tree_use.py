@@ -5,9 +5,9 @@ from __future__ import annotations
 import stat
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.segments import Segment
-from fanout.ports import Source, Tree
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.segment import Segment
+from fanout.ports.tree import Source, Tree
 
 WHOLE = Segment("whole")
 FILE_ATTRIBUTES = Attributes(mode=stat.S_IFREG | 0o640, mtime_ns=1_700_000_000_123_456_789)

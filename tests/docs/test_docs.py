@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fanout.domain.errors import TASK_ERRORS
+from fanout.model.errors import TASK_ERRORS
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

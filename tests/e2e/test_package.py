@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 from cfnlint.decode import cfn_yaml
 
-from fanout.domain.names import STAGING_PREFIX
+from fanout.model.path_rules import STAGING_PREFIX
 from fanout_cli.local import LocalPaths, LocalStack, Toolchain, find_toolchain
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.deployment import STACK_NAME

@@ -14,7 +14,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from fanout import bootstrap, telemetry
+from fanout.runtime import bootstrap, telemetry
 from tests.support.handler_flow import HandlerFlow
 from tests.support.s3_proxy import S3Proxy
 from tests.support.wire import SOURCE, TARGET, Wire

@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from fanout import bootstrap
 from fanout.adapters.s3.copier import S3EntryCopier
-from fanout.domain.errors import AccessDenied
+from fanout.model.errors import AccessDenied
+from fanout.runtime import bootstrap
 from tests.support.http import Head
 from tests.support.lying_s3 import operation_of
 from tests.support.wire import SOURCE, TARGET, Wire, said

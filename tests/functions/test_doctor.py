@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from fanout import bootstrap
-from fanout.adapters.posix import probe
-from fanout.adapters.posix.probe import probe_mount
-from fanout.adapters.s3.endpoint import Endpoint
-from fanout.adapters.s3.reach import reach
-from fanout.domain.errors import Unreachable
-from fanout.domain.findings import Level
+from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.posix.probe import probe
+from fanout.adapters.posix.probe.probe import probe_mount
+from fanout.adapters.s3.client.reach import reach
+from fanout.model.errors import Unreachable
+from fanout.model.finding import Level
+from fanout.runtime import bootstrap
 from tests.functions.conftest import Invoke
 
 

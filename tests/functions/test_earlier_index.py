@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fanout import bootstrap
+from fanout.runtime import bootstrap
 from tests.functions.conftest import Invoke
 from tests.support.handler_flow import HandlerFlow
 
@@ -29,8 +29,8 @@ def copied(s3: Any, run_id: str) -> int:
 @pytest.fixture
 def without_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """Times call everything of one size unchanged, so that nothing else than a proof tells."""
-    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", -(10**18))
-    monkeypatch.setattr("fanout.domain.file_columns.MARGIN_NS", -(10**18))
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", -(10**18))
+    monkeypatch.setattr("fanout.model.columns.MARGIN_NS", -(10**18))
 
 
 def forget_indexes(s3: Any) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.sides import ON_DESTINATION, ON_SOURCE
+from fanout.model.errors import InvalidRequest
+from fanout.planning.functions_of_states import ON_DESTINATION, ON_SOURCE
 from tests.functions.conftest import FUNCTIONS, Invoke
 
 SECRET_NAME = "customer-path"

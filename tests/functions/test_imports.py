@@ -18,8 +18,8 @@ ALLOWED = {
     "jinja2": {"summarise_transfer"},
     "fanout.report.page": {"summarise_transfer"},
     "pydantic": set[str](),  # PlanTransfer imports it when it parses a request
-    "fanout.adapters.aws_meter": set[str](),
-    "fanout.adapters.step_functions": set[str](),
+    "fanout.adapters.aws.meter": set[str](),
+    "fanout.adapters.aws.step_functions": set[str](),
     "fanout.adapters.memory": set[str](),
     "ctypes": set[str](),
     "email.utils": set[str](),
@@ -47,7 +47,7 @@ def imported_by(function: str) -> set[str]:
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_cold_start_imports_nothing_that_is_not_used(function: str) -> None:
     modules = imported_by(function)
-    assert "fanout.handlers" in modules
+    assert "fanout.runtime.handlers" in modules
     wrong = {name for name, users in ALLOWED.items() if name in modules and function not in users}
     assert not wrong, f"{function} imports {', '.join(sorted(wrong))}"
 

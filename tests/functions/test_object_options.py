@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fanout import bootstrap
 from fanout.adapters.s3.copier import S3EntryCopier
+from fanout.runtime import bootstrap
 from tests.support.http import Head
 from tests.support.lying_s3 import operation_of
 from tests.support.wire import SOURCE, TARGET, Wire, said

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.errors import InvalidRequest
+from fanout.model.errors import InvalidRequest
 from tests.functions.conftest import Invoke
 from tests.functions.test_handlers import REQUEST, started
 

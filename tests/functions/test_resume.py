@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain import limits
-from fanout.domain.errors import InvalidRequest
+from fanout.facts import limits
+from fanout.model.errors import InvalidRequest
 from tests.functions.conftest import Invoke
 from tests.functions.test_handlers import started
 

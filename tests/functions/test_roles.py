@@ -18,8 +18,8 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest
 from botocore.httpsession import URLLib3Session
 
-from fanout import bootstrap
-from fanout.adapters.s3.transport import Transport
+from fanout.adapters.http.transport import Transport
+from fanout.runtime import bootstrap
 from tests.functions.conftest import Invoke
 from tests.functions.test_start_batch import WAITS
 from tests.support.actions import Need, needs

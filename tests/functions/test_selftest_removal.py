@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.errors import InvalidRequest
-from fanout.selftest_removal import MARK
+from fanout.model.errors import InvalidRequest
+from fanout.runtime.selftest_removal import MARK
 from tests.functions.conftest import Invoke
 
 NAME = "fanout-selftest-20261123t000000"

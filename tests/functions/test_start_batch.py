@@ -10,8 +10,8 @@ from typing import Any
 import boto3
 import pytest
 
-from fanout import bootstrap
-from fanout.domain.errors import InvalidRequest
+from fanout.model.errors import InvalidRequest
+from fanout.runtime import bootstrap
 from tests.functions.conftest import Invoke
 from tests.functions.test_handlers import started
 from tests.unit.test_event_batches import eventbridge, notification

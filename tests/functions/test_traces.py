@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.xray import traced_by
-from fanout.domain.errors import Transient
-from fanout.telemetry import observed
+from fanout.adapters.aws.xray import traced_by
+from fanout.model.errors import Transient
+from fanout.runtime.telemetry import observed
 from tests.functions.conftest import forget_telemetry
 
 ROOT = Path(__file__).parents[2]
@@ -91,7 +91,8 @@ def test_what_is_not_traced_sends_nothing(environment: dict[str, str]) -> None:
 def test_a_task_loads_no_sdk() -> None:
     """At its first call, not only at its import: half a second of a processor in each cold start."""
     task = (
-        "from fanout.telemetry import observed\nwith observed('S', 'r', type('C', (), {'aws_request_id': 'x'})): pass"
+        "from fanout.runtime.telemetry import observed\n"
+        "with observed('S', 'r', type('C', (), {'aws_request_id': 'x'})): pass"
     )
     environment = {
         "PYTHONPATH": str(ROOT / "layers/core/src"),

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain.errors import AccessDenied, FanoutError, Transient
-from fanout.turns_doctor import LOCK_KEY, examine_turns
+from fanout.model.errors import AccessDenied, FanoutError, Transient
+from fanout.runtime.turns_doctor import LOCK_KEY, examine_turns
 from tests.functions.conftest import Invoke
 
 LISTS, RUNS = "runs at the same time: lists", "runs at the same time: executions"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.domain.errors import LedgerBroken
+from fanout.model.errors import LedgerBroken
 
 from .engine import Engine, Result
 from .fake_functions import always

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from cfnlint.api import lint
 
-from fanout.domain.sides import ON_DESTINATION, ON_SOURCE, functions_of
-from fanout.requests import parse_request
+from fanout.planning.functions_of_states import ON_DESTINATION, ON_SOURCE, functions_of
+from fanout.request.parse import parse_request
 
 from .definition import ASL_FILE, PLACEHOLDER, PROBE_FILE, Json, State, load, source_text, states, substitutions, tasks
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.errors import TASK_ERRORS
+from fanout.model.errors import TASK_ERRORS
 
 from .definition import State, load, states, tasks
 

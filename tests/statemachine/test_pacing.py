@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from fanout.domain.errors import AccessDenied, LedgerBroken
+from fanout.model.errors import AccessDenied, LedgerBroken
 
 from .engine import Engine
 from .fake_functions import FailFirst, FakeTransfer, always

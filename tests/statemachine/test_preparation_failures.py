@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.domain.errors import AccessDenied, InvalidRequest, LedgerBroken, Unreachable
+from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, Unreachable
 
 from .engine import Engine
 from .fake_functions import always

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.errors import InvalidRequest, Transient
+from fanout.model.errors import InvalidRequest, Transient
 
 from .definition import PROBE_FILE, Json, State, for_moto, load, states, tasks, workflows
 from .engine import Engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.domain.errors import LedgerBroken, Throttled, Transient
+from fanout.model.errors import LedgerBroken, Throttled, Transient
 
 from .definition import load, tasks
 from .engine import Engine

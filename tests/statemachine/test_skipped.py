@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.domain.errors import DestinationBusy
+from fanout.model.errors import DestinationBusy
 
 from .engine import Engine
 from .fake_functions import FailFirst

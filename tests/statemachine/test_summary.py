@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.errors import LedgerBroken, ListingIncomplete
+from fanout.model.errors import LedgerBroken, ListingIncomplete
 
 from .engine import Engine
 from .fake_functions import always

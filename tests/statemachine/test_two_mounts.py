@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.domain.errors import InvalidRequest, LedgerBroken
+from fanout.model.errors import InvalidRequest, LedgerBroken
 
 from .engine import Engine
 from .fake_functions import always

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.domain.errors import LedgerBroken
+from fanout.model.errors import LedgerBroken
 
 from .engine import Engine
 from .fake_functions import always

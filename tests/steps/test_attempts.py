@@ -10,16 +10,16 @@ import pytest
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
-from fanout.domain.attempts import End
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import Transient
-from fanout.domain.partitioning import Shard
-from fanout.domain.rows import shard_from_row
-from fanout.steps.attempts import attempts_by_shard, noted
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.copying.copy_shard import copy_shard
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import shard_from_row
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import Transient
+from fanout.model.shard import Shard
+from fanout.partition.partition_shards import partition_shards
+from fanout.shards.attempt import End
+from fanout.shards.attempts import attempts_by_shard, noted
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support import runs
 from tests.support.flow import World
 
@@ -92,6 +92,6 @@ def test_blocks_of_big_files_count_their_bytes() -> None:
 
 
 def test_no_state_but_the_last_pays_for_the_templates_import() -> None:
-    probe = "import sys, fanout.steps.summarise_transfer; print('jinja2' in sys.modules)"
+    probe = "import sys, fanout.summary.summarise_transfer; print('jinja2' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"

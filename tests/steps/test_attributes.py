@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.segments import Segment
-from fanout.domain.touched import OpenDirectories
+from fanout.listing.directories.open_directories import OpenDirectories
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.segment import Segment
 from tests.support.flow import World
 from tests.support.nobody import NOBODY, as_nobody, open_directory
 
@@ -208,7 +208,7 @@ def later(mount: Path, run_id: str) -> Any:
 @pytest.fixture
 def margin(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten milliseconds, so that the tests need not wait for a second."""
-    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", 10_000_000)
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", 10_000_000)
 
 
 def test_directories_get_their_attributes_again_where_they_differ_or_were_written_into(

@@ -13,20 +13,21 @@ from hypothesis import strategies as st
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemorySource, MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.big_files import BigFile, Receipt, block_bytes_of, cut, whole_checksum
-from fanout.domain.checksums import NO_BYTES
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import Transient
-from fanout.domain.partitioning import Shard
-from fanout.domain.rows import Json, shard_from_row
-from fanout.domain.weights import DEFAULT_RATES, Rates
-from fanout.steps import segment_writer
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.record_shard_failure import record_shard_failure
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.copying.copy_shard import copy_shard
+from fanout.copying.record_shard_failure import record_shard_failure
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import shard_from_row
+from fanout.listing import segment_writer
+from fanout.model.checksum import NO_BYTES
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import Transient
+from fanout.model.shard import BigFile, Rates, Receipt, Shard
+from fanout.partition.partition_shards import partition_shards
+from fanout.shards.big_files import block_bytes_of, cut, whole_checksum
+from fanout.shards.seconds import DEFAULT_RATES
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import REQUEST, World
 
 BLOCK = limits.BLOCK_BYTES

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.posix.shared_descriptor import SharedDescriptor
-from fanout.domain import limits
-from fanout.domain.errors import Transient
-from fanout.domain.rows import shard_from_row
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
+from fanout.adapters.posix.paths.shared_descriptor import SharedDescriptor
+from fanout.copying.copy_shard import copy_shard
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import shard_from_row
+from fanout.model.errors import Transient
+from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import World
 from tests.support.mounts import world_of
 

@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from fanout.adapters.memory import MemoryTree
-from fanout.domain.calibration import Calibration, calibration_row
-from fanout.domain.entries import Kind
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.limits import MIB
-from fanout.domain.rows import Json
-from fanout.domain.weights import DEFAULT_RATES
-from fanout.steps.partition_shards import partition_shards
+from fanout.efs.calibration import Calibration, calibration_row
+from fanout.facts.limits import MIB
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from fanout.model.errors import InvalidRequest
+from fanout.partition.partition_shards import partition_shards
+from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.flow import REQUEST, World
 
 FOUND = Calibration(20.0 * MIB, 15.0 * MIB, 30.0 * MIB, 0.01, 0.03, 100.0, {1: 20.0 * MIB, 2: 21.0 * MIB})

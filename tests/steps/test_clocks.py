@@ -8,11 +8,11 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain.clocks import Ahead, wider_ns
-from fanout.domain.entries import Attributes, Kind
-from fanout.domain.errors import Transient
-from fanout.domain.rows import Json
-from fanout.steps.clocks import wider_by
+from fanout.listing.deciding.clock_lead import Ahead, wider_ns
+from fanout.listing.deciding.clocks import wider_by
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Kind
+from fanout.model.errors import Transient
 from tests.support.flow import World
 from tests.support.versions import Versions
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.memory import MemoryTree
-from fanout.domain import limits
-from fanout.domain.entries import Kind
-from fanout.domain.rows import Json
+from fanout.facts import limits
+from fanout.model.document import Json
+from fanout.model.entry import Kind
 from tests.support.flow import World
 from tests.support.mounts import world_of
 
@@ -87,7 +87,7 @@ def test_between_stores_that_keep_no_times() -> None:
 
 def test_a_directory_renamed_over_another_is_seen_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """size-mtime between file systems: files that come with a renamed directory have an old ctime."""
-    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", 0)  # all is written within a second here
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", 0)  # all is written within a second here
     write(tmp_path / "in", {"d/file": b"old", "e/file": b"new"})
     for name, seconds in (("d", 100), ("e", 200)):
         os.utime(tmp_path / f"in/{name}/file", ns=(1, seconds * 10**9))

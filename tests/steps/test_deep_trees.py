@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.posix.directories import Directories
+from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.removal import remove_tree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.steps.finish_tree import finish_tree
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
 from tests.support.deep_trees import chain, down, made, write
 from tests.support.flow import World
 from tests.support.mounts import REQUEST, reasons, world_of
@@ -79,7 +79,7 @@ def test_a_deep_tree_is_copied_found_unchanged_verified_and_deleted(
         write(here, "old", "an extra")
         for name in names[:3]:
             os.mkdir(name, dir_fd=here)
-    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", -(10**18))
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", -(10**18))
     assert ran(world_of(mount, "run-2"), REQUEST)["unchanged"] >= entries - 1
     assert ran(world_of(mount, "run-3"), SYNC)["deleted"] == 4
     assert ran(world_of(mount, "run-4"), {**REQUEST, "mode": "verify"})["unchanged"] == entries

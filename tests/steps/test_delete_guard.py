@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemoryTree
-from fanout.domain import limits
-from fanout.domain.entries import Attributes, Kind
-from fanout.domain.errors import DeleteRefused
-from fanout.domain.rows import Json
+from fanout.facts import limits
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Kind
+from fanout.model.errors import DeleteRefused
 from tests.support.flow import World
 
 SYNC: Json = {"source": "efs:///in", "destination": "efs:///out", "mode": "sync", "delete_guard": {"max_percent": 90}}

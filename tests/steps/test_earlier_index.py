@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.entries import Kind
-from fanout.domain.rows import Json
-from fanout.steps import index_writer
+from fanout.facts import limits
+from fanout.listing.index import index_writer
+from fanout.model.document import Json
+from fanout.model.entry import Kind
 from tests.support.flow import World
 from tests.support.versions import Versions
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemoryTree
-from fanout.domain.entries import Kind
-from fanout.domain.names import reason_against_file_path
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.entry import Kind
+from fanout.model.path_rules import reason_against_file_path
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World
 
 TO_FILES = {"source": "s3://a-bucket/in/", "destination": "efs:///copy"}

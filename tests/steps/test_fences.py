@@ -13,17 +13,18 @@ import pytest
 from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix import removal
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import AccessDenied, Superseded, Transient
-from fanout.domain.rows import Json
-from fanout.domain.writers import Fence, writers_from_bytes
-from fanout.steps.check_mount import check_mount
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.plan_transfer import plan_transfer
-from fanout.steps.remove_directories import remove_directories
-from fanout.steps.summarise_transfer import summarise_transfer
-from fanout.steps.write_turn import WriteTurns
+from fanout.deleting.remove_directories import remove_directories
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import AccessDenied, Superseded, Transient
+from fanout.partition.partition_shards import partition_shards
+from fanout.planning.check_mount import check_mount
+from fanout.planning.plan_transfer import plan_transfer
+from fanout.planning.write_turn import WriteTurns
+from fanout.planning.writers import writers_from_bytes
+from fanout.ports.turns import Fence
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
 from tests.support.nobody import as_nobody, open_directory
 
@@ -243,9 +244,9 @@ def test_an_attempt_beside_the_one_that_withdrew_is_done_too(stack: Stack, monke
         finish_tree(world.context())
         raise Superseded("next")
 
-    monkeypatch.setattr("fanout.steps.finish_tree.assemble_big_files", beside)
+    monkeypatch.setattr("fanout.finishing.finish_tree.assemble_big_files", beside)
     assert finish_tree(world.context())["done"]
-    monkeypatch.setattr("fanout.steps.remove_directories.finish_directories", beside)
+    monkeypatch.setattr("fanout.deleting.remove_directories.finish_directories", beside)
     assert remove_directories(world.context())["done"]
 
 

@@ -14,14 +14,15 @@ import pytest
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.rows import Json, shard_from_row
-from fanout.steps.begin_deletion import begin_deletion
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.delete_shard import delete_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.remove_directories import remove_directories
+from fanout.copying.copy_shard import copy_shard
+from fanout.deleting.begin_deletion import begin_deletion
+from fanout.deleting.delete_shard import delete_shard
+from fanout.deleting.remove_directories import remove_directories
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import shard_from_row
+from fanout.model.document import Json
+from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import World
 from tests.support.mounts import REQUEST, world_of
 from tests.support.zombies import Zombie, frozen

@@ -9,12 +9,13 @@ import pytest
 from fanout.adapters import memory
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryEntryCopier, MemoryTree
-from fanout.domain import limits
-from fanout.domain.entries import NOTHING_THERE, Attributes, Kind
-from fanout.domain.rows import Json, shard_from_row
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
+from fanout.copying.copy_shard import copy_shard
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import shard_from_row
+from fanout.model.document import Json
+from fanout.model.entry import NOTHING_THERE, Attributes, Kind
+from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import World
 
 REQUEST: Json = {"source": "efs:///in", "destination": "s3://a-bucket/out/"}

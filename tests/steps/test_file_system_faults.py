@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.errors import ListingIncomplete, Transient
+from fanout.model.errors import ListingIncomplete, Transient
 from tests.support.mounts import REQUEST, copied, files, fill, listed, reasons, world_of
 
 

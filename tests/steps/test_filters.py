@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.filters import Filters
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.request.filters import Filters
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import REQUEST, ManualClock, World
 from tests.support.nobody import as_nobody, open_directory
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import InvalidRequest, ItemError, Superseded, Transient
-from fanout.domain.outcomes import Reason
-from fanout.steps.finish_tree import finish_tree
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import InvalidRequest, ItemError, Superseded, Transient
+from fanout.model.outcome import Reason
 from tests.support.flow import ManualClock, World
 from tests.support.mounts import fill, reasons
 from tests.support.mounts import world_of as mounts_world

@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import AccessDenied, LedgerBroken, Transient
-from fanout.domain.pruning import Prunes, no_pruning
-from fanout.domain.rows import shard_from_row
-from fanout.domain.segments import Segment
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.record_shard_failure import record_shard_failure
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.copying.copy_shard import copy_shard
+from fanout.copying.record_shard_failure import record_shard_failure
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import shard_from_row
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import AccessDenied, LedgerBroken, Transient
+from fanout.model.segment import Prunes, Segment, no_pruning
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World
 
 HOSTILE = ["../x", "/abs", "a//b", "a/./b", "n" * 256, "z\0y", "f/below"]
@@ -104,7 +103,7 @@ def test_a_listing_without_time_goes_on_in_more_rounds_and_loses_nothing() -> No
 
 
 def shard_of(world: World) -> object:
-    from fanout.steps.partition_shards import partition_shards
+    from fanout.partition.partition_shards import partition_shards
 
     world.list_all(world.plan())
     partition_shards(world.context())

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.errors import ItemError
-from fanout.domain.outcomes import Reason
-from fanout.domain.rows import shard_from_row
-from fanout.steps import segment_writer as list_module
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.copying.copy_shard import copy_shard
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import shard_from_row
+from fanout.listing import segment_writer as list_module
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+from fanout.partition.partition_shards import partition_shards
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
 
 REQUEST = {"source": "efs:///in", "destination": "efs:///out"}
@@ -89,7 +89,7 @@ def test_symlinks_that_are_followed_keep_no_other_names_apart_and_link_none(tmp_
 def test_what_is_linked_right_is_unchanged_and_what_is_not_is_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", -(10**18))
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", -(10**18))
     fill(tmp_path, FILES)
     world_of(tmp_path).run(REQUEST)
     second = world_of(tmp_path, "run-2").run(REQUEST)
@@ -108,7 +108,7 @@ def test_a_directory_whose_name_is_linked_again_gets_its_mtime_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(limits, "LINKED_NAMES", at_once)
-    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", -(10**18))
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", -(10**18))
     names = ["later/a", "seen/b", "seen/deep/c", "other/d", "z"]
     fill(tmp_path, {"one": names[1:], "two": ["pair/e", "pair/f"]})
     for path in [*names[1:], "pair/e", "seen", "seen/deep", "other", "pair", ""]:

@@ -13,12 +13,12 @@ import pytest
 from benchmarks.directory_store import DirectoryStore
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.partitioning import Shard
-from fanout.domain.rows import shard_from_row
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
+from fanout.copying.copy_shard import copy_shard
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import shard_from_row
+from fanout.model.shard import Shard
+from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import ManualClock, World
 
 KILLS = 200

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanout.domain import limits
-from fanout.domain.errors import InvalidRequest, LedgerBroken
-from fanout.domain.rows import Json
+from fanout.facts import limits
+from fanout.model.document import Json
+from fanout.model.errors import InvalidRequest, LedgerBroken
 from tests.support.flow import World
 from tests.support.ledger_losses import DAMAGES, REQUEST, STOPS, Snapshot, filled, keys_of, verdict_on
 

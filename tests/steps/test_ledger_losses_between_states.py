@@ -12,20 +12,21 @@ import pytest
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain import limits
-from fanout.domain.entries import Kind
-from fanout.domain.errors import FanoutError, LedgerBroken, NotFound
-from fanout.domain.partitioning import Shard
-from fanout.domain.rows import Json, segment_from_row, shard_from_row
-from fanout.steps.begin_deletion import begin_deletion
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.delete_shard import delete_shard
-from fanout.steps.gather_segments import gather_segments
-from fanout.steps.list_segment import list_segment
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.record_shard_failure import record_shard_failure
-from fanout.steps.remove_directories import remove_directories
-from fanout.steps.verify_shard import verify_shard
+from fanout.copying.copy_shard import copy_shard
+from fanout.copying.record_shard_failure import record_shard_failure
+from fanout.deleting.begin_deletion import begin_deletion
+from fanout.deleting.delete_shard import delete_shard
+from fanout.deleting.remove_directories import remove_directories
+from fanout.facts import limits
+from fanout.ledger.rows import segment_from_row, shard_from_row
+from fanout.listing.gather_segments import gather_segments
+from fanout.listing.list_segment import list_segment
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from fanout.model.errors import FanoutError, LedgerBroken, NotFound
+from fanout.model.shard import Shard
+from fanout.partition.partition_shards import partition_shards
+from fanout.verifying.verify_shard import verify_shard
 from tests.support.flow import World
 from tests.support.ledger_losses import DAMAGES, REQUEST, Snapshot, filled, keys_of, verdict_on
 

@@ -6,16 +6,16 @@ import pytest
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
-from fanout.domain import limits
-from fanout.domain.entries import Kind
-from fanout.domain.errors import InvalidRequest, OutOfTime
-from fanout.domain.limits import MIB
-from fanout.domain.partitioning import Shard
-from fanout.domain.rows import shard_from_row
-from fanout.steps.context import Context
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.throttle import Throttle
+from fanout.copying.copy_shard import copy_shard
+from fanout.facts import limits
+from fanout.facts.limits import MIB
+from fanout.ledger.rows import shard_from_row
+from fanout.model.entry import Kind
+from fanout.model.errors import InvalidRequest, OutOfTime
+from fanout.model.shard import Shard
+from fanout.partition.partition_shards import partition_shards
+from fanout.rates.throttle import Throttle
+from fanout.work.context import Context
 from tests.support.flow import ManualClock, World
 
 REQUEST = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import ListingIncomplete, Transient
-from fanout.domain.file_columns import FileColumns, Listed
-from fanout.domain.rows import Json
-from fanout.domain.segments import Segment
-from fanout.steps.listed_apart import listed_apart
-from fanout.steps.partition_shards import partition_shards
+from fanout.facts import limits
+from fanout.listing.destination_process import listed_apart
+from fanout.model.columns import FileColumns, Listed
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ListingIncomplete, Transient
+from fanout.model.segment import Segment
+from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import World
 from tests.support.forked import all_ended, noted_forks
 

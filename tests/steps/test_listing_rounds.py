@@ -11,12 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemoryTree
-from fanout.domain import limits
-from fanout.domain.entries import Attributes, Kind
-from fanout.domain.outcomes import Reason
-from fanout.domain.rows import Json, listed_outcomes, segment_from_row, shard_from_row
-from fanout.domain.segments import Segment
-from fanout.steps.list_segment import list_segment
+from fanout.facts import limits
+from fanout.ledger.rows import listed_outcomes, segment_from_row, shard_from_row
+from fanout.listing.list_segment import list_segment
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Kind
+from fanout.model.outcome import Reason
+from fanout.model.segment import Segment
 from tests.support.flow import REQUEST, World
 
 KEYS = st.sets(st.text(alphabet="ab/-.", min_size=1, max_size=6), max_size=30)

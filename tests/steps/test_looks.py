@@ -9,9 +9,9 @@ import pytest
 
 from fanout.adapters.memory import MemoryEntryCopier, MemoryTree
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain.entries import Attributes, Found, Kind
-from fanout.domain.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient
-from fanout.domain.rows import Json
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Found, Kind
+from fanout.model.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient
 from tests.support.flow import ManualClock, World
 
 FROM_S3: Json = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
@@ -27,7 +27,7 @@ class Counting(MemoryTree):
     refusal: FanoutError | None = None
 
     def find_stored(self, path: str) -> Found | None:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         self.looks += 1
         if self.refusal is not None:
             raise self.refusal

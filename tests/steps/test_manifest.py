@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import AccessDenied, InvalidRequest
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import AccessDenied, InvalidRequest
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import REQUEST, ManualClock, World
 from tests.support.manifests import FROM_MOUNT, PLACE, contents, csv_rows, failures, json_lines, put, world_of
 from tests.support.nobody import as_nobody, open_directory

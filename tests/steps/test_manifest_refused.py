@@ -10,8 +10,8 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from fanout.domain.errors import InvalidRequest
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.model.errors import InvalidRequest
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import REQUEST, World
 from tests.support.manifests import PLACE, contents, csv_rows, json_lines, put, world_of
 

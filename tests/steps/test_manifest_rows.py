@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.rows import Json
+from fanout.facts import limits
+from fanout.model.document import Json
+from fanout.model.errors import InvalidRequest
 from tests.support.flow import REQUEST, World
 from tests.support.manifests import FROM_MOUNT, PLACE, contents, failures, put, world_of
 

@@ -9,16 +9,17 @@ from msgspec import field
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_meter import MemoryMeter
-from fanout.domain import limits
-from fanout.domain.efs_model import ThroughputMode, most_credits
-from fanout.domain.entries import Kind
-from fanout.domain.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient, Unreachable
-from fanout.domain.limits import GIB, MIB
-from fanout.domain.measurement import CREDITS, IO_LIMIT, METERED, METRICS, PERMITTED, Described, Reading
-from fanout.domain.rows import Json
-from fanout.ledger import Ledger
-from fanout.steps.forecasting import threads_of
-from fanout.steps.partition_shards import partition_shards
+from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED, METRICS, PERMITTED
+from fanout.efs.model import most_credits
+from fanout.facts import limits
+from fanout.facts.limits import GIB, MIB
+from fanout.forecast.of_run import threads_of
+from fanout.ledger.ledger import Ledger
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, NotFound, Throttled, Transient, Unreachable
+from fanout.model.file_system import Described, Reading, ThroughputMode
+from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import REQUEST, ManualClock, World
 
 NOW = ManualClock().time

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fanout.adapters.memory import MemoryTree
-from fanout.domain.entries import Kind
-from fanout.domain.errors import InvalidRequest
+from fanout.model.entry import Kind
+from fanout.model.errors import InvalidRequest
 from tests.support.flow import World
 
 

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 
 from fanout.adapters.memory import MemoryTree
-from fanout.domain.entries import Kind
-from fanout.domain.rows import Json
+from fanout.model.document import Json
+from fanout.model.entry import Kind
 from tests.support.flow import REQUEST, World
 from tests.support.manifests import FROM_MOUNT, put
 

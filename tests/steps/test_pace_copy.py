@@ -10,17 +10,18 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_meter import MemoryMeter
-from fanout.domain.efs_model import ThroughputMode, baseline, most_credits
-from fanout.domain.entries import Kind
-from fanout.domain.errors import AccessDenied, FanoutError, Throttled
-from fanout.domain.map_run import MapRun
-from fanout.domain.measurement import CREDITS, IO_LIMIT, METERED, Described, Reading
-from fanout.domain.pacing import DECIDE_SECONDS
-from fanout.domain.rows import Json
-from fanout.steps.attempts import note_throttling
-from fanout.steps.pace_copy import LABEL, MAP_SECONDS, decisions, end_pacing, pace_copy
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED
+from fanout.efs.model import baseline, most_credits
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from fanout.model.errors import AccessDenied, FanoutError, Throttled
+from fanout.model.file_system import Described, Reading, ThroughputMode
+from fanout.pacing.pace_copy import LABEL, MAP_SECONDS, decisions, end_pacing, pace_copy
+from fanout.pacing.rule import DECIDE_SECONDS
+from fanout.partition.partition_shards import partition_shards
+from fanout.ports.map_run import MapRun
+from fanout.shards.attempts import note_throttling
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World
 
 ARN = "arn:aws:states:eu-west-1:111122223333:execution:mine-transfer:run-1"

@@ -12,9 +12,9 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain import limits
-from fanout.domain.entries import Kind
-from fanout.steps import planned
+from fanout.facts import limits
+from fanout.model.entry import Kind
+from fanout.summary import planned
 from tests.support.flow import World
 from tests.support.mounts import world_of
 
@@ -46,7 +46,7 @@ def rows(world: World) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", -(10**15))  # all is written within a second here
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", -(10**15))  # all is written within a second here
     fill(tmp_path)
     return tmp_path
 

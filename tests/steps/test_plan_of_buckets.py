@@ -6,8 +6,8 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_store import MemoryObjects
-from fanout.domain.errors import InvalidRequest
-from fanout.ports import ObjectFound
+from fanout.model.errors import InvalidRequest
+from fanout.ports.tree import ObjectFound
 from tests.support.flow import World
 
 ELSEWHERE = InvalidRequest("bucket", "b is in region eu-west-1, not us-east-1", "deploy a stack in eu-west-1")

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.entries import Attributes, Kind
-from fanout.steps.finish_tree import finish_tree
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
 from tests.support.mounts import REQUEST, fill, reasons, world_of
 from tests.support.nobody import as_nobody, open_directory
@@ -115,7 +115,7 @@ def test_what_a_stopped_run_left_closed_gets_its_mode_by_the_next_one(
     stopped(world_of(tmp_path), REQUEST)
     for path in (tmp_path / "out").rglob("*"):  # so that no time tells
         os.utime(path, ns=(10**18, 10**18), follow_symlinks=False)
-    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", -(10**18))
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", -(10**18))
     assert world_of(tmp_path, "run-2").run(REQUEST)["status"] == "SUCCEEDED"
     assert {path: mode for path, mode in modes(tmp_path / "out").items() if path in MODES} == MODES
 
@@ -174,7 +174,7 @@ def test_directories_keep_their_mode_where_what_they_hold_is_looked_up(
     tmp_path: Path, runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The listing of the destination goes on while a look-up waits; what it showed before still counts."""
-    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", -(10**18))  # no time says that a file changed
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", -(10**18))  # no time says that a file changed
     private = [f"d{number}/" for number in range(5)]
     source = keys(*(f"{path}:0700" for path in private))
     for path in private:

@@ -12,14 +12,15 @@ import jsonschema
 import pytest
 
 from fanout.adapters.memory_meter import MemoryMeter
-from fanout.adapters.posix.probe_directory import ABANDONED_SECONDS, MARKER, MARKER_TEXT
-from fanout.domain.calibration import calibration_of
-from fanout.domain.efs_model import ThroughputMode, most_credits
-from fanout.domain.errors import AccessDenied, InvalidRequest, Unreachable
-from fanout.domain.limits import GIB
-from fanout.domain.measurement import CREDITS, Described, Reading
-from fanout.domain.names import PROBE_PREFIX
-from fanout.domain.probing import Experiment
+from fanout.adapters.posix.probe.probe_directory import ABANDONED_SECONDS, MARKER, MARKER_TEXT
+from fanout.efs.calibration import calibration_of
+from fanout.efs.measurement import CREDITS
+from fanout.efs.model import most_credits
+from fanout.facts.limits import GIB
+from fanout.model.errors import AccessDenied, InvalidRequest, Unreachable
+from fanout.model.file_system import Described, Reading, ThroughputMode
+from fanout.model.path_rules import PROBE_PREFIX
+from fanout.probe.experiments import Experiment
 from tests.support.probe_writes import BeforeWrites
 from tests.support.probes import MIB, SCHEMA, SMALL, ProbeWorld, WallClock, by_name
 

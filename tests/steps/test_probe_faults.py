@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fanout.domain.errors import ItemError
-from fanout.domain.limits import GIB
-from fanout.domain.outcomes import Reason
+from fanout.facts.limits import GIB
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
 from tests.support.probe_writes import BeforeWrites
 from tests.support.probes import MIB, SCHEMA, SMALL, ProbeWorld, Simulated, by_name
 

@@ -11,14 +11,14 @@ import pytest
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import ItemError, Transient
-from fanout.domain.outcomes import Reason, Result
-from fanout.domain.segments import Segment
-from fanout.steps.copying import Copier
-from fanout.steps.forked_copier import ForkedCopier, processes_for
-from fanout.steps.processes import in_processes
+from fanout.copying.copier import Copier
+from fanout.copying.forked_copier import ForkedCopier, processes_for
+from fanout.facts import limits
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ItemError, Transient
+from fanout.model.outcome import Reason, Result
+from fanout.model.segment import Segment
+from fanout.work.processes import in_processes
 from tests.support.forked import all_ended, noted_forks
 from tests.support.mounts import writable
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from fanout.domain.entries import Kind
-from fanout.domain.errors import AccessDenied, FanoutError, Throttled, Transient, Unreachable
-from fanout.domain.listing_model import LIST_CONCURRENCY
-from fanout.steps.begin_verification import begin_verification
-from fanout.steps.gather_segments import gather_segments
+from fanout.facts.limits import LIST_CONCURRENCY
+from fanout.listing.gather_segments import gather_segments
+from fanout.model.entry import Kind
+from fanout.model.errors import AccessDenied, FanoutError, Throttled, Transient, Unreachable
+from fanout.verifying.begin_verification import begin_verification
 from tests.support.flow import REQUEST, World
 
 STACK = 10  # what ``World.plan`` takes for the stack's MaxConcurrency

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain.errors import ListingIncomplete
-from fanout.domain.rows import segment_from_row
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.gather_segments import gather_segments
-from fanout.steps.list_segment import list_segment
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.copying.copy_shard import copy_shard
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import segment_from_row
+from fanout.listing.gather_segments import gather_segments
+from fanout.listing.list_segment import list_segment
+from fanout.model.errors import ListingIncomplete
+from fanout.partition.partition_shards import partition_shards
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World
 from tests.support.resumed import SMALL_SHARDS, CountingTree, contents, filled, resumed, shards_of, trees
 

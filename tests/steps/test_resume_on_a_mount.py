@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.rows import shard_from_row
-from fanout.steps.context import Context
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.partition_shards import partition_shards
+from fanout.copying.copy_shard import copy_shard
+from fanout.ledger.rows import shard_from_row
+from fanout.partition.partition_shards import partition_shards
+from fanout.work.context import Context
 from tests.support.flow import World
 from tests.support.mounts import REQUEST, files, fill, listed, world_of
 from tests.support.nobody import as_nobody, open_directory

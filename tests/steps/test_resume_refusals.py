@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fanout.adapters.memory import MemoryTree
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import InvalidRequest, ItemError
-from fanout.domain.outcomes import Reason
-from fanout.domain.rows import Json
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import InvalidRequest, ItemError
+from fanout.model.outcome import Reason
 from tests.support.flow import REQUEST
 from tests.support.resumed import SMALL_SHARDS, CountingTree, contents, filled, resumed, trees
 

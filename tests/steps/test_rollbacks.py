@@ -9,8 +9,8 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree, Stored
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain.entries import Attributes, Kind
-from fanout.domain.rows import Json
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
 from tests.support.versions import Versions
 

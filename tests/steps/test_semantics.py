@@ -13,7 +13,7 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Attributes, Kind
+from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
 
 DOCUMENT = Path(__file__).parents[2] / "docs/semantics.md"

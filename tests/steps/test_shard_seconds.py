@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.domain.books import Books
-from fanout.domain.entries import Kind
-from fanout.domain.rows import Json
-from fanout.domain.summary import Summary, summary_row
+from fanout.model.books import Books
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from fanout.summary.summary import Summary, summary_row
 from tests.support.flow import World
 
 

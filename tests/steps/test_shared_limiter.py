@@ -11,14 +11,14 @@ from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.errors import OutOfTime
-from fanout.domain.segments import Segment
-from fanout.steps.copying import Copier
-from fanout.steps.forked_copier import ForkedCopier
-from fanout.steps.limiter import TaskLimiter
-from fanout.steps.processes import in_processes
-from fanout.steps.shared_limiter import SharedLimiter
+from fanout.copying.copier import Copier
+from fanout.copying.forked_copier import ForkedCopier
+from fanout.facts import limits
+from fanout.model.errors import OutOfTime
+from fanout.model.segment import Segment
+from fanout.ports.limiter import TaskLimiter
+from fanout.rates.shared_limiter import SharedLimiter
+from fanout.work.processes import in_processes
 from tests.support.mounts import writable
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain.entries import Kind
-from fanout.domain.errors import DestinationBusy, InvalidRequest
-from fanout.domain.rows import Json
-from fanout.domain.writers import writers_from_bytes
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.plan_transfer import plan_transfer
-from fanout.steps.summarise_transfer import summarise_transfer
-from fanout.steps.write_turn import OLDEST_ASKED, WriteTurns
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from fanout.model.errors import DestinationBusy, InvalidRequest
+from fanout.planning.plan_transfer import plan_transfer
+from fanout.planning.write_turn import OLDEST_ASKED, WriteTurns
+from fanout.planning.writers import writers_from_bytes
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.steps.test_summary_schema import VALIDATOR
 from tests.support.flow import REQUEST, World
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain.rows import shard_from_row
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.copying.copy_shard import copy_shard
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import shard_from_row
+from fanout.partition.partition_shards import partition_shards
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.mounts import REQUEST, copied, files, fill, listed, reasons, world_of
 from tests.support.nobody import as_nobody, open_directory
 from tests.support.two_mounts import TwoMounts

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.rows import Json
-from fanout.steps import run_books
-from fanout.steps import summarise_transfer as summary
+from fanout.books import run_books
+from fanout.model.document import Json
+from fanout.summary import summarise_transfer as summary
 from tests.support import runs
 from tests.support.flow import World
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from fanout.domain.rows import SCHEMA_VERSION
+from fanout.model.document import SCHEMA_VERSION
 from tests.support import runs
 from tests.support.flow import World
 

@@ -10,7 +10,7 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Attributes, Kind
+from fanout.model.entry import Attributes, Kind
 from tests.support.flow import REQUEST, World
 
 LINK = Attributes(mode=stat.S_IFLNK | 0o777)

@@ -10,18 +10,17 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import DeleteRefused, InvalidRequest, ListingIncomplete
-from fanout.domain.file_columns import Listed, one_by_one
-from fanout.domain.pruning import Prunes, no_pruning
-from fanout.domain.rows import Json
-from fanout.domain.segments import Segment
-from fanout.steps.begin_deletion import begin_deletion
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.remove_directories import remove_directories
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.deleting.begin_deletion import begin_deletion
+from fanout.deleting.remove_directories import remove_directories
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.columns import Listed, one_by_one
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import DeleteRefused, InvalidRequest, ListingIncomplete
+from fanout.model.segment import Prunes, Segment, no_pruning
+from fanout.partition.partition_shards import partition_shards
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
 from tests.support.mounts import world_of
 from tests.support.syncs import KEEP, SYNC, extended, listed, names, write

@@ -16,14 +16,14 @@ import pytest
 from benchmarks.directory_store import DirectoryStore
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Kind
-from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, Transient
-from fanout.domain.outcomes import Reason
-from fanout.steps.begin_deletion import begin_deletion
-from fanout.steps.delete_shard import delete_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.missing_at_source import note_source_root
-from fanout.steps.remove_directories import remove_directories
+from fanout.deleting.begin_deletion import begin_deletion
+from fanout.deleting.delete_shard import delete_shard
+from fanout.deleting.missing_at_source import note_source_root
+from fanout.deleting.remove_directories import remove_directories
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.entry import Kind
+from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Transient
+from fanout.model.outcome import Reason
 from tests.support.flow import World
 from tests.support.mounts import world_of
 from tests.support.nobody import NOBODY, as_nobody, open_directory

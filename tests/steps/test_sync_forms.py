@@ -13,10 +13,10 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.rows import Json
-from fanout.steps.begin_deletion import begin_deletion
-from fanout.steps.delete_shard import delete_shard
-from fanout.steps.finish_tree import finish_tree
+from fanout.deleting.begin_deletion import begin_deletion
+from fanout.deleting.delete_shard import delete_shard
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.document import Json
 from tests.support.flow import World
 from tests.support.syncs import KEEP, SYNC, deletions, names, reasons, write
 

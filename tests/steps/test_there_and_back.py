@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.ports import Tree
+from fanout.ports.tree import Tree
 from tests.support.flow import World
 
 NAMES = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=8).filter(

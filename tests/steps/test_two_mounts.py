@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain import limits
-from fanout.domain.errors import InvalidRequest, Transient
-from fanout.requests import parse_request
-from fanout.steps import list_destination as listing
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.pack_shard import pack_shard
-from fanout.steps.unpack_shard import unpack_shard
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.listing import list_destination as listing
+from fanout.model.errors import InvalidRequest, Transient
+from fanout.request.parse import parse_request
+from fanout.staging.pack_shard import pack_shard
+from fanout.staging.unpack_shard import unpack_shard
 from tests.support.flow import ManualClock
 from tests.support.trees import described
 from tests.support.two_mounts import REQUEST, TwoMounts
@@ -75,7 +75,7 @@ def test_everything_arrives_as_it_was(mounts: TwoMounts, verify: str, split_byte
 
 
 def test_a_second_run_finds_everything_unchanged(mounts: TwoMounts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanout.domain.decisions.MARGIN_NS", 0)
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", 0)
     first = mounts.run()
     again = mounts.next_run("run-2").run()
     assert again["totals"]["unchanged"] == again["totals"]["listed"] == first["totals"]["listed"]

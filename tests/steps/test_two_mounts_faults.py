@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from benchmarks.directory_store import DirectoryStore
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain import limits
-from fanout.domain.errors import Transient
-from fanout.domain.partitioning import Shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.pack_shard import pack_shard
-from fanout.steps.unpack_shard import unpack_shard
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.errors import Transient
+from fanout.model.shard import Shard
+from fanout.staging.pack_shard import pack_shard
+from fanout.staging.unpack_shard import unpack_shard
 from tests.steps.test_file_system_faults import ERRORS, OPERATIONS, fail_once
 from tests.steps.test_kills import RealClock, filled
 from tests.steps.test_there_and_back import DIRECTORIES, make

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fanout.domain import limits
-from fanout.domain.errors import InvalidRequest
-from fanout.steps.finish_tree import finish_tree
+from fanout.facts import limits
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.errors import InvalidRequest
 from tests.support.trees import described
 from tests.support.two_mounts import TwoMounts
 

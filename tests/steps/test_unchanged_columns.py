@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain import limits
-from fanout.domain.entries import Kind
-from fanout.domain.errors import DeleteRefused
-from fanout.domain.file_columns import Listed
-from fanout.domain.names import reason_against_file_path
-from fanout.domain.pruning import Prunes, no_pruning
-from fanout.domain.rows import Json
-from fanout.domain.segments import Segment
-from fanout.steps.partition_shards import partition_shards
+from fanout.facts import limits
+from fanout.model.columns import Listed
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from fanout.model.errors import DeleteRefused
+from fanout.model.path_rules import reason_against_file_path
+from fanout.model.segment import Prunes, Segment, no_pruning
+from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import World
 
 PATHS = st.lists(st.text(alphabet="ab-/.", min_size=1, max_size=5), max_size=25, unique=True)
@@ -50,7 +49,7 @@ class OneByOne(MemoryTree):
     """A tree that lists no columns."""
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return self.list(segment, prunes)
 
 

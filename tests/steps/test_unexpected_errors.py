@@ -11,12 +11,12 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import LedgerBroken, OutOfTime, problem_of
-from fanout.domain.outcomes import REMEDIES, Reason
-from fanout.ports import Source
-from fanout.steps.begin_deletion import begin_deletion
-from fanout.steps.delete_shard import delete_shard
+from fanout.deleting.begin_deletion import begin_deletion
+from fanout.deleting.delete_shard import delete_shard
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import LedgerBroken, OutOfTime, problem_of
+from fanout.model.outcome import REMEDIES, Reason
+from fanout.ports.tree import Source
 from tests.support.flow import World
 from tests.support.mounts import REQUEST, copied, files, fill, listed, reasons, world_of
 from tests.support.syncs import copied as synced

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemorySource, MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.digests import TreeDigest, digest_from_row, digest_row, entry_digest, whole
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.limits import BLOCK_BYTES
-from fanout.domain.rows import Json
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
+from fanout.facts.limits import BLOCK_BYTES
+from fanout.finishing.finish_tree import finish_tree
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
+from fanout.partition.partition_shards import partition_shards
+from fanout.verifying.digests import TreeDigest, digest_from_row, digest_row, entry_digest, whole
 from tests.support.flow import REQUEST, ManualClock, World
 
 COPIED = {**REQUEST, "verify": "copied"}

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.outcomes import Reason
-from fanout.domain.rows import Json
+from fanout.facts import limits
+from fanout.model.document import Json
+from fanout.model.outcome import Reason
 from tests.support.two_mounts import TwoMounts
 from tests.support.verified_ends import (
     DIRECTORY,

@@ -9,11 +9,11 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Kind
-from fanout.domain.limits import BLOCK_BYTES, MIB
-from fanout.domain.outcomes import Reason
-from fanout.domain.rows import Json
-from fanout.steps.partition_shards import partition_shards
+from fanout.facts.limits import BLOCK_BYTES, MIB
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from fanout.model.outcome import Reason
+from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import ManualClock, World
 
 REQUEST = {"source": "s3://a-bucket/in/", "destination": "efs:///copy"}

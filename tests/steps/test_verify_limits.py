@@ -10,8 +10,8 @@ import pytest
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.entries import Attributes, Kind
+from fanout.facts import limits
+from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
 from tests.support.nobody import as_nobody, open_directory
 from tests.support.verified_ends import (

@@ -11,28 +11,29 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_meter import MemoryMeter
 from fanout.adapters.memory_store import MemoryObjects, MemoryStore
-from fanout.copy_ports import EntryCopier
-from fanout.domain.plan import Plan
-from fanout.domain.rows import Json, segment_from_row, shard_from_row
-from fanout.ledger import Ledger
-from fanout.pacing_ports import Account
-from fanout.ports import Tree, WorkStore
-from fanout.steps.begin_deletion import begin_deletion
-from fanout.steps.begin_verification import begin_verification
-from fanout.steps.check_mount import check_mount
-from fanout.steps.context import Context
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.delete_shard import delete_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.gather_segments import gather_segments
-from fanout.steps.limiter import NO_LIMITS, TaskLimiter
-from fanout.steps.list_segment import list_segment
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.plan_transfer import plan_transfer
-from fanout.steps.remove_directories import remove_directories
-from fanout.steps.summarise_transfer import summarise_transfer
-from fanout.steps.verify_shard import verify_shard
-from fanout.steps.write_turn import WriteTurns
+from fanout.copying.copy_shard import copy_shard
+from fanout.deleting.begin_deletion import begin_deletion
+from fanout.deleting.delete_shard import delete_shard
+from fanout.deleting.remove_directories import remove_directories
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import segment_from_row, shard_from_row
+from fanout.listing.gather_segments import gather_segments
+from fanout.model.document import Json
+from fanout.partition.partition_shards import partition_shards
+from fanout.planning.check_mount import check_mount
+from fanout.planning.plan_transfer import plan_transfer
+from fanout.planning.write_turn import WriteTurns
+from fanout.ports.copying import EntryCopier
+from fanout.ports.limiter import NO_LIMITS, TaskLimiter
+from fanout.ports.pacing import Account
+from fanout.ports.tree import Tree, WorkStore
+from fanout.request.plan import Plan
+from fanout.resuming.carry_over import list_or_carry_over
+from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.verifying.begin_verification import begin_verification
+from fanout.verifying.verify_shard import verify_shard
+from fanout.work.context import Context
 
 REQUEST: Json = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
 
@@ -133,7 +134,7 @@ class World:
         reference: Json = state["list"]
         while reference["count"]:
             for row in self.ledger.read_json(reference["key"].removeprefix(self.ledger.prefix)):
-                list_segment(segment_from_row(row), self.context())
+                list_or_carry_over(segment_from_row(row), self.context())
             reference = gather_segments(reference["round"], self.context())
         return reference
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain.errors import OutOfTime
-from fanout.domain.run_limits import RunLimits, limits_row
-from fanout.ledger import Ledger
-from fanout.steps.throttle import Throttle
+from fanout.ledger.ledger import Ledger
+from fanout.model.errors import OutOfTime
+from fanout.rates.run_limits import RunLimits, limits_row
+from fanout.rates.throttle import Throttle
 
 
 class Work(Protocol):

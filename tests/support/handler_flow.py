@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from fanout.steps import pace_copy
+from fanout.pacing import pace_copy
 
 MOUNTED = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard", "DeleteShard", "RemoveDirectories")
 PROBING = ("PlanProbe", "OpenProbe", "RunExperiment", "CloseProbe")

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree, Stored
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain import limits
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import FanoutError, ItemError
-from fanout.domain.outcomes import Reason
-from fanout.domain.pruning import Prunes, no_pruning
-from fanout.domain.rows import Json, segment_from_row
-from fanout.domain.segments import Segment
-from fanout.steps.copy_shard import copy_shard
-from fanout.steps.gather_segments import gather_segments
-from fanout.steps.list_segment import list_segment
-from fanout.steps.partition_shards import partition_shards
+from fanout.copying.copy_shard import copy_shard
+from fanout.facts import limits
+from fanout.ledger.rows import segment_from_row
+from fanout.listing.gather_segments import gather_segments
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import FanoutError, ItemError
+from fanout.model.outcome import Reason
+from fanout.model.segment import Prunes, Segment, no_pruning
+from fanout.partition.partition_shards import partition_shards
+from fanout.resuming.carry_over import list_or_carry_over
 from tests.support.flow import World
 from tests.support.resumed import shards_of
 
@@ -84,7 +84,7 @@ def _half_listed(world: World) -> None:
     for _ in range(2):
         rows = world.ledger.read_json(reference["key"].removeprefix(world.ledger.prefix))
         for row in rows[: None if reference["round"] == 1 else 1]:
-            list_segment(segment_from_row(row), world.context())
+            list_or_carry_over(segment_from_row(row), world.context())
         if reference["round"] == 1:
             reference = gather_segments(1, world.context())
 

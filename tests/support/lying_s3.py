@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from html import unescape
 from urllib.parse import parse_qsl, urlsplit
 
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.sigv4 import Signer, encode_query
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.sigv4 import Signer, encode_query
 from tests.support.http import Head, whole_answer
 from tests.support.s3_proxy import S3Proxy
 from tests.support.s3_servers import KEY

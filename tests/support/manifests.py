@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from fanout.adapters.memory import MemoryTree
-from fanout.domain.entries import Kind
+from fanout.model.entry import Kind
 from tests.support.flow import REQUEST, World
 
 PLACE = {"jsonl": "lists/a.jsonl", "csv": "lists/a.csv", "jsonl.gz": "lists/a.jsonl.gz", "csv.gz": "lists/a.csv.gz"}

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.finishing.finish_tree import finish_tree
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
 
 REQUEST = {"source": "efs:///in", "destination": "efs:///out"}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from fanout.domain import ledger_keys as keys
-from fanout.domain.efs_model import FileSystemState, ThroughputMode
-from fanout.domain.limits import GIB, MIB
-from fanout.domain.pacing import Bounds, Pacing, Seen, decide
-from fanout.domain.pacing_rows import decision_row
-from fanout.domain.rows import Json
-from fanout.steps.summarise_transfer import summarise_transfer
+from fanout.efs.model import FileSystemState
+from fanout.facts.limits import GIB, MIB
+from fanout.ledger import keys
+from fanout.model.document import Json
+from fanout.model.file_system import ThroughputMode
+from fanout.pacing.rows import decision_row
+from fanout.pacing.rule import Bounds, Pacing, Seen, decide
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support import runs
 from tests.support.flow import World
 

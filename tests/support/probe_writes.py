@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fanout.probe_ports import ProbeDirectory, ProbeFile
+from fanout.ports.probe import ProbeDirectory, ProbeFile
 
 
 class BeforeWrites:
-    """See ``fanout.probe_ports.ProbeDirectory``; ``before`` is called with each block's size before it is written."""
+    """See ``ports.probe.ProbeDirectory``; ``before`` is called with each block's size before it is written."""
 
     def __init__(self, inner: ProbeDirectory, before: Callable[[int], object]) -> None:
         self._inner, self._before = inner, before
@@ -18,7 +18,7 @@ class BeforeWrites:
         return getattr(self._inner, name)
 
     def create(self, path: str, *, shared: bool = False) -> ProbeFile:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``ports.probe.ProbeDirectory``."""
         return _File(self._inner.create(path, shared=shared), self._before)
 
 

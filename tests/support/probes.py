@@ -14,17 +14,17 @@ from typing import Any
 
 from fanout.adapters.memory_meter import MemoryMeter
 from fanout.adapters.memory_store import MemoryStore
-from fanout.adapters.posix.probe_directory import PosixProbeDirectory
-from fanout.domain.plan import Plan
-from fanout.domain.rows import Json
-from fanout.ledger import Ledger
-from fanout.ports import Clock, Tree
-from fanout.probe_ports import ProbeDirectory
-from fanout.steps.context import Context
-from fanout.steps.open_probe import close_probe, open_probe
-from fanout.steps.plan_probe import plan_probe
-from fanout.steps.run_experiment import run_experiment
-from fanout.steps.summarise_probe import summarise_probe
+from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
+from fanout.ledger.ledger import Ledger
+from fanout.model.document import Json
+from fanout.ports.probe import ProbeDirectory
+from fanout.ports.tree import Clock, Tree
+from fanout.probe.open_probe import close_probe, open_probe
+from fanout.probe.plan_probe import plan_probe
+from fanout.probe.run_experiment import run_experiment
+from fanout.probe.summarise_probe import summarise_probe
+from fanout.request.plan import Plan
+from fanout.work.context import Context
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "probe.schema.json"
 MIB = 1024 * 1024
@@ -41,11 +41,11 @@ class WallClock:
     """The machine's clock."""
 
     def now(self) -> float:
-        """See ``fanout.ports.Clock``."""
+        """See ``ports.tree.Clock``."""
         return time.time()
 
     def sleep(self, seconds: float) -> None:
-        """See ``fanout.ports.Clock``."""
+        """See ``ports.tree.Clock``."""
         time.sleep(seconds)
 
 
@@ -61,13 +61,13 @@ class SimulatedClock:
         self._local = threading.local()
 
     def now(self) -> float:
-        """See ``fanout.ports.Clock``."""
+        """See ``ports.tree.Clock``."""
         with self._lock:
             self._local.seen = self._time
             return self._time
 
     def sleep(self, seconds: float) -> None:
-        """See ``fanout.ports.Clock``."""
+        """See ``ports.tree.Clock``."""
         with self._lock:
             self._time += seconds
 
@@ -121,81 +121,81 @@ class Simulated:
 
 
 class SimulatedDirectory:
-    """See ``fanout.probe_ports.ProbeDirectory``."""
+    """See ``ports.probe.ProbeDirectory``."""
 
     def __init__(self, files: Simulated, client: str) -> None:
         self._files, self._client = files, client
 
     @property
     def client(self) -> str:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``ports.probe.ProbeDirectory``."""
         return self._client
 
     def free_bytes(self) -> int:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``ports.probe.ProbeDirectory``."""
         return 2**60
 
     def prepare(self) -> list[str]:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``ports.probe.ProbeDirectory``."""
         return []
 
     def claim(self, name: str) -> bool:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``ports.probe.ProbeDirectory``."""
         self._files.work()
         return True
 
     def make(self, path: str) -> None:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``ports.probe.ProbeDirectory``."""
         self._files.work()
 
     def files(self, path: str) -> list[str]:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``ports.probe.ProbeDirectory``."""
         return self._files.below(path)
 
     def create(self, path: str, *, shared: bool = False) -> SimulatedFile:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``ports.probe.ProbeDirectory``."""
         self._files.work()
         self._files.wrote(path, 0)
         return SimulatedFile(self._files, path)
 
     def open(self, path: str) -> SimulatedFile:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``ports.probe.ProbeDirectory``."""
         self._files.work()
         return SimulatedFile(self._files, path)
 
     def remove(self) -> None:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``ports.probe.ProbeDirectory``."""
 
     def close(self) -> None:
-        """See ``fanout.probe_ports.ProbeDirectory``."""
+        """See ``ports.probe.ProbeDirectory``."""
 
 
 class SimulatedFile:
-    """See ``fanout.probe_ports.ProbeFile``."""
+    """See ``ports.probe.ProbeFile``."""
 
     def __init__(self, files: Simulated, path: str) -> None:
         self._files, self._path = files, path
 
     def write(self, offset: int, data: bytes | memoryview) -> None:
-        """See ``fanout.probe_ports.ProbeFile``."""
+        """See ``ports.probe.ProbeFile``."""
         self._files.work(len(data))
         self._files.wrote(self._path, offset + len(data))
 
     def read(self, offset: int, length: int) -> int:
-        """See ``fanout.probe_ports.ProbeFile``."""
+        """See ``ports.probe.ProbeFile``."""
         size = min(length, self._files.size(self._path) - offset)
         self._files.work(size)
         return size
 
     def sync(self) -> None:
-        """See ``fanout.probe_ports.ProbeFile``."""
+        """See ``ports.probe.ProbeFile``."""
         self._files.work()
 
     def forget(self) -> None:
-        """See ``fanout.probe_ports.ProbeFile``."""
+        """See ``ports.probe.ProbeFile``."""
 
     def close(self) -> None:
-        """See ``fanout.probe_ports.ProbeFile``."""
+        """See ``ports.probe.ProbeFile``."""
         self._files.work()
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fanout.adapters.memory import MemoryTarget, MemoryTree
-from fanout.domain import limits
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import ItemError
-from fanout.domain.outcomes import Reason
-from fanout.domain.partitioning import Shard
-from fanout.domain.pruning import Prunes, no_pruning
-from fanout.domain.rows import Json, shard_from_row
-from fanout.domain.segments import Segment
+from fanout.facts import limits
+from fanout.ledger.rows import shard_from_row
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+from fanout.model.segment import Prunes, Segment, no_pruning
+from fanout.model.shard import Shard
 from tests.support.flow import REQUEST, World
 
 SMALL_SHARDS = {**REQUEST, "limits": {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES}}

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain.attempts import Attempt, End, attempt_key
-from fanout.domain.books import Count, no_counts, tally
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.outcomes import Outcome, Reason, Result
-from fanout.domain.partitioning import Shard
-from fanout.domain.rows import SCHEMA_VERSION, Json, count_row, counts_row, shard_row
-from fanout.domain.sizes import Sizes
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.summarise_transfer import summarise_transfer
-from fanout.steps.write_turn import WriteTurns
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import count_row, counts_row, shard_row
+from fanout.model.books import Count, no_counts, tally
+from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import Shard
+from fanout.partition.partition_shards import partition_shards
+from fanout.planning.write_turn import WriteTurns
+from fanout.shards.attempt import Attempt, End, attempt_key
+from fanout.shards.sizes import Sizes
+from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World
 
 # Each would act, hide or reorder if it were not shown as what it is.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fanout.domain.efs_model import FileSystemState, ThroughputMode, baseline, burst, most_credits
-from fanout.domain.limits import MIB
-from fanout.domain.measurement import CREDITS, IO_LIMIT, METERED, Reading
-from fanout.domain.pacing import Bounds, Pacing, decide
-from fanout.domain.pacing_rows import seen_of
+from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED
+from fanout.efs.model import FileSystemState, baseline, burst, most_credits
+from fanout.facts.limits import MIB
+from fanout.model.file_system import Reading, ThroughputMode
+from fanout.pacing.rows import seen_of
+from fanout.pacing.rule import Bounds, Pacing, decide
 
 GB = 10**9
 STEP = 60.0

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fanout.domain.rows import Json, shard_from_row
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.remove_directories import remove_directories
+from fanout.deleting.remove_directories import remove_directories
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import shard_from_row
+from fanout.model.document import Json
 from tests.support.flow import World
 from tests.support.mounts import world_of
 

@@ -12,24 +12,25 @@ from msgspec.structs import replace
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.partitioning import Shard
-from fanout.domain.rows import Json, segment_from_row, shard_from_row
-from fanout.ports import Tree, WorkStore
-from fanout.steps.begin_verification import begin_verification
-from fanout.steps.check_mount import check_mount
-from fanout.steps.context import Context
-from fanout.steps.digest_shard import digest_shard
-from fanout.steps.finish_tree import finish_tree
-from fanout.steps.gather_segments import gather_segments
-from fanout.steps.list_destination import list_destination
-from fanout.steps.list_segment import list_segment
-from fanout.steps.pack_shard import pack_shard
-from fanout.steps.partition_shards import partition_shards
-from fanout.steps.plan_transfer import plan_transfer
-from fanout.steps.summarise_transfer import summarise_transfer
-from fanout.steps.unpack_shard import unpack_shard
-from fanout.steps.unseen_tree import UnseenTree
-from fanout.steps.verify_shard import verify_shard
+from fanout.finishing.finish_tree import finish_tree
+from fanout.ledger.rows import segment_from_row, shard_from_row
+from fanout.listing.gather_segments import gather_segments
+from fanout.listing.list_destination import list_destination
+from fanout.model.document import Json
+from fanout.model.shard import Shard
+from fanout.partition.partition_shards import partition_shards
+from fanout.planning.check_mount import check_mount
+from fanout.planning.plan_transfer import plan_transfer
+from fanout.ports.tree import Tree, WorkStore
+from fanout.resuming.carry_over import list_or_carry_over
+from fanout.staging.pack_shard import pack_shard
+from fanout.staging.unpack_shard import unpack_shard
+from fanout.staging.unseen_tree import UnseenTree
+from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.verifying.begin_verification import begin_verification
+from fanout.verifying.digest_shard import digest_shard
+from fanout.verifying.verify_shard import verify_shard
+from fanout.work.context import Context
 from tests.support.flow import ManualClock, World
 
 REQUEST: Json = {"source": "efs://data/in", "destination": "efs://archive/out"}
@@ -103,7 +104,7 @@ class TwoMounts:
             ledger = self.world.ledger
             for row in ledger.read_json(reference["key"].removeprefix(ledger.prefix)):
                 list_destination(segment_from_row(row), self.destination())
-                list_segment(segment_from_row(row), self.source())
+                list_or_carry_over(segment_from_row(row), self.source())
             reference = gather_segments(reference["round"], self.neither())
         return partition_shards(self.neither())
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from fanout.adapters.memory import MemoryEntryCopier, MemoryTree, Stored
 from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.entries import Attributes, Kind
-from fanout.domain.rows import Json
+from fanout.facts import limits
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
 from tests.support.two_mounts import TwoMounts
 

@@ -33,9 +33,9 @@ CHECKED = {
 # What is called of other services than S3: the actions that the adapters of boto3 name.
 CALLED_ELSEWHERE = {
     action
-    for adapter in ("step_functions", "aws_meter", "lambda_account")
+    for adapter in ("step_functions", "meter", "lambda_account")
     for action in re.findall(
-        r'our_errors\("(\w+:\w+)"', (PACKAGE / f"adapters/{adapter}.py").read_text(encoding="utf-8")
+        r'our_errors\("(\w+:\w+)"', (PACKAGE / f"adapters/aws/{adapter}.py").read_text(encoding="utf-8")
     )
 }
 # What no code of ours calls, by who does; the permission is checked against the function's role all the same.

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.run_metrics import run_metrics
-from fanout.steps.summarise_transfer import PHASES
+from fanout.summary.metrics import run_metrics
+from fanout.summary.summarise_transfer import PHASES
 from tests.template.templates import (
     BESIDE,
     MOUNTED,

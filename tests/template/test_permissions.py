@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fanout.steps.pace_copy import LABEL
+from fanout.pacing.pace_copy import LABEL
 from tests.template.templates import EVERY, MOUNTED, abilities, actions, of_type, policies, resources, roles_with
 
 

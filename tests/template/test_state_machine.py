@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fanout.domain.sides import ON_DESTINATION, ON_SOURCE
+from fanout.planning.functions_of_states import ON_DESTINATION, ON_SOURCE
 from tests.template.templates import (
     BESIDE,
     MOUNTED,

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.activity import LONGEST_SHOWN, TROUBLED_SHOWN, Activity
-from fanout.domain.attempts import Attempt, End, attempt_from_key, attempt_key
-from fanout.domain.books import Count
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.failures import SHOWN_IN_ALL, SHOWN_OF_A_CLASS, FailureClasses
-from fanout.domain.outcomes import Outcome, Reason, Result
-from fanout.domain.rows import failure_row
-from fanout.domain.sizes import Sizes, bucket_bounds
+from fanout.books.failures import SHOWN_IN_ALL, SHOWN_OF_A_CLASS, FailureClasses
+from fanout.ledger.rows import failure_row
+from fanout.model.books import Count
+from fanout.model.entry import Entry, Kind
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.shards.activity import LONGEST_SHOWN, TROUBLED_SHOWN, Activity
+from fanout.shards.attempt import Attempt, End, attempt_from_key, attempt_key
+from fanout.shards.sizes import Sizes, bucket_bounds
 
 TIMES = st.integers(0, 10**12).map(lambda milliseconds: milliseconds / 1000)
 BEGUN = st.builds(

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from fanout.domain import beside
-from fanout.domain.beside import Beside
-from fanout.domain.deleting_model import Deleting, deletion_loads
-from fanout.domain.efs_model import Load, ThroughputMode
-from fanout.domain.estimate import Known, estimate, idle_state
-from fanout.domain.forecast import Forecast
-from fanout.domain.limits import GIB
-from fanout.requests import parse_request
+from fanout.efs.model import Load
+from fanout.facts.limits import GIB
+from fanout.forecast import overhead as beside
+from fanout.forecast.deleting import Deleting, deletion_loads
+from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.forecast import Forecast
+from fanout.forecast.overhead import Beside
+from fanout.model.file_system import ThroughputMode
+from fanout.request.parse import parse_request
 
 
 def test_a_day_of_pacing_by_hand() -> None:

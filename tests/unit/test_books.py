@@ -8,12 +8,12 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.books import Books, Count, tally
-from fanout.domain.coverage import disjoint, indexes_of, ranges_of
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.json_lines import lines_of, rows_of
-from fanout.domain.outcomes import Outcome, Reason, Result
-from fanout.domain.rows import entry_from_row, entry_row, outcome_from_row, outcome_row
+from fanout.ledger.coverage import disjoint, indexes_of, ranges_of
+from fanout.ledger.json_lines import lines_of, rows_of
+from fanout.ledger.rows import entry_from_row, entry_row, outcome_from_row, outcome_row
+from fanout.model.books import Books, Count, tally
+from fanout.model.entry import Entry, Kind
+from fanout.model.outcome import Outcome, Reason, Result
 
 TEXT = st.text(alphabet=st.characters(codec=None), max_size=10)
 OUTCOMES = st.builds(

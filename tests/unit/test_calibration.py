@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain import limits
-from fanout.domain.calibration import Calibration, calibrated_rates, calibration_of, calibration_row
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.limits import MIB
-from fanout.domain.weights import DEFAULT_RATES
+from fanout.efs.calibration import Calibration, calibrated_rates, calibration_of, calibration_row
+from fanout.facts import limits
+from fanout.facts.limits import MIB
+from fanout.model.errors import InvalidRequest
+from fanout.shards.seconds import DEFAULT_RATES
 
 FOUND = Calibration(
     write_bytes_per_second_client=60.0 * MIB,

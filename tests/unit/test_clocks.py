@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.clocks import Ahead, ahead_of, clocks_from_row, clocks_note, clocks_row, wider_ns
+from fanout.listing.deciding.clock_lead import Ahead, ahead_of, clocks_from_row, clocks_note, clocks_row, wider_ns
 
 SECOND = 10**9
 

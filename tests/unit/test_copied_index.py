@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain.copied_index import IndexFile, IndexFiles, IndexPart, IndexRows, Standing, State, standing
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.file_columns import FileColumns
-from fanout.domain.rows import Json
+from fanout.listing.index.copied_index import IndexFile, IndexFiles, IndexPart, IndexRows, Standing, State, standing
+from fanout.model.columns import FileColumns
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
 
 THERE = Entry("p", Kind.FILE, 5, 70, 70, '"there"')
 

@@ -7,13 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain.costs import Dollars, dollars_of, metering_dollars
-from fanout.domain.efs_model import FileSystemState, Load, ThroughputMode
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.limits import GIB
-from fanout.domain.listing_model import walk_listing
-from fanout.domain.prices import PRICES, check_prices, prices_with
-from fanout.domain.workload import S3Requests, Work
+from fanout.efs.load import S3Requests, Work
+from fanout.efs.model import FileSystemState, Load
+from fanout.facts.limits import GIB
+from fanout.facts.prices import PRICES, prices_with
+from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
+from fanout.forecast.listing import walk_listing
+from fanout.model.errors import InvalidRequest
+from fanout.model.file_system import ThroughputMode
+from fanout.request.prices import check_prices
 
 PRICE = prices_with({})
 LISTING = walk_listing(1_000_000, 40)

@@ -8,8 +8,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.crowds import MOST, TOLD, Crowds
-from fanout.domain.entries import Entry, Kind
+from fanout.model.entry import Entry, Kind
+from fanout.shards.crowds import MOST, TOLD, Crowds
 
 
 def files(directory: str, count: int) -> list[Entry]:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.decisions import MARGIN_NS, Compare, Decision, decide, same_simple_etag
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.merge import merge
+from fanout.listing.deciding.decisions import MARGIN_NS, Decision, decide, same_simple_etag
+from fanout.listing.march import merge
+from fanout.model.entry import Entry, Kind
+from fanout.request.options import Compare
 
 FILE, DIRECTORY, LINK = Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK
 LATER = MARGIN_NS + 1

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.deleting_model import deleting_of
-from fanout.domain.efs_model import ThroughputMode
-from fanout.domain.estimate import Known, estimate, idle_state
-from fanout.domain.request import Request
-from fanout.requests import parse_request
+from fanout.forecast.deleting import deleting_of
+from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.model.file_system import ThroughputMode
+from fanout.request.parse import parse_request
+from fanout.request.request import Request
 
 S3, OTHER_S3, DATA = "s3://my-data/in/", "s3://my-results/out/", "efs:///copy"
 NO_LIMIT = 1e12

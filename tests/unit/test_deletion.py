@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.domain.deletion import DeleteGuard, Found, refusal
+from fanout.deleting.guard import Found, refusal
+from fanout.request.options import DeleteGuard
 
 DEFAULT = DeleteGuard()
 TABLE = [

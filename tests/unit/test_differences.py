@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain.differences import ATTRIBUTE_REASONS, Rules, differences, is_told_whole
-from fanout.domain.entries import Attributes, Kind
-from fanout.domain.outcomes import REMEDIES, Reason, Result, result_of
+from fanout.model.entry import Attributes, Kind
+from fanout.model.outcome import REMEDIES, Reason, Result, result_of
+from fanout.verifying.differences import ATTRIBUTE_REASONS, Rules, differences, is_told_whole
 
 KNOWN = Attributes(0o104750, 1, 2, 5, 6, {"content-type": "a/b"})
 NOTHING = Attributes()

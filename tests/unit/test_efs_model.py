@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain.efs_model import (
+from fanout.efs.model import (
     FileSystemState,
     Load,
-    ThroughputMode,
     baseline,
     burst,
     drain,
@@ -20,7 +19,8 @@ from fanout.domain.efs_model import (
     most_credits,
     published,
 )
-from fanout.domain.limits import GIB, KIB, MIB
+from fanout.facts.limits import GIB, KIB, MIB
+from fanout.model.file_system import ThroughputMode
 
 TIB = 1024 * GIB
 BURSTING = FileSystemState(ThroughputMode.BURSTING, 100 * MIB, standard_bytes=100 * GIB, credits_bytes=2.1 * TIB)

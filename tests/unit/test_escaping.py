@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fanout.domain.escaping import escape_key, escape_path, unescape_key, unescape_path
-from fanout.domain.names import FilesAbove, key_too_long, reason_against_file_path
-from fanout.domain.outcomes import Reason
+from fanout.listing.naming.escaping import escape_key, escape_path, unescape_key, unescape_path
+from fanout.model.outcome import Reason
+from fanout.model.path_rules import FilesAbove, key_too_long, reason_against_file_path
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "names.md"
 IMPOSSIBLE = (Reason.NAME_TOO_LONG, Reason.PATH_TOO_DEEP)

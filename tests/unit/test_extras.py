@@ -8,9 +8,9 @@ import os
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.extras import Extras
-from fanout.domain.merge import merge
+from fanout.listing.directories.extras import Extras
+from fanout.listing.march import merge
+from fanout.model.entry import Entry, Kind
 
 NAMES = st.lists(st.sampled_from(["a", "a-", "b", "a0"]), min_size=1, max_size=3).map("/".join)
 FILES = st.sets(NAMES, max_size=6)

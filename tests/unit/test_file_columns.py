@@ -6,20 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain.decisions import MARGIN_NS, Compare, Decision, decide
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.file_columns import (
-    FileColumns,
-    first_path,
-    in_columns,
-    last_path,
-    one_by_one,
-    unchanged_lengths,
-)
-from fanout.domain.merge import Pair, merge, merge_columns
-from fanout.domain.names import FilesAbove
-from fanout.domain.outcomes import Reason
-from fanout.domain.sizes import Sizes
+from fanout.listing.deciding.decisions import MARGIN_NS, Decision, decide, unchanged_lengths
+from fanout.listing.march import Pair, merge, merge_columns
+from fanout.model.columns import FileColumns, first_path, in_columns, last_path, one_by_one
+from fanout.model.entry import Entry, Kind
+from fanout.model.outcome import Reason
+from fanout.model.path_rules import FilesAbove
+from fanout.request.options import Compare
+from fanout.shards.sizes import Sizes
 
 PATHS = st.sets(st.text(alphabet="ab-/\udcffü", min_size=1, max_size=4), max_size=30)
 MOST = st.integers(1, 4)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.filters import Filters, filters_from_row, filters_row
-from fanout.domain.globs import compile_globs
-from fanout.domain.outcomes import Reason, Result, result_of
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import InvalidRequest
+from fanout.model.outcome import Reason, Result, result_of
+from fanout.request.filters import Filters, filters_from_row, filters_row
+from fanout.request.globs import compile_globs
 from tests.support.tables import table
 
 ROWS = table("filters.md", "pattern", "matches", "does not match")

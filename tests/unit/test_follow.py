@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fanout.adapters.posix import beneath
-from fanout.adapters.posix.beneath import has_openat2, open_beneath, walk
+from fanout.adapters.posix.paths import beneath
+from fanout.adapters.posix.paths.beneath import has_openat2, open_beneath, walk
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import ItemError
-from fanout.domain.outcomes import Reason
-from fanout.domain.segments import Segment, rest_of
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+from fanout.model.segment import Segment, rest_of
 
 
 @pytest.fixture(params=["openat2", "component by component"])

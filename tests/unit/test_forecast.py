@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.calibration import Calibration, rates_of
-from fanout.domain.efs_model import FileSystemState, ThroughputMode
-from fanout.domain.estimate import Known, estimate, idle_state
-from fanout.domain.forecast import Forecast, Limit, forecast
-from fanout.domain.limits import GIB, MIB
-from fanout.domain.request import Request
-from fanout.domain.weights import DEFAULT_RATES, INSIDE_S3_RATES
-from fanout.domain.workload import Work
-from fanout.requests import parse_request
+from fanout.efs.calibration import Calibration, rates_of
+from fanout.efs.load import Work
+from fanout.efs.model import FileSystemState
+from fanout.facts.limits import GIB, MIB
+from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.forecast import Forecast, Limit, forecast
+from fanout.model.file_system import ThroughputMode
+from fanout.request.parse import parse_request
+from fanout.request.request import Request
+from fanout.shards.seconds import DEFAULT_RATES, INSIDE_S3_RATES
 
 S3, DATA = "s3://my-data/in/", "efs:///copy"
 ELASTIC = idle_state(ThroughputMode.ELASTIC)

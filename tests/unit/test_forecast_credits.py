@@ -10,16 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain.efs_model import FileSystemState, ThroughputMode, baseline, most_credits, reserve_bytes
-from fanout.domain.estimate import Known, estimate, idle_state
-from fanout.domain.forecast import Forecast, Limit, forecast
-from fanout.domain.forecast_credits import paced_drains
-from fanout.domain.forecast_row import forecast_row
-from fanout.domain.limits import GIB, MIB
-from fanout.domain.pacing import Seen
-from fanout.domain.weights import DEFAULT_RATES
-from fanout.domain.workload import Work
-from fanout.requests import parse_request
+from fanout.efs.load import Work
+from fanout.efs.model import FileSystemState, baseline, most_credits, reserve_bytes
+from fanout.facts.limits import GIB, MIB
+from fanout.forecast.credits import paced_drains
+from fanout.forecast.document import forecast_row
+from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.forecast import Forecast, Limit, forecast
+from fanout.model.file_system import ThroughputMode
+from fanout.pacing.rule import Seen
+from fanout.request.parse import parse_request
+from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.simulated_efs import GB, Simulation
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp()

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain import limits
-from fanout.domain.entries import NOTHING_THERE, Entry, Kind
-from fanout.domain.hard_links import Name, Placed, files_of, place
-from fanout.domain.rows import entry_from_row, entry_row, link_from_row, link_row, name_from_row, name_row
+from fanout.facts import limits
+from fanout.ledger.rows import entry_from_row, entry_row, link_from_row, link_row, name_from_row, name_row
+from fanout.model.entry import NOTHING_THERE, Entry, Kind
+from fanout.model.shard import Name
+from fanout.shards.hard_links import Placed, files_of, place
 
 
 def name(path: str, there: str = "", *, unchanged: bool = False, inode: str = "1") -> Name:

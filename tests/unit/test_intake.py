@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.filters import Filters
-from fanout.domain.naming import Place
-from fanout.steps.intake import Intake
+from fanout.listing.intake import Intake
+from fanout.listing.naming.placement import Place
+from fanout.model.entry import Entry, Kind
+from fanout.request.filters import Filters
 
 
 def settled(paths: list[str], goes_on: Callable[[str], bool]) -> list[tuple[str, bool]]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.json_lines import lines_of, rows_of
+from fanout.ledger.json_lines import lines_of, rows_of
 
 # Any bytes but a slash, as names are read from a file system: what is no UTF-8 is lone surrogates.
 NAMES = st.binary(min_size=1, max_size=12).map(os.fsdecode)

@@ -1,4 +1,4 @@
-"""The truth table of ``fanout.domain.link_groups``."""
+"""The truth table of ``fanout.verifying.link_groups``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain import limits
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.hard_links import Name, place
-from fanout.domain.link_groups import ComparedName, by_destination, by_source
+from fanout.facts import limits
+from fanout.model.entry import Entry, Kind
+from fanout.model.shard import Name
+from fanout.shards.hard_links import place
+from fanout.verifying.link_groups import ComparedName, by_destination, by_source
 
 
 def name(path: str, here: str, there: str) -> ComparedName:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from benchmarks.synthetic_s3 import Keys
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.credentials import Credentials
-from fanout.adapters.s3.endpoint import Endpoint
-from fanout.adapters.s3.object_page import ObjectPage, parse_object_page
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.object_page import ObjectPage, parse_object_page
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.segments import Segment, cut
+from fanout.model.segment import Segment, cut
 
 PAGE = 7
 

@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
-from fanout.domain.decisions import Decision
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import Transient
-from fanout.domain.naming import Place
-from fanout.steps import lookups
-from fanout.steps.lookups import LookupQueue, Pair, Question
+from fanout.listing import lookups
+from fanout.listing.deciding.decisions import Decision
+from fanout.listing.lookups import LookupQueue, Pair, Question
+from fanout.listing.naming.placement import Place
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import Transient
 
 
 def entry(path: str) -> Entry:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from fanout.domain.efs_model import ThroughputMode
-from fanout.domain.limits import GIB, MIB
-from fanout.domain.measurement import CREDITS, IO_LIMIT, LATE_SECONDS, METERED, PERMITTED, Described, Reading, state_of
+from fanout.efs.measurement import CREDITS, IO_LIMIT, LATE_SECONDS, METERED, PERMITTED, state_of
+from fanout.facts.limits import GIB, MIB
+from fanout.model.file_system import Described, Reading, ThroughputMode
 
 NOW = 1_000_000.0
 LATE = NOW - LATE_SECONDS - 60

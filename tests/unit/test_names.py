@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.names import FilesAbove, reason_against_file_path, reason_against_key
-from fanout.domain.outcomes import Reason
+from fanout.model.outcome import Reason
+from fanout.model.path_rules import FilesAbove, reason_against_file_path, reason_against_key
 
 TABLE = [
     ("a/b.txt", None),

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.s3 import object_page
-from fanout.adapters.s3.answers import WrongAnswer
-from fanout.adapters.s3.object_page import ObjectPage, PageAsked, parse_object_page
+from fanout.adapters.s3.client import object_page
+from fanout.adapters.s3.client.answers import WrongAnswer
+from fanout.adapters.s3.client.object_page import ObjectPage, PageAsked, parse_object_page
+from fanout.adapters.s3.client.responses import parse_document
 from fanout.adapters.s3.path_columns import paths_within
-from fanout.adapters.s3.responses import parse_document
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.file_columns import FileColumns, one_by_one
-from fanout.domain.segments import Segment
+from fanout.model.columns import FileColumns, one_by_one
+from fanout.model.entry import Entry, Kind
+from fanout.model.segment import Segment
 
 SECOND = 1_000_000_000
 S3 = "<Key>{key}</Key><LastModified>{time}</LastModified><ETag>{etag}</ETag>{checksum}<Size>{size}</Size>{last}"

@@ -9,12 +9,12 @@ import pytest
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemorySource, MemoryTarget, MemoryTree
-from fanout.domain import limits
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import Throttled
-from fanout.domain.outcomes import Reason, Result
-from fanout.steps.copying import Copier
-from fanout.steps.limiter import NoLimits
+from fanout.copying.copier import Copier
+from fanout.facts import limits
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import Throttled
+from fanout.model.outcome import Reason, Result
+from fanout.ports.limiter import NoLimits
 
 SMALL, LARGE = 100, limits.BLOCK_BYTES_FREE + 1
 
@@ -43,11 +43,11 @@ class AskedTarget(MemoryTarget):
     refused = False
 
     def send(self, crc64nvme: int) -> None:
-        """See ``fanout.ports.Target``."""
+        """See ``ports.tree.Target``."""
         self.asked.ask(self.path)
 
     def commit(self, checksum: int) -> None:
-        """See ``fanout.ports.Target``."""
+        """See ``ports.tree.Target``."""
         assert self.path in self.asked.open[threading.get_ident()], "committed and never sent"
         self.asked.end(self.path)
         if self.refused:
@@ -65,11 +65,11 @@ class ServerTree(MemoryTree):
 
     @property
     def overlaps(self) -> bool:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return True
 
     def open(self, entry: Entry) -> MemorySource:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         self.asked.ask(entry.path)
         source, asked = super().open(entry), self.asked
 
@@ -81,7 +81,7 @@ class ServerTree(MemoryTree):
         return source
 
     def create(self, entry: Entry, attributes: Attributes) -> MemoryTarget:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         target = super().create(entry, attributes)
         target.__class__ = AskedTarget
         assert isinstance(target, AskedTarget)

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain.efs_model import FileSystemState, Load, ThroughputMode, baseline, drain, most_credits, reserve_bytes
-from fanout.domain.limits import CLIENT_OPERATIONS_IN_FLIGHT, GIB, MIB
-from fanout.domain.pace import SURE_RATES, Pace, limit_seconds, pace, rates_at
-from fanout.domain.weights import Rates
+from fanout.efs.model import FileSystemState, Load, baseline, drain, most_credits, reserve_bytes
+from fanout.facts.limits import CLIENT_OPERATIONS_IN_FLIGHT, GIB, MIB
+from fanout.model.file_system import ThroughputMode
+from fanout.model.shard import Rates
+from fanout.pacing.concurrency import SURE_RATES, Pace, limit_seconds, pace, rates_at
 
 BEST = Rates(seconds_per_entry=0.0002, bytes_per_second=80.0 * MIB)
 THREADS = CLIENT_OPERATIONS_IN_FLIGHT

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain.efs_model import FileSystemState, ThroughputMode, baseline, burst, most_credits, reserve_bytes
-from fanout.domain.limits import MIB
-from fanout.domain.pacing import LEAST_RATE, SETTLE_SECONDS, Bounds, Pacing, Seen, credits_left, decide, functions_for
+from fanout.efs.model import FileSystemState, baseline, burst, most_credits, reserve_bytes
+from fanout.facts.limits import MIB
+from fanout.model.file_system import ThroughputMode
+from fanout.pacing.rule import LEAST_RATE, SETTLE_SECONDS, Bounds, Pacing, Seen, credits_left, decide
+from fanout.rates.run_limits import functions_for
 from tests.support.simulated_efs import GB, Simulation
 
 ELASTIC = FileSystemState(ThroughputMode.ELASTIC, 1024.0 * MIB)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
-from fanout.domain import limits
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.outcomes import Result
-from fanout.steps.copying import Copier
-from fanout.steps.limiter import NoLimits
+from fanout.copying.copier import Copier
+from fanout.facts import limits
+from fanout.model.entry import Entry, Kind
+from fanout.model.outcome import Result
+from fanout.ports.limiter import NoLimits
 
 SMALL, LARGE = 100, limits.BLOCK_BYTES_FREE + 1
 
@@ -18,7 +18,7 @@ class BlockTree(MemoryTree):
 
     @property
     def overlaps(self) -> bool:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return True
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.parents import Seen, SeenParents, is_unfinished, mode_without_owner, parents_of
-from fanout.domain.segments import Segment
+from fanout.listing.directories.parents import Seen, SeenParents, is_unfinished, mode_without_owner, parents_of
+from fanout.model.entry import Entry, Kind
+from fanout.model.segment import Segment
 
 NAMES = st.sampled_from(["a", "b", "a-"])
 PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)

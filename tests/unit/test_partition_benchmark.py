@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import partition
-from fanout.domain import limits
+from fanout.facts import limits
 
 
 def test_a_small_one_counts_every_entry(monkeypatch: pytest.MonkeyPatch) -> None:

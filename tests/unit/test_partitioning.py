@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain import limits
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.partitioning import pack, spread, target_seconds
-from fanout.domain.weights import Rates
+from fanout.facts import limits
+from fanout.model.entry import Entry, Kind
+from fanout.model.shard import Rates
+from fanout.shards.packing import pack, spread, target_seconds
 
 RATES = Rates(seconds_per_entry=0.01, bytes_per_second=1000.0)
 ENTRIES = st.lists(st.tuples(st.sampled_from(["a/", "a/b/", "", "c/"]), st.integers(0, 5000)), max_size=80).map(

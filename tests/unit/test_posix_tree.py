@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from fanout.adapters.posix import directories as directories_module
-from fanout.adapters.posix import fresh
-from fanout.adapters.posix.fresh import refresh_attributes
+from fanout.adapters.posix.paths import directories as directories_module
+from fanout.adapters.posix.paths import fresh
+from fanout.adapters.posix.paths.fresh import refresh_attributes
 from fanout.adapters.posix.source import FILE_FLAGS, FileSource
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.checksums import NO_BYTES
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError
-from fanout.domain.outcomes import Reason
-from fanout.domain.segments import Segment
+from fanout.model.checksum import NO_BYTES
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
+from fanout.model.outcome import Reason
+from fanout.model.segment import Segment
 from tests.support.mounts import writable
 
 PLAIN = Attributes()

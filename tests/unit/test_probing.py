@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.efs_model import FileSystemState, ThroughputMode, most_credits
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.limits import GIB, MIB
-from fanout.domain.probe_guard import check_credits, check_space
-from fanout.domain.probe_samples import Record, frequency_of, rate_of, rates_together, spread_of
-from fanout.domain.probing import (
+from fanout.efs.model import FileSystemState, most_credits
+from fanout.facts.limits import GIB, MIB
+from fanout.model.errors import InvalidRequest
+from fanout.model.file_system import ThroughputMode
+from fanout.probe.experiments import (
     ENDS_PART,
     IO_SIZES,
     SHARES,
@@ -28,6 +27,8 @@ from fanout.domain.probing import (
     rounds_of,
     shared_point,
 )
+from fanout.probe.guard import check_credits, check_space
+from fanout.probe.samples import Record, frequency_of, rate_of, rates_together, spread_of
 
 REQUEST = ProbeRequest("", 4 * GIB, 600.0, 8, 20.0)
 REQUESTS = st.builds(

@@ -1,4 +1,4 @@
-"""What proves a file unchanged: the table of ``fanout.domain.proofs``, row by row, and that columns say the same."""
+"""What proves a file unchanged: the table of ``deciding.proof_rules``, row by row, and that columns say the same."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.domain.entries import Attributes, Entry, Found, Kind
-from fanout.domain.file_columns import in_columns
-from fanout.domain.proofs import Ends, Told, evident, evident_files, told
+from fanout.listing.deciding.proof_rules import Ends, Told, evident, evident_files, told
+from fanout.model.columns import in_columns
+from fanout.model.entry import Attributes, Entry, Found, Kind
 
 SECOND = 10**9
 OBJECT = Entry("p", Kind.FILE, 5, 9 * SECOND + 5, 9 * SECOND + 5, '"e"')

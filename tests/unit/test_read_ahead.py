@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.posix import listing, stats
-from fanout.adapters.posix.read_ahead import ListedBelow, ReadAhead
-from fanout.adapters.posix.stats import Waited
+from fanout.adapters.posix.listing import listing, stats
+from fanout.adapters.posix.listing.read_ahead import ListedBelow, ReadAhead
+from fanout.adapters.posix.listing.stats import Waited
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain import limits
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.file_columns import Listed
-from fanout.domain.segments import Segment
+from fanout.facts import limits
+from fanout.model.columns import Listed
+from fanout.model.entry import Entry, Kind
+from fanout.model.segment import Segment
 
 AT_ONCE = -1.0  # every reading waits longer
 

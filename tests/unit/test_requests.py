@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.bucket_options import BucketOptions
-from fanout.domain.deletion import DeleteGuard
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.filters import Filters
-from fanout.domain.locations import MountLocation, S3Location
-from fanout.domain.manifest import ManifestLocation
-from fanout.domain.object_options import ContentType, ObjectOptions
-from fanout.domain.plan import Plan, plan_from_row, plan_row
-from fanout.domain.request import Symlinks
-from fanout.domain.weights import DEFAULT_RATES
-from fanout.requests import parse_request
+from fanout.model.errors import InvalidRequest
+from fanout.model.location import MountLocation, S3Location
+from fanout.request.bucket_options import BucketOptions
+from fanout.request.filters import Filters
+from fanout.request.manifest import ManifestLocation
+from fanout.request.object_options import ContentType, ObjectOptions
+from fanout.request.options import DeleteGuard
+from fanout.request.parse import parse_request
+from fanout.request.plan import Plan, plan_from_row, plan_row
+from fanout.request.request import Symlinks
+from fanout.shards.seconds import DEFAULT_RATES
 
 GOOD = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}
 

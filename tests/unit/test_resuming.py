@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.adapters.memory import MemoryTree
-from fanout.domain.entries import Kind
-from fanout.domain.outcomes import Outcome, Reason, Result
-from fanout.domain.resuming import CARRIED_ENTRIES, better, carried, chunks, resumed_document, segment_of_one
-from fanout.domain.rows import segment_from_row, segment_row
+from fanout.ledger.rows import segment_from_row, segment_row
+from fanout.model.entry import Kind
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.resuming.rules import CARRIED_ENTRIES, better, carried, chunks, resumed_document, segment_of_one
 
 PATHS = st.text(alphabet="ab/.\0\x01é\udcff", min_size=1, max_size=6)
 

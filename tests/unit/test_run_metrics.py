@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.run_metrics import run_metrics
+from fanout.summary.metrics import run_metrics
 
 
 def summary(**fields: Any) -> dict[str, Any]:

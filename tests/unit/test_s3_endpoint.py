@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.adapters.s3.endpoint import Endpoint, locate
-from fanout.domain.errors import InvalidRequest
+from fanout.adapters.aws.endpoint import Endpoint, locate
+from fanout.model.errors import InvalidRequest
 
 
 @pytest.mark.parametrize(

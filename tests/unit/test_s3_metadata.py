@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from fanout.adapters.s3.content_types import content_type_header
 from fanout.adapters.s3.metadata import carried_headers, from_headers, tagging_header, to_headers, write_headers
-from fanout.domain import object_options
-from fanout.domain.entries import Attributes
-from fanout.domain.object_options import USER_PREFIX, ObjectOptions
+from fanout.model.entry import Attributes
+from fanout.request import object_options
+from fanout.request.object_options import USER_PREFIX, ObjectOptions
 
 ids = st.none() | st.integers(0, 2**32 - 2)
 times = st.none() | st.integers(-(2**63) + 1, 2**63 - 1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.endpoint import Endpoint
+from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.limits import MIB, MULTIPART_PARTS
+from fanout.facts.limits import MIB, MULTIPART_PARTS
+from fanout.model.entry import Entry, Kind
 
 LIMIT_BYTES = 8 * MIB * MULTIPART_PARTS
 

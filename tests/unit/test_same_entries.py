@@ -7,10 +7,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.outcomes import Outcome, Reason, Result
-from fanout.domain.rows import listed_outcomes, outcome_row
-from fanout.steps.same_entries import SameEntries
+from fanout.ledger.rows import listed_outcomes, outcome_row
+from fanout.listing.same_entries import SameEntries
+from fanout.model.entry import Entry, Kind
+from fanout.model.outcome import Outcome, Reason, Result
 
 ENTRIES = st.builds(Entry, st.text(min_size=1), st.sampled_from(Kind), st.integers(0, 2**50))
 

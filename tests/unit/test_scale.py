@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from benchmarks import scale
-from fanout.domain import quotas as aws
-from fanout.steps.gather_segments import ROUNDS
+from fanout.facts import quotas as aws
+from fanout.listing.gather_segments import ROUNDS
 
 
 @pytest.mark.parametrize("entries", scale.SIZES)

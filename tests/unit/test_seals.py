@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
+from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(), lambda one: st.lists(one) | st.dictionaries(st.text(), one)

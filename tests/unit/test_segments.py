@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.adapters.memory import MemoryTree
-from fanout.domain import limits
-from fanout.domain.entries import Kind
-from fanout.domain.rows import segment_from_row, segment_row
-from fanout.domain.segments import Segment, after_subtree, cut, open_round, rest_of, within
+from fanout.facts import limits
+from fanout.ledger.rows import segment_from_row, segment_row
+from fanout.model.entry import Kind
+from fanout.model.segment import Segment, after_subtree, cut, open_round, rest_of, within
 
 NAMES = st.text(alphabet="ab0-.\udcff~\U0010ffff", min_size=1, max_size=3)
 PATHS = st.sets(st.lists(NAMES, min_size=1, max_size=4).map("/".join), max_size=40)

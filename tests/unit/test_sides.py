@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fanout.domain.errors import InvalidRequest
-from fanout.domain.sides import ON_DESTINATION, ON_SOURCE, functions_of
-from fanout.requests import parse_request
+from fanout.model.errors import InvalidRequest
+from fanout.planning.functions_of_states import ON_DESTINATION, ON_SOURCE, functions_of
+from fanout.request.parse import parse_request
 
 NAMES = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard", "DeleteShard", "RemoveDirectories")
 OFFERED: list[dict[str, str]] = [{name: f"{mount}.{name}" for name in NAMES} for mount in ("first", "second")]

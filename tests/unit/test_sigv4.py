@@ -12,8 +12,8 @@ from botocore import credentials as botocore_credentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.s3.credentials import Credentials, LooksEverySecond
-from fanout.adapters.s3.sigv4 import Signer, encode_path, encode_query
+from fanout.adapters.aws.credentials import Credentials, LooksEverySecond
+from fanout.adapters.aws.sigv4 import Signer, encode_path, encode_query
 
 NOW_SECONDS = 1_795_252_717.25
 HOST = "bucket.s3.eu-west-1.amazonaws.com"

@@ -17,14 +17,14 @@ from msgspec.structs import replace
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.copy_ports import SmallFiles
-from fanout.domain import limits
-from fanout.domain.checksums import NO_BYTES, to_base64
-from fanout.domain.entries import Entry
-from fanout.domain.errors import ItemError
-from fanout.domain.outcomes import Outcome, Reason, Result
-from fanout.ports import Source
-from fanout.steps.copying import Copier
+from fanout.copying.copier import Copier
+from fanout.facts import limits
+from fanout.model.checksum import NO_BYTES, to_base64
+from fanout.model.entry import Entry
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.ports.copying import SmallFiles
+from fanout.ports.tree import Source
 from tests.support.mounts import writable
 
 MTIME_NS = 1_600_000_000_123_456_789

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.posix.directories import KEPT_DIRECTORIES, Directories
-from fanout.adapters.posix.lookup import find_source
-from fanout.domain.errors import ItemError
-from fanout.domain.outcomes import Reason
+from fanout.adapters.posix.paths.directories import KEPT_DIRECTORIES, Directories
+from fanout.adapters.posix.paths.lookup import find_source
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
 
 
 @pytest.fixture

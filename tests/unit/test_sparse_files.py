@@ -15,10 +15,10 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.holes import CHUNK_BYTES, runs_of_data
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.checksums import NO_BYTES, append_zeros, to_base64
-from fanout.domain.entries import Kind
-from fanout.domain.limits import MIB
-from fanout.steps.shard_results import big_file_outcomes
+from fanout.facts.limits import MIB
+from fanout.model.checksum import NO_BYTES, append_zeros, to_base64
+from fanout.model.entry import Kind
+from fanout.shards.shard_results import big_file_outcomes
 from tests.support.flow import REQUEST, World
 
 TIB = 1024**4

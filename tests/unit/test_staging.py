@@ -14,9 +14,9 @@ import pytest
 from fanout.adapters.posix import removal
 from fanout.adapters.posix import staging as staging_module
 from fanout.adapters.posix.tree import PosixTree
-from fanout.domain.checksums import NO_BYTES
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import ItemError, Transient
+from fanout.model.checksum import NO_BYTES
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import ItemError, Transient
 from tests.support.mounts import writable
 
 

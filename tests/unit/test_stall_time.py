@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.adapters.s3.transport import Timeouts
+from fanout.adapters.http.transport import Timeouts
 
 
 @pytest.mark.parametrize(("stall_seconds", "told"), [(30, 25), (9, 4), (5, 1), (1, 1)])

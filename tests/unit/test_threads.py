@@ -14,11 +14,11 @@ import pytest
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.memory import MemorySource, MemoryTree
-from fanout.domain import limits
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.partitioning import spread
-from fanout.steps import threads
-from fanout.steps.copying import Copier
+from fanout.copying.copier import Copier
+from fanout.facts import limits
+from fanout.model.entry import Entry, Kind
+from fanout.shards.packing import spread
+from fanout.work import threads
 
 
 class Server(MemoryTree):
@@ -30,7 +30,7 @@ class Server(MemoryTree):
         self.threads: set[int] = set()
 
     def open(self, entry: Entry) -> MemorySource:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         self.threads.add(threading.get_ident())
         if self.seconds:
             time.sleep(self.seconds)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from msgspec.structs import fields
 
-from fanout.domain.copied_index import transfer_digest
-from fanout.domain.decisions import Compare
-from fanout.domain.locations import MountLocation, S3Location
-from fanout.domain.plan import Plan, plan_row
-from fanout.domain.request import Limits, Request
-from fanout.domain.resuming import MAY_DIFFER
-from fanout.domain.transfer_fields import FIELDS, Decides, fields_up_to
-from fanout.domain.weights import Rates
-from fanout.domain.writers import writer_of
+from fanout.listing.index.copied_index import transfer_digest
+from fanout.model.location import MountLocation, S3Location
+from fanout.model.shard import Rates
+from fanout.planning.writers import writer_of
+from fanout.request.options import Compare
+from fanout.request.plan import Plan, plan_row
+from fanout.request.request import Limits, Request
+from fanout.request.transfer_fields import FIELDS, Decides, fields_up_to
+from fanout.resuming.rules import MAY_DIFFER
 
 REQUEST = Request(MountLocation("data", "a"), S3Location("b", ""), Compare.SIZE_MTIME, Limits(10))
 

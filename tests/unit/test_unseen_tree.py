@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from fanout.adapters.memory_store import MemoryStore
-from fanout.domain.entries import Attributes, Entry, Kind
-from fanout.domain.errors import InvalidRequest, LedgerBroken
-from fanout.domain.segments import Segment
-from fanout.ledger import Ledger
-from fanout.steps.unseen_tree import UnseenTree
+from fanout.ledger.ledger import Ledger
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import InvalidRequest, LedgerBroken
+from fanout.model.segment import Segment
+from fanout.staging.unseen_tree import UnseenTree
 
 ENTRY = Entry("f", Kind.FILE, 3)
 ATTRIBUTES = Attributes(0o100644, 1, 2, 3, 4)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.domain import limits
-from fanout.domain.request import Request
-from fanout.domain.workload import Work, loads_of, loads_to_verify, requests_of, requests_to_verify
-from fanout.requests import parse_request
+from fanout.efs.load import Work, loads_of, loads_to_verify, requests_of, requests_to_verify
+from fanout.facts import limits
+from fanout.request.parse import parse_request
+from fanout.request.request import Request
 
 WORK = Work(listed=10_000, entries=1_000, bytes=1_000 * 100_000, shards=10, longest_seconds=1)
 BLOCKS = 1_000 + WORK.bytes / limits.BLOCK_BYTES

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from fanout.domain.findings import Finding, fail, finding_from_row, warn
-from fanout.domain.run_error import cause_message
+from fanout.model.finding import Finding, fail, finding_from_row, warn
+from fanout.model.run_error import cause_message
 from fanout_cli.stacks import Stack
 
 _INSIDE, _TURNS = "inside the network", "runs at the same time"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fanout.adapters.s3.authorities import trusted_file
+from fanout.adapters.http.authorities import trusted_file
 from fanout_cli.local.errors import LocalRunError
 
 

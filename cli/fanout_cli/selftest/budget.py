@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fanout.domain.efs_model import ThroughputMode
-from fanout.domain.estimate import Known, estimate, idle_state
-from fanout.domain.forecast import Forecast
-from fanout.domain.prices import PRICES
-from fanout.requests import parse_request
+from fanout.facts.prices import PRICES
+from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.forecast.forecast import Forecast
+from fanout.model.file_system import ThroughputMode
+from fanout.request.parse import parse_request
 from fanout_cli.arguments import DEFAULT_MOUNT
 from fanout_cli.command_error import CommandError
 from fanout_cli.selftest.cases import Case, Place, removal_requests

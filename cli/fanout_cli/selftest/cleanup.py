@@ -6,9 +6,9 @@ import json
 import time
 from collections.abc import Callable, Iterator
 
-from fanout.domain.errors import FanoutError
-from fanout.domain.run_error import cause_message
-from fanout.selftest_removal import FIELD, MARK
+from fanout.model.errors import FanoutError
+from fanout.model.run_error import cause_message
+from fanout.runtime.selftest_removal import FIELD, MARK
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.doctor.inside import functions
 from fanout_cli.runs import describe_run, list_runs, result_of_run, start_run, stop_run

@@ -11,7 +11,7 @@ import boto3
 from jinja2 import ChoiceLoader, FileSystemLoader
 
 from fanout import __version__
-from fanout.domain.findings import Finding, finding_row
+from fanout.model.finding import Finding, finding_row
 from fanout.report.page import style
 from fanout.report.templating import environment
 from fanout_cli.progress import dump

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from fanout.domain.errors import FanoutError
-from fanout.domain.ledger_keys import SUMMARY, run_prefix
+from fanout.ledger.keys import SUMMARY, run_prefix
+from fanout.model.errors import FanoutError
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.progress import BucketStore
 from fanout_cli.runs import describe_run, read_ledger, result_of_run, start_run, stop_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from fanout.domain.checksums import Crc64Nvme
+from fanout.model.checksum import Crc64Nvme
 
 
 @cache

@@ -11,17 +11,17 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.domain import limits
-from fanout.domain.big_files import Receipt
-from fanout.domain.checksums import to_base64
-from fanout.domain.entries import NOTHING_THERE, Attributes, Entry, Found, Kind
-from fanout.domain.errors import ItemError
-from fanout.domain.file_columns import Listed, in_columns
-from fanout.domain.outcomes import Reason
-from fanout.domain.pruning import Prunes, Pruning, no_pruning
-from fanout.domain.segments import Segment, within
-from fanout.domain.writers import Fence
-from fanout.ports import Tree
+from fanout.facts import limits
+from fanout.model.checksum import to_base64
+from fanout.model.columns import Listed, in_columns
+from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Found, Kind
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+from fanout.model.segment import Prunes, Segment, no_pruning, within
+from fanout.model.shard import Receipt
+from fanout.ports.tree import Tree
+from fanout.ports.turns import Fence
+from fanout.request.pruning import Pruning
 
 
 class Stored(Struct, frozen=True):
@@ -33,29 +33,29 @@ class Stored(Struct, frozen=True):
 
 
 class MemorySource:
-    """See ``fanout.ports.Source``."""
+    """See ``ports.tree.Source``."""
 
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
         self.attributes = stored.attributes
 
     def read(self, offset: int, length: int) -> bytes:
-        """See ``fanout.ports.Source``."""
+        """See ``ports.tree.Source``."""
         return self._stored.data[offset : offset + length]
 
     def zeros_at(self, offset: int) -> int:
-        """See ``fanout.ports.Source``."""
+        """See ``ports.tree.Source``."""
         return 0
 
     def confirm(self, crc64nvme: int | None) -> None:
-        """See ``fanout.ports.Source``; what was opened cannot change."""
+        """See ``ports.tree.Source``; what was opened cannot change."""
 
     def close(self) -> None:
-        """See ``fanout.ports.Source``."""
+        """See ``ports.tree.Source``."""
 
 
 class MemoryTarget:
-    """See ``fanout.ports.Target``."""
+    """See ``ports.tree.Target``."""
 
     keeps_holes = False
 
@@ -64,24 +64,24 @@ class MemoryTarget:
         self._data = bytearray()
 
     def write(self, offset: int, data: bytes) -> None:
-        """See ``fanout.ports.Target``."""
+        """See ``ports.tree.Target``."""
         self._data[offset:offset] = data
 
     def send(self, crc64nvme: int) -> None:
-        """See ``fanout.ports.Target``; nothing is waited for."""
+        """See ``ports.tree.Target``; nothing is waited for."""
 
     def commit(self, checksum: int) -> None:
-        """See ``fanout.ports.Target``."""
+        """See ``ports.tree.Target``."""
         if crc64nvme(bytes(self._data)) != checksum:
             raise ItemError(Reason.CHECKSUM, "what was written is not what was read")
         self._tree.replace(self._entry, bytes(self._data), self._attributes)
 
     def abort(self) -> None:
-        """See ``fanout.ports.Target``; nothing is visible before the commit."""
+        """See ``ports.tree.Target``; nothing is visible before the commit."""
 
 
 class MemoryBlocks:
-    """See ``fanout.ports.BlockTarget``."""
+    """See ``ports.tree.BlockTarget``."""
 
     keeps_holes = False
     takes_pieces = False
@@ -90,17 +90,17 @@ class MemoryBlocks:
         self._tree, self._entry, self._blocks = tree, entry, blocks
 
     def sync(self) -> None:
-        """See ``fanout.ports.BlockTarget``; memory keeps nothing back."""
+        """See ``ports.tree.BlockTarget``; memory keeps nothing back."""
 
     def write(self, index: int, offset: int, data: bytes, checksum: int) -> str:
-        """See ``fanout.ports.BlockTarget``."""
+        """See ``ports.tree.BlockTarget``."""
         if crc64nvme(data) != checksum:
             raise ItemError(Reason.CHECKSUM, "what was written is not what was read")
         self._blocks[index] = data
         return f'"{index}"'
 
     def complete(self, receipts: Sequence[Receipt], checksum: int, attributes: Attributes) -> None:
-        """See ``fanout.ports.BlockTarget``."""
+        """See ``ports.tree.BlockTarget``."""
         if not self._blocks and self._tree.contents()[self._entry.path].entry.size == self._entry.size:
             return
         data = b"".join(self._blocks[receipt.index] for receipt in receipts)
@@ -110,7 +110,7 @@ class MemoryBlocks:
         self._blocks.clear()
 
     def discard(self) -> None:
-        """See ``fanout.ports.BlockTarget``."""
+        """See ``ports.tree.BlockTarget``."""
         self._blocks.clear()
 
 
@@ -167,29 +167,29 @@ class MemoryTree:
         return dict(self._entries)
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         pruning = Pruning(segment, prunes)
         for entry in sorted((stored.entry for stored in self._entries.values()), key=lambda entry: entry.sort_key):
             if within(segment, entry.path):
                 yield from pruning(entry)
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
-        """See ``fanout.ports.Tree``; few at a time, so that columns of two trees end at different places."""
+        """See ``ports.tree.Tree``; few at a time, so that columns of two trees end at different places."""
         return in_columns(self.list(segment, prunes), 5)
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
-        """See ``fanout.ports.Tree``; memory knows every path, so even few of them are cut."""
+        """See ``ports.tree.Tree``; memory knows every path, so even few of them are cut."""
         paths = [entry.path for entry in self.list(segment)][:-1]
         step = -(-len(paths) // ways)
         return paths[step - 1 : -1 : step] if step else []
 
     def find(self, path: str) -> Entry | None:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         stored = self._entries.get(path)
         return stored.entry if stored else None
 
     def find_stored(self, path: str) -> Found | None:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         stored = self._entries.get(path)
         if stored is None:
             return None
@@ -197,7 +197,7 @@ class MemoryTree:
         return Found(stored.entry, checksum, stored.attributes)
 
     def open(self, entry: Entry) -> MemorySource:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         stored = self._entries.get(entry.path)
         if stored is None:
             raise ItemError(Reason.SOURCE_VANISHED, "no such entry")
@@ -209,17 +209,17 @@ class MemoryTree:
         return MemorySource(replace(stored, attributes=given))
 
     def create(self, entry: Entry, attributes: Attributes) -> MemoryTarget:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return MemoryTarget(self, entry, attributes)
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         token = f"begun-{next(self._changes)}"
         self._begun[token] = {}
         return token
 
     def open_blocks(self, entry: Entry, token: str) -> MemoryBlocks:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return MemoryBlocks(self, entry, self._begun[token])
 
     def unfinished_blocks(self) -> int:
@@ -227,16 +227,16 @@ class MemoryTree:
         return sum(len(blocks) for blocks in self._begun.values())
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         self.replace(replace(entry, kind=Kind.DIRECTORY), b"", attributes)
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         mode = attributes.mode if attributes.is_symlink else stat.S_IFLNK | 0o777
         self.replace(replace(entry, kind=Kind.SYMLINK), target, replace(attributes, mode=mode))
 
     def link(self, entry: Entry, first: str) -> None:
-        """See ``fanout.ports.Tree``; both names hold the same bytes."""
+        """See ``ports.tree.Tree``; both names hold the same bytes."""
         stored = self._entries.get(first)
         if stored is None:
             raise ItemError(Reason.TRANSIENT, f"{first} is not there")
@@ -245,16 +245,16 @@ class MemoryTree:
         self.put(entry.path, stored.entry.kind, stored.data, stored.attributes)
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         self.put(entry.path, Kind.DIRECTORY, b"", attributes)
 
     def open_directory(self, entry: Entry, mode: int) -> None:
-        """See ``fanout.ports.Tree``; no directory is made that is no entry."""
+        """See ``ports.tree.Tree``; no directory is made that is no entry."""
 
     delete_batch = 10
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         problems = {}
         for entry in entries:
             stored = self._entries.get(entry.path)
@@ -265,51 +265,51 @@ class MemoryTree:
         return problems
 
     def remove_directory(self, entry: Entry) -> None:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         if any(path.startswith(entry.path) and path != entry.path for path in self._entries):
             raise ItemError(Reason.NOT_EMPTY, "something is in it")
         self._entries.pop(entry.path, None)
 
     def small_files_from(self, source: Tree) -> None:
-        """See ``fanout.ports.Tree``; here is no shorter way."""
+        """See ``ports.tree.Tree``; here is no shorter way."""
 
     @property
     def overlaps(self) -> bool:
-        """See ``fanout.ports.Tree``; memory does not wait."""
+        """See ``ports.tree.Tree``; memory does not wait."""
         return False
 
     def block_bytes(self, entry: Entry) -> int:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return limits.BLOCK_BYTES
 
     def check(self, *, writing: bool) -> None:
-        """See ``fanout.ports.Tree``; memory is always there."""
+        """See ``ports.tree.Tree``; memory is always there."""
 
     def limitations(self) -> tuple[str, ...]:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return ()
 
     def clock_ns(self) -> tuple[int, int]:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         now_ns = next(self._changes) * self._tick_ns + self._ahead_ns
         return now_ns, now_ns
 
     def identity(self) -> str:
-        """See ``fanout.ports.Tree``; memory has one root."""
+        """See ``ports.tree.Tree``; memory has one root."""
         return ""
 
     def close(self) -> None:
-        """See ``fanout.ports.Tree``; nothing is held open."""
+        """See ``ports.tree.Tree``; nothing is held open."""
 
     def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
-        """See ``fanout.ports.Tree``; nobody else writes."""
+        """See ``ports.tree.Tree``; nobody else writes."""
         return True
 
     def clear(self) -> None:
-        """See ``fanout.ports.Tree``; nothing is staged."""
+        """See ``ports.tree.Tree``; nothing is staged."""
 
     def finish(self) -> tuple[str, ...]:
-        """See ``fanout.ports.Tree``; nothing is staged."""
+        """See ``ports.tree.Tree``; nothing is staged."""
         return ()
 
 
@@ -320,7 +320,7 @@ class MemoryEntryCopier:
         self._source, self._destination = source, destination
 
     def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
-        """See ``fanout.ports.EntryCopier``."""
+        """See ``ports.tree.EntryCopier``."""
         data = self._source.open(entry).read(0, entry.size)
         self._destination.replace(entry, data, self._source.contents()[entry.path].attributes)
         return None if entry.kind is Kind.DIRECTORY else to_base64(crc64nvme(data))

@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from fanout.domain.errors import FanoutError, NotFound
-from fanout.domain.measurement import LOOK_BACK_SECONDS, Described, Reading, Readings
+from fanout.efs.measurement import LOOK_BACK_SECONDS
+from fanout.model.errors import FanoutError, NotFound
+from fanout.model.file_system import Described, Reading, Readings
 
 
 class MemoryMeter(Struct):
-    """See ``fanout.ports.Meter``. Raises ``refuses`` at each question, if it is set."""
+    """See ``ports.tree.Meter``. Raises ``refuses`` at each question, if it is set."""
 
     systems: dict[str, Described] = field(default_factory=dict)
     metrics: dict[str, Mapping[str, Sequence[Reading]]] = field(default_factory=dict)
     refuses: FanoutError | None = None
 
     def describe(self, file_system_id: str) -> Described:
-        """See ``fanout.ports.Meter``."""
+        """See ``ports.tree.Meter``."""
         if self.refuses is not None:
             raise self.refuses
         if file_system_id not in self.systems:
@@ -26,7 +27,7 @@ class MemoryMeter(Struct):
         return self.systems[file_system_id]
 
     def readings(self, file_system_id: str, now: float) -> Readings:
-        """See ``fanout.ports.Meter``."""
+        """See ``ports.tree.Meter``."""
         if self.refuses is not None:
             raise self.refuses
         series = self.metrics.get(file_system_id, {})

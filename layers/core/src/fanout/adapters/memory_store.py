@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import islice, takewhile
 
-from fanout.domain.errors import NotFound, PreconditionFailed
-from fanout.ports import ObjectFound, Versioned
+from fanout.model.errors import NotFound, PreconditionFailed
+from fanout.ports.tree import ObjectFound, Versioned
 
 
 class MemoryStore:
@@ -23,21 +23,21 @@ class MemoryStore:
         self._sorted: tuple[object, list[str]] = (None, [])
 
     def put(self, key: str, data: bytes) -> None:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         is_new = key not in self._objects
         self._objects[key] = data
         if is_new:
             self._version = object()
 
     def get(self, key: str) -> bytes:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         try:
             return self._objects[key]
         except KeyError:
             raise NotFound(key) from None
 
     def list(self, prefix: str) -> Iterator[str]:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         version, keys = self._sorted
         if version is not self._version:
             version = self._version
@@ -47,17 +47,17 @@ class MemoryStore:
         return iter([key for key in below if key in self._objects])
 
     def remove(self, keys: Sequence[str]) -> None:
-        """See ``fanout.ports.WorkStore``."""
+        """See ``ports.tree.WorkStore``."""
         for key in keys:
             self._objects.pop(key, None)
 
     def read_version(self, key: str) -> Versioned:
-        """See ``fanout.ports.VersionedStore``."""
+        """See ``ports.tree.VersionedStore``."""
         data = self._objects.get(key)
         return Versioned() if data is None else Versioned(data, sha256(data).hexdigest())
 
     def write_version(self, key: str, data: bytes, version: str) -> None:
-        """See ``fanout.ports.VersionedStore``."""
+        """See ``ports.tree.VersionedStore``."""
         with self._lock:
             if self.read_version(key).version != version:
                 raise PreconditionFailed(f"{key} is not what was read")
@@ -76,12 +76,12 @@ class MemoryObjects:
         self._objects[bucket, key] = (data, f'"{next(self._writes)}"')
 
     def find(self, bucket: str, key: str) -> ObjectFound:
-        """See ``fanout.ports.ObjectReader``."""
+        """See ``ports.tree.ObjectReader``."""
         data, etag = self._object(bucket, key)
         return ObjectFound(len(data), etag)
 
     def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
-        """See ``fanout.ports.ObjectReader``."""
+        """See ``ports.tree.ObjectReader``."""
         data, stored = self._object(bucket, key)
         if stored != etag:
             raise PreconditionFailed(f"s3://{bucket}/{key} has the ETag {stored}")

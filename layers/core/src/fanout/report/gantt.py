@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.domain.activity import Activity, ShardActivity
-from fanout.domain.attempts import End
 from fanout.report.axes import Tick, percent_of, time_ticks
 from fanout.report.text import count, duration, size
+from fanout.shards.activity import Activity, ShardActivity
+from fanout.shards.attempt import End
 
 _ENDS = {
     End.DONE: "done",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from fanout.domain.rows import Json
+from fanout.model.document import Json
 from fanout.report.series import Series, series_of
 from fanout.report.text import duration, number, size
 

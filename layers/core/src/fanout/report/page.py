@@ -9,10 +9,8 @@ from typing import Any
 from markupsafe import Markup
 from msgspec import Struct, field
 
-from fanout.domain.activity import Activity
-from fanout.domain.attempts import End
-from fanout.domain.failures import FailureClass
-from fanout.domain.rows import Json
+from fanout.books.failures import FailureClass
+from fanout.model.document import Json
 from fanout.report.gantt import Gantt, gantt
 from fanout.report.pacing import paced
 from fanout.report.prediction import Prediction, prediction
@@ -20,6 +18,8 @@ from fanout.report.series import OverTime, over_time
 from fanout.report.sizes import histogram
 from fanout.report.templating import TEMPLATES, environment
 from fanout.report.verdict import verdict
+from fanout.shards.activity import Activity
+from fanout.shards.attempt import End
 
 # The outcomes that add up to what was listed, in the order of the page.
 _PARTS = ("copied", "unchanged", "skipped", "failed", "rejected")

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fanout.domain.rows import Json
+from fanout.model.document import Json
 from fanout.report.page import style
 from fanout.report.sweep import Measure, Sweep, latency, rate, sweep
 from fanout.report.templating import environment

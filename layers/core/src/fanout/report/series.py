@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from fanout.domain.activity import Activity
 from fanout.report.axes import Tick, time_ticks, value_ticks
 from fanout.report.text import duration, number, size
+from fanout.shards.activity import Activity
 
 # Rows of the table beside the charts.
 _TABLE_ROWS = 24

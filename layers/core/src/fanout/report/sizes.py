@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fanout.domain.rows import Json
+from fanout.model.document import Json
 from fanout.report.axes import Tick, percent_of
 from fanout.report.text import count, percent, size
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.domain.rows import Json
+from fanout.model.document import Json
 from fanout.report.text import count
 
 _HEADS = {

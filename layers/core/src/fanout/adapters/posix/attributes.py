@@ -7,7 +7,7 @@ import os
 import stat
 
 from fanout.adapters.posix.staging import open_staged
-from fanout.domain.entries import Attributes
+from fanout.model.entry import Attributes
 
 # EINVAL: a user namespace that does not know the id.
 _NOT_PERMITTED = (errno.EPERM, errno.EINVAL)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from fanout.adapters.posix.attributes import apply_attributes
-from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.errors import destination_error
-from fanout.adapters.posix.shared_descriptor import SharedDescriptor
+from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.paths.shared_descriptor import SharedDescriptor
 from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
-from fanout.domain.big_files import Receipt
-from fanout.domain.entries import Attributes
-from fanout.domain.errors import ItemError
+from fanout.model.entry import Attributes
+from fanout.model.errors import ItemError
+from fanout.model.shard import Receipt
 
 _FLAGS = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -39,7 +39,7 @@ class StagedBlocks:
             return os.open(self._token, _FLAGS | os.O_CREAT, 0o600, dir_fd=staged)
 
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
-        """See ``fanout.ports.BlockTarget``; the first block that is written makes the file."""
+        """See ``ports.tree.BlockTarget``; the first block that is written makes the file."""
         try:
             with self._written.use() as descriptor:
                 write_all(descriptor, data, offset)
@@ -49,14 +49,14 @@ class StagedBlocks:
         return ""
 
     def sync(self) -> None:
-        """See ``fanout.ports.BlockTarget``: closing flushes, and its error is that of a write."""
+        """See ``ports.tree.BlockTarget``: closing flushes, and its error is that of a write."""
         try:
             self._written.close()
         except OSError as error:
             raise destination_error("write", error) from error
 
     def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
-        """See ``fanout.ports.BlockTarget``. Done twice it finds the file in its place, and no staged one."""
+        """See ``ports.tree.BlockTarget``. Done twice it finds the file in its place, and no staged one."""
         parent, separator, name = self._path.rpartition("/")
         try:
             with self._directories.hold(self._staged) as staged:
@@ -84,6 +84,6 @@ class StagedBlocks:
         return found.st_size == self._size and attributes.copied_mtime_ns in (None, found.st_mtime_ns)
 
     def discard(self) -> None:
-        """See ``fanout.ports.BlockTarget``. What cannot be removed now goes with the staging directory."""
+        """See ``ports.tree.BlockTarget``. What cannot be removed now goes with the staging directory."""
         with suppress(OSError, ItemError), self._directories.hold(self._staged) as staged:
             os.unlink(self._token, dir_fd=staged)

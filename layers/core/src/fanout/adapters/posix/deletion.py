@@ -6,13 +6,13 @@ import errno
 import os
 from collections.abc import Sequence
 
-from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.fencing_token import FencingToken
-from fanout.adapters.posix.stats import entry_of
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import ItemError
-from fanout.domain.outcomes import Reason
+from fanout.adapters.posix.listing.stats import entry_of
+from fanout.adapters.posix.paths.directories import Directories
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
 
 _GONE = (errno.ENOENT, errno.ENOTDIR)
 _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
@@ -21,7 +21,7 @@ _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 def delete_listed(
     directories: Directories, root: str, entries: Sequence[Entry], token: FencingToken
 ) -> dict[str, ItemError]:
-    """See ``fanout.ports.Tree.delete``. Between the look at an entry and its end somebody may still write to it."""
+    """See ``ports.tree.Tree.delete``. Between the look at an entry and its end somebody may still write to it."""
     problems = {}
     for entry in entries:
         try:
@@ -46,7 +46,7 @@ def _delete(directories: Directories, path: str, listed: Entry, token: FencingTo
 
 
 def remove_empty(directories: Directories, root: str, entry: Entry, token: FencingToken) -> None:
-    """See ``fanout.ports.Tree.remove_directory``; ``rmdir`` takes neither a symlink nor what holds anything."""
+    """See ``ports.tree.Tree.remove_directory``; ``rmdir`` takes neither a symlink nor what holds anything."""
     path = root + entry.path
     parent, separator, name = path[:-1].rpartition("/")
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 
-from fanout.domain.errors import ItemError
-from fanout.domain.outcomes import Reason
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
 
 _SOURCE = {
     errno.ENOENT: Reason.SOURCE_VANISHED,

@@ -8,12 +8,13 @@ from collections.abc import Callable, Collection, Sequence
 
 from fanout.adapters.posix.fencing_token import LOOK_SECONDS
 from fanout.adapters.posix.staging import Staging
-from fanout.domain.errors import AccessDenied, Transient
-from fanout.domain.writers import Fence, overlap
+from fanout.model.errors import AccessDenied, Transient
+from fanout.planning.writers import overlap
+from fanout.ports.turns import Fence
 
 
 def fence_others(staging: Staging, root: str, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
-    """As ``Tree.fence`` of ``fanout.ports``, for the tree at ``root`` of the run that ``staging`` belongs to.
+    """As ``Tree.fence`` of ``ports.tree``, for the tree at ``root`` of the run that ``staging`` belongs to.
 
     Waits until what a function of theirs saw before is too old for it to go on.
     """

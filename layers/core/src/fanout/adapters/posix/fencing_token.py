@@ -13,10 +13,10 @@ import os
 import time
 from contextlib import suppress
 
-from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.errors import destination_error
-from fanout.domain.errors import ItemError, Superseded
-from fanout.domain.names import STAGING_PREFIX
+from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
+from fanout.model.errors import ItemError, Superseded
+from fanout.model.path_rules import STAGING_PREFIX
 
 # Chosen: a process asks the server at most four times a second, whatever it makes or deletes.
 LOOK_SECONDS = 0.25

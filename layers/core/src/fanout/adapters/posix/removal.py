@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 
-from fanout.adapters.posix.directories import DIRECTORY_FLAGS
-from fanout.domain import limits
-from fanout.domain.errors import Transient
+from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
+from fanout.facts import limits
+from fanout.model.errors import Transient
 
 # Entries of a directory that are held in memory; it is read again for those after them.
 _AT_ONCE = 1_000

@@ -12,20 +12,20 @@ import time
 from contextlib import suppress
 
 from fanout.adapters.posix.attributes import apply_attributes, creation_mode
-from fanout.adapters.posix.directories import Directories
+from fanout.adapters.posix.listing.stats import attributes_of
+from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.source import FILE_FLAGS, FRESH_SECONDS, is_as_listed
 from fanout.adapters.posix.staging import Staging, open_staged
-from fanout.adapters.posix.stats import attributes_of
 from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
-from fanout.domain.checksums import NO_BYTES, Crc64Nvme
-from fanout.domain.entries import Entry
-from fanout.domain.errors import ItemError
+from fanout.model.checksum import NO_BYTES, Crc64Nvme
+from fanout.model.entry import Entry
+from fanout.model.errors import ItemError
 
 _FLAGS = FILE_FLAGS | os.O_NOFOLLOW
 
 
 class PosixSmallFiles:
-    """See ``fanout.copy_ports.SmallFiles``; of each end its directories, and what stands before an entry's path."""
+    """See ``ports.copying.SmallFiles``; of each end its directories, and what stands before an entry's path."""
 
     def __init__(self, source: tuple[Directories, str], destination: tuple[Directories, str], staging: Staging) -> None:
         self._source, self._source_root = source
@@ -33,7 +33,7 @@ class PosixSmallFiles:
         self._staging = staging
 
     def copy(self, entry: Entry, crc64nvme: Crc64Nvme) -> int | None:
-        """See ``fanout.copy_ports.SmallFiles``."""
+        """See ``ports.copying.SmallFiles``."""
         try:
             read = self._read(entry)
         except (OSError, ItemError):

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from fanout.adapters.posix.errors import source_error
-from fanout.adapters.posix.stats import attributes_of
-from fanout.domain.decisions import MARGIN_NS
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.errors import ItemError
-from fanout.domain.outcomes import Reason
+from fanout.adapters.posix.listing.stats import attributes_of
+from fanout.listing.deciding.decisions import MARGIN_NS
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
 
 # Without O_NONBLOCK a FIFO that was put in the file's place would be waited for.
 FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -76,7 +76,7 @@ class FileSource:
         return found
 
     def read(self, offset: int, length: int) -> bytes:
-        """See ``fanout.ports.Source``."""
+        """See ``ports.tree.Source``."""
         wanted = max(0, min(length, self._entry.size - offset))
         blocks: list[bytes] = []
         while wanted:
@@ -93,7 +93,7 @@ class FileSource:
         return b"".join(blocks)
 
     def zeros_at(self, offset: int) -> int:
-        """See ``fanout.ports.Source``; a hole is asked for once, and until its end not again."""
+        """See ``ports.tree.Source``; a hole is asked for once, and until its end not again."""
         if offset < self._data_until:
             return 0
         try:
@@ -114,9 +114,9 @@ class FileSource:
             raise source_error("seek", error) from error
 
     def confirm(self, crc64nvme: int | None) -> None:
-        """See ``fanout.ports.Source``; a file system keeps no checksum, so the inode's attributes decide."""
+        """See ``ports.tree.Source``; a file system keeps no checksum, so the inode's attributes decide."""
         if self._monotonic() - self._opened_at > FRESH_SECONDS:
-            from fanout.adapters.posix.fresh import refresh_attributes  # brings ctypes, for files that take long
+            from fanout.adapters.posix.paths.fresh import refresh_attributes  # brings ctypes, for files that take long
 
             try:
                 refresh_attributes(self._descriptor)
@@ -125,7 +125,7 @@ class FileSource:
         self._pinned()
 
     def close(self) -> None:
-        """See ``fanout.ports.Source``."""
+        """See ``ports.tree.Source``."""
         os.close(self._descriptor)
 
 
@@ -153,18 +153,18 @@ class LinkSource:
         self.attributes = attributes_of(found)
 
     def read(self, offset: int, length: int) -> bytes:
-        """See ``fanout.ports.Source``."""
+        """See ``ports.tree.Source``."""
         return self._target[offset : offset + length]
 
     def zeros_at(self, offset: int) -> int:
-        """See ``fanout.ports.Source``."""
+        """See ``ports.tree.Source``."""
         return 0
 
     def confirm(self, crc64nvme: int | None) -> None:
-        """See ``fanout.ports.Source``; the target was read at once."""
+        """See ``ports.tree.Source``; the target was read at once."""
 
     def close(self) -> None:
-        """See ``fanout.ports.Source``."""
+        """See ``ports.tree.Source``."""
 
 
 class DirectorySource:
@@ -177,18 +177,18 @@ class DirectorySource:
             raise source_error("stat", error) from error
 
     def read(self, offset: int, length: int) -> bytes:
-        """See ``fanout.ports.Source``."""
+        """See ``ports.tree.Source``."""
         return b""
 
     def zeros_at(self, offset: int) -> int:
-        """See ``fanout.ports.Source``."""
+        """See ``ports.tree.Source``."""
         return 0
 
     def confirm(self, crc64nvme: int | None) -> None:
-        """See ``fanout.ports.Source``; a directory's content may change while it is copied."""
+        """See ``ports.tree.Source``; a directory's content may change while it is copied."""
 
     def close(self) -> None:
-        """See ``fanout.ports.Source``."""
+        """See ``ports.tree.Source``."""
 
 
 def open_source(directory: int, name: str, entry: Entry) -> FileSource | LinkSource | DirectorySource:

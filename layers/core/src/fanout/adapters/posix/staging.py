@@ -14,12 +14,12 @@ import os
 import threading
 from contextlib import suppress
 
-from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.fencing_token import FencingToken
+from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.removal import remove_directory
-from fanout.domain.errors import ItemError
-from fanout.domain.names import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX
-from fanout.domain.outcomes import Reason
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX
 
 # Directories of a process of an attempt. Two threads share one at most: their creations overlap with the rest of
 # their work.

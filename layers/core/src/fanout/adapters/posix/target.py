@@ -6,11 +6,11 @@ import os
 from contextlib import suppress
 
 from fanout.adapters.posix.attributes import apply_attributes, creation_mode
-from fanout.adapters.posix.directories import Directories
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.holes import CHUNK_BYTES, runs_of_data
+from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.staging import Staging, open_staged
-from fanout.domain.entries import Attributes
+from fanout.model.entry import Attributes
 
 DEFAULT_FILE_MODE = 0o644
 
@@ -29,7 +29,7 @@ def write_all(descriptor: int, data: bytes, offset: int) -> int:
 
 
 class FileTarget:
-    """A regular file of ``size`` bytes; see ``fanout.ports.Target``. Whole chunks of zeros stay holes."""
+    """A regular file of ``size`` bytes; see ``ports.tree.Target``. Whole chunks of zeros stay holes."""
 
     keeps_holes = True
 
@@ -56,7 +56,7 @@ class FileTarget:
             raise staging.token.error("create", error) from error
 
     def write(self, offset: int, data: bytes) -> None:
-        """See ``fanout.ports.Target``."""
+        """See ``ports.tree.Target``."""
         try:
             self._written_until = write_all(self._descriptor, data, offset) or self._written_until
             if self._size > len(data):  # send it now, while the next block is read, and not all at the end
@@ -65,10 +65,10 @@ class FileTarget:
             raise destination_error("write", error) from error
 
     def send(self, crc64nvme: int) -> None:
-        """See ``fanout.ports.Target``; a file system answers at once or not at all."""
+        """See ``ports.tree.Target``; a file system answers at once or not at all."""
 
     def commit(self, crc64nvme: int) -> None:
-        """See ``fanout.ports.Target``; closing flushes, and its error is the write's."""
+        """See ``ports.tree.Target``; closing flushes, and its error is the write's."""
         parent, separator, name = self._path.rpartition("/")
         try:
             if self._written_until < self._size:
@@ -84,7 +84,7 @@ class FileTarget:
         self._staged.let_go()
 
     def abort(self) -> None:
-        """See ``fanout.ports.Target``. What cannot be removed now goes with the staging directory."""
+        """See ``ports.tree.Target``. What cannot be removed now goes with the staging directory."""
         if self._descriptor >= 0:
             with suppress(OSError):
                 os.close(self._descriptor)

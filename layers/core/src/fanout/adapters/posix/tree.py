@@ -9,15 +9,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from fanout.adapters.posix.attributes import apply_attributes, apply_link_attributes, owner_limitation, time_of_new_file
-from fanout.adapters.posix.beneath import open_beneath
 from fanout.adapters.posix.blocks import StagedBlocks
-from fanout.adapters.posix.cuts import cuts_of_directories
 from fanout.adapters.posix.deletion import delete_listed, remove_empty
-from fanout.adapters.posix.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.errors import source_error
 from fanout.adapters.posix.fences import fence_others
-from fanout.adapters.posix.listing import list_segment
-from fanout.adapters.posix.lookup import find_destination, find_source
+from fanout.adapters.posix.listing.cuts import cuts_of_directories
+from fanout.adapters.posix.listing.listing import list_segment
+from fanout.adapters.posix.listing.stats import is_same_file, require_copy
+from fanout.adapters.posix.paths.beneath import open_beneath
+from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
+from fanout.adapters.posix.paths.lookup import find_destination, find_source
 from fanout.adapters.posix.small_files import PosixSmallFiles
 from fanout.adapters.posix.source import (
     FILE_FLAGS,
@@ -28,19 +29,17 @@ from fanout.adapters.posix.source import (
     open_source,
 )
 from fanout.adapters.posix.staging import Staging
-from fanout.adapters.posix.stats import is_same_file, require_copy
 from fanout.adapters.posix.target import FileTarget
-from fanout.domain import limits
-from fanout.domain.entries import Attributes, Entry, Found, Kind
-from fanout.domain.errors import AccessDenied, InvalidRequest, ItemError, Transient
-from fanout.domain.file_columns import Listed, one_by_one
-from fanout.domain.names import STAGING_PREFIX
-from fanout.domain.outcomes import Reason
-from fanout.domain.parents import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE
-from fanout.domain.pruning import Prunes, no_pruning
-from fanout.domain.segments import Segment
-from fanout.domain.writers import Fence
-from fanout.ports import Tree
+from fanout.facts import limits
+from fanout.listing.directories.parents import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE
+from fanout.model.columns import Listed, one_by_one
+from fanout.model.entry import Attributes, Entry, Found, Kind
+from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Transient
+from fanout.model.outcome import Reason
+from fanout.model.path_rules import STAGING_PREFIX
+from fanout.model.segment import Prunes, Segment, no_pruning
+from fanout.ports.tree import Tree
+from fanout.ports.turns import Fence
 
 
 class PosixTree:
@@ -69,11 +68,11 @@ class PosixTree:
         return stat.S_IRWXU if path.startswith(self._root + STAGING_PREFIX) else UNFINISHED_MODE
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return one_by_one(self.list_columns(segment, prunes))
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return list_segment(self._directories, self._root, segment, prunes, follow=self._follow, made=self._made)
 
     def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
@@ -81,18 +80,18 @@ class PosixTree:
         return cuts_of_directories(self._directories, self._root, segment, ways)
 
     def find_stored(self, path: str) -> Found | None:
-        """See ``fanout.ports.Tree``; a file system keeps no checksum."""
+        """See ``ports.tree.Tree``; a file system keeps no checksum."""
         find = find_destination if self._made else find_source
         entry = find(self._directories, self._root, path.removesuffix("/"))
         return None if entry is None else Found(entry, None)
 
     def find(self, path: str) -> Entry | None:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         found = self.find_stored(path)
         return found.entry if found is not None and found.entry.path == path else None
 
     def open(self, entry: Entry) -> FileSource | LinkSource | DirectorySource:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         parent, separator, name = (self._root + entry.path).rpartition("/")
         try:
             if self._follow and entry.kind is Kind.FILE:
@@ -116,19 +115,19 @@ class PosixTree:
             return open_beneath(root, below, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
 
     def create(self, entry: Entry, attributes: Attributes) -> FileTarget:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return FileTarget(self._directories, self._staging, self._root + entry.path, entry.size, attributes)
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
-        """See ``fanout.ports.Tree``; the staged file is made by its first block, where the mount can be written."""
+        """See ``ports.tree.Tree``; the staged file is made by its first block, where the mount can be written."""
         return self._staging.name()
 
     def open_blocks(self, entry: Entry, token: str) -> StagedBlocks:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return StagedBlocks(self._directories, self._staging, token, self._root + entry.path, entry.size)
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
-        """See ``fanout.ports.Tree``; its attributes are set when its content is there."""
+        """See ``ports.tree.Tree``; its attributes are set when its content is there."""
         try:
             with self._directories.hold(self._root + entry.path, create=True):
                 return
@@ -136,7 +135,7 @@ class PosixTree:
             raise self._token.error("mkdir", error) from error
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         parent, separator, name = (self._root + entry.path).rpartition("/")
         staged_directory, staged_name = self._staging.place()
         try:
@@ -153,7 +152,7 @@ class PosixTree:
             raise self._token.error("symlink", error) from error
 
     def link(self, entry: Entry, first: str) -> None:
-        """See ``fanout.ports.Tree``. A name that is right already stays: renaming one onto the other does nothing."""
+        """See ``ports.tree.Tree``. A name that is right already stays: renaming one onto the other does nothing."""
         first_parent, first_slash, first_name = (self._root + first).rpartition("/")
         parent, slash, name = (self._root + entry.path).rpartition("/")
         staged_directory, staged_name = self._staging.place()
@@ -173,7 +172,7 @@ class PosixTree:
             raise self._token.error("link", error) from error
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
-        """See ``fanout.ports.Tree``; looks at the run's right to write before."""
+        """See ``ports.tree.Tree``; looks at the run's right to write before."""
         try:
             with self._directories.hold(self._root + entry.path) as descriptor:
                 self._token.look()
@@ -182,7 +181,7 @@ class PosixTree:
             raise self._token.error("attributes", error) from error
 
     def open_directory(self, entry: Entry, mode: int) -> None:
-        """See ``fanout.ports.Tree``. Without the sticky bit, which a file system may drop when a directory is made."""
+        """See ``ports.tree.Tree``. Without the sticky bit, which a file system may drop when a directory is made."""
         try:
             with self._directories.hold(self._root + entry.path) as descriptor:
                 self._token.look()
@@ -200,15 +199,15 @@ class PosixTree:
         return 1
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
-        """See ``fanout.ports.Tree``; looks at the run's right to write before."""
+        """See ``ports.tree.Tree``; looks at the run's right to write before."""
         return delete_listed(self._directories, self._root, entries, self._token)
 
     def remove_directory(self, entry: Entry) -> None:
-        """See ``fanout.ports.Tree``; looks at the run's right to write before."""
+        """See ``ports.tree.Tree``; looks at the run's right to write before."""
         remove_empty(self._directories, self._root, entry, self._token)
 
     def small_files_from(self, source: Tree) -> PosixSmallFiles | None:
-        """See ``fanout.ports.Tree``; not where the source's symlinks are followed."""
+        """See ``ports.tree.Tree``; not where the source's symlinks are followed."""
         if not isinstance(source, PosixTree) or source._follow:
             return None
         here, there = (self._directories, self._root), (source._directories, source._root)
@@ -216,15 +215,15 @@ class PosixTree:
 
     @property
     def overlaps(self) -> bool:
-        """See ``fanout.ports.Tree``; a system call waits."""
+        """See ``ports.tree.Tree``; a system call waits."""
         return False
 
     def block_bytes(self, entry: Entry) -> int:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         return limits.BLOCK_BYTES
 
     def check(self, *, writing: bool) -> None:
-        """See ``fanout.ports.Tree``. Writing is tried by making the run's staging directory, which stays."""
+        """See ``ports.tree.Tree``. Writing is tried by making the run's staging directory, which stays."""
         where = f"/{self._root}"
         try:
             if writing:
@@ -242,7 +241,7 @@ class PosixTree:
             raise AccessDenied(action, f"{self._field} {where}", f"{remedy} ({error.strerror})") from error
 
     def limitations(self) -> tuple[str, ...]:
-        """See ``fanout.ports.Tree``: whether owners can be kept."""
+        """See ``ports.tree.Tree``: whether owners can be kept."""
         directory, name = self._staging.place()
         try:
             with self._directories.hold(directory, create=True) as staged:
@@ -254,7 +253,7 @@ class PosixTree:
         return (found,) if found else ()
 
     def clock_ns(self) -> tuple[int, int]:
-        """See ``fanout.ports.Tree``: the ctime of a file that is made in the staging directory."""
+        """See ``ports.tree.Tree``: the ctime of a file that is made in the staging directory."""
         directory, name = self._staging.place()
         try:
             with self._directories.hold(directory, create=True) as staged:
@@ -266,7 +265,7 @@ class PosixTree:
         return now_ns, now_ns
 
     def identity(self) -> str:
-        """See ``fanout.ports.Tree``: the number of the root's inode, which every client of an NFS server sees."""
+        """See ``ports.tree.Tree``: the number of the root's inode, which every client of an NFS server sees."""
         try:
             with self._directories.hold(self._root) as descriptor:
                 return str(os.fstat(descriptor).st_ino)
@@ -274,15 +273,15 @@ class PosixTree:
             raise source_error("stat", error) from error
 
     def close(self) -> None:
-        """See ``fanout.ports.Tree``; without it a warm function would run out of descriptors."""
+        """See ``ports.tree.Tree``; without it a warm function would run out of descriptors."""
         self._directories.close()
 
     def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
-        """See ``fanout.ports.Tree``: removes the staging directories of the other runs."""
+        """See ``ports.tree.Tree``: removes the staging directories of the other runs."""
         return fence_others(self._staging, self._root, known, beside)
 
     def clear(self) -> None:
-        """See ``fanout.ports.Tree``."""
+        """See ``ports.tree.Tree``."""
         try:
             self._staging.clear()
         except NotADirectoryError:
@@ -291,7 +290,7 @@ class PosixTree:
             raise Transient(f"removing what was staged below /{self._root}: {error.strerror}") from error
 
     def finish(self) -> tuple[str, ...]:
-        """See ``fanout.ports.Tree``; with its staging directory goes the run's right to write.
+        """See ``ports.tree.Tree``; with its staging directory goes the run's right to write.
 
         Raises ``Transient`` for what could not be removed.
         """

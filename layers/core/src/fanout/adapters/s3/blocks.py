@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.responses import Copied, Part
 from fanout.adapters.s3.conditions import ANYTHING, Condition, Written, find_written
 from fanout.adapters.s3.metadata import to_headers
-from fanout.adapters.s3.responses import Copied, Part
 from fanout.adapters.s3.source import stored_checksum
-from fanout.domain.big_files import Receipt
-from fanout.domain.checksums import to_base64
-from fanout.domain.entries import Attributes
-from fanout.domain.errors import FanoutError, ItemError, NotFound, PreconditionFailed, Transient
-from fanout.domain.outcomes import Reason
+from fanout.model.checksum import to_base64
+from fanout.model.entry import Attributes
+from fanout.model.errors import FanoutError, ItemError, NotFound, PreconditionFailed, Transient
+from fanout.model.outcome import Reason
+from fanout.model.shard import Receipt
 
 _NO_HEADERS: Mapping[str, str] = {}
 
@@ -45,10 +45,10 @@ class UploadBlocks:
         self._write_headers = write_headers
 
     def sync(self) -> None:
-        """See ``fanout.ports.BlockTarget``; a part stays when it is answered for."""
+        """See ``ports.tree.BlockTarget``; a part stays when it is answered for."""
 
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
-        """See ``fanout.ports.BlockTarget``; S3 refuses bytes that the checksum does not fit."""
+        """See ``ports.tree.BlockTarget``; S3 refuses bytes that the checksum does not fit."""
         try:
             part = self._client.upload_part(self._bucket, self._key, self._upload_id, index + 1, data, crc64nvme)
         except NotFound as error:
@@ -56,13 +56,13 @@ class UploadBlocks:
         return part.etag
 
     def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
-        """See ``fanout.ports.BlockTarget``; the attributes came with the upload's begin."""
+        """See ``ports.tree.BlockTarget``; the attributes came with the upload's begin."""
         parts = [Part(receipt.index + 1, receipt.etag, to_base64(receipt.crc64nvme)) for receipt in receipts]
         written = Written(self._size, crc64nvme, {**to_headers(attributes), **self._write_headers})
         complete_upload(self._client, self._bucket, self._key, self._upload_id, parts, written, self._condition)
 
     def discard(self) -> None:
-        """See ``fanout.ports.BlockTarget``. What S3 does not let go of now is left to the bucket's lifecycle rule."""
+        """See ``ports.tree.BlockTarget``. What S3 does not let go of now is left to the bucket's lifecycle rule."""
         with suppress(FanoutError):
             self._client.abort_multipart_upload(self._bucket, self._key, self._upload_id)
 

@@ -17,14 +17,14 @@ from hashlib import md5
 
 from msgspec import Struct
 
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.http.transport import Response
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.metadata import ATIME
 from fanout.adapters.s3.source import stored_checksum
-from fanout.adapters.s3.transport import Response
-from fanout.domain.entries import NOTHING_THERE
-from fanout.domain.errors import FanoutError, ItemError, NotFound, PreconditionFailed
-from fanout.domain.object_options import USER_PREFIX
-from fanout.domain.outcomes import Reason
+from fanout.model.entry import NOTHING_THERE
+from fanout.model.errors import FanoutError, ItemError, NotFound, PreconditionFailed
+from fanout.model.outcome import Reason
+from fanout.request.object_options import USER_PREFIX
 
 
 class Condition(Struct, frozen=True):

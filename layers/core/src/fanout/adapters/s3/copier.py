@@ -7,17 +7,17 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import reduce
 
+from fanout.adapters.http.transport import Response
 from fanout.adapters.s3.blocks import complete_upload
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import Condition, Written, find_written
 from fanout.adapters.s3.metadata import carried_headers, tagging_header
-from fanout.adapters.s3.responses import Part
 from fanout.adapters.s3.source import stored_checksum
-from fanout.adapters.s3.transport import Response
-from fanout.domain import limits
-from fanout.domain.checksums import NO_BYTES, combine, from_base64, to_base64
-from fanout.domain.entries import Entry
-from fanout.domain.errors import (
+from fanout.facts import limits
+from fanout.model.checksum import NO_BYTES, combine, from_base64, to_base64
+from fanout.model.entry import Entry
+from fanout.model.errors import (
     AccessDenied,
     Archived,
     FanoutError,
@@ -26,9 +26,9 @@ from fanout.domain.errors import (
     OutOfTime,
     PreconditionFailed,
 )
-from fanout.domain.locations import S3Location
-from fanout.domain.object_options import TAGS, USER_PREFIX
-from fanout.domain.outcomes import Reason
+from fanout.model.location import S3Location
+from fanout.model.outcome import Reason
+from fanout.request.object_options import TAGS, USER_PREFIX
 
 _NO_HEADERS: Mapping[str, str] = {}
 
@@ -70,7 +70,7 @@ class S3EntryCopier:
         self._pool = ThreadPoolExecutor(limits.COPY_PARTS_IN_FLIGHT, thread_name_prefix="part")
 
     def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
-        """See ``fanout.ports.EntryCopier``."""
+        """See ``ports.tree.EntryCopier``."""
         if entry.size > self._whole_bytes:
             return self._copy_parts(entry, out_of_time)
         ends = (*self._target_of(entry), *self._source_of(entry))

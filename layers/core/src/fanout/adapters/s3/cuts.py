@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.object_page import ObjectPage
-from fanout.domain import limits
-from fanout.domain.cuts import Contents, Level, Mark, Survey
-from fanout.domain.key_ranges import Page, marks_of_keys
-from fanout.domain.segments import Segment
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.object_page import ObjectPage
+from fanout.facts import limits
+from fanout.listing.cuts.cuts import Contents, Level, Mark, Survey
+from fanout.listing.cuts.key_ranges import Page, marks_of_keys
+from fanout.model.segment import Segment
 
 
 def start_bound(path: str) -> str:

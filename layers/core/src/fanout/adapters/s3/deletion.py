@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fanout.adapters.s3.client import S3Client
-from fanout.domain.entries import Entry
-from fanout.domain.errors import ItemError, NotFound
-from fanout.domain.outcomes import Reason
+from fanout.adapters.s3.client.client import S3Client
+from fanout.model.entry import Entry
+from fanout.model.errors import ItemError, NotFound
+from fanout.model.outcome import Reason
 
 _REASONS = {
     "AccessDenied": Reason.DESTINATION_DENIED,
@@ -18,7 +18,7 @@ _CHANGED = "its ETag is not the one that was listed"
 
 
 def delete_listed(client: S3Client, bucket: str, prefix: str, entries: Sequence[Entry]) -> dict[str, ItemError]:
-    """See ``fanout.ports.Tree.delete``: at most 1,000 objects.
+    """See ``ports.tree.Tree.delete``: at most 1,000 objects.
 
     A HEAD tells those that changed, also where a server ignores the condition that each deletion carries:
     S3 deletes an object only if its ETag is still the one named.

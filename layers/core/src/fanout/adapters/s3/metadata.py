@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from fanout.domain.entries import Attributes
-from fanout.domain.object_options import USER_PREFIX, ObjectOptions, metadata_headers, tagging_text
+from fanout.model.entry import Attributes
+from fanout.request.object_options import USER_PREFIX, ObjectOptions, metadata_headers, tagging_text
 
 OWNER = USER_PREFIX + "file-owner"
 GROUP = USER_PREFIX + "file-group"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fanout.adapters.s3.client import S3Client
-from fanout.ports import ObjectFound
+from fanout.adapters.s3.client.client import S3Client
+from fanout.ports.tree import ObjectFound
 
 
 class S3ObjectReader:
@@ -15,11 +15,11 @@ class S3ObjectReader:
         self._client_of = client_of
 
     def find(self, bucket: str, key: str) -> ObjectFound:
-        """See ``fanout.ports.ObjectReader``."""
+        """See ``ports.tree.ObjectReader``."""
         response = self._client_of(bucket).head_object(bucket, key)
         return ObjectFound(response.total_bytes, response.headers.get("etag", ""))
 
     def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
-        """See ``fanout.ports.ObjectReader``."""
+        """See ``ports.tree.ObjectReader``."""
         byte_range = (offset, offset + length - 1)
         return self._client_of(bucket).get_object(bucket, key, if_match=etag, byte_range=byte_range).body

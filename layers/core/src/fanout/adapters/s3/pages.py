@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from fanout.adapters.s3.client import S3Client
-from fanout.adapters.s3.object_page import ObjectPage
-from fanout.domain.errors import ListingIncomplete
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.object_page import ObjectPage
+from fanout.model.errors import ListingIncomplete
 
 
 def object_pages(

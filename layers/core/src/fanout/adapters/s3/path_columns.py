@@ -9,10 +9,10 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from fanout.adapters.s3.object_page import ObjectPage
-from fanout.domain.entries import Entry, Kind
-from fanout.domain.file_columns import FileColumns, Listed
-from fanout.domain.segments import Segment
+from fanout.adapters.s3.client.object_page import ObjectPage
+from fanout.model.columns import FileColumns, Listed
+from fanout.model.entry import Entry, Kind
+from fanout.model.segment import Segment
 
 
 class PathColumns(Struct, frozen=True):

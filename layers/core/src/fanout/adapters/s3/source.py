@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fanout.adapters.s3.byte_ranges import read_range
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.http.transport import Response
+from fanout.adapters.s3.client.byte_ranges import read_range
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.metadata import from_headers
-from fanout.adapters.s3.requests import Call
-from fanout.adapters.s3.transport import Response
-from fanout.domain.checksums import from_base64, to_base64
-from fanout.domain.entries import Attributes, Entry
-from fanout.domain.errors import AccessDenied, Archived, ItemError, NotFound, PreconditionFailed
-from fanout.domain.outcomes import Reason
-from fanout.domain.proofs import whole_seconds
+from fanout.listing.deciding.proof_rules import whole_seconds
+from fanout.model.checksum import from_base64, to_base64
+from fanout.model.entry import Attributes, Entry
+from fanout.model.errors import AccessDenied, Archived, ItemError, NotFound, PreconditionFailed
+from fanout.model.outcome import Reason
 
 # What the client raises that is about the entry, and not about the whole task.
 REFUSALS = (NotFound, PreconditionFailed, AccessDenied)

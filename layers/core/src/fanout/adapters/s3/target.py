@@ -7,12 +7,12 @@ from contextlib import suppress
 
 from fanout.adapters.checksum import crc64nvme as checksum
 from fanout.adapters.s3.blocks import complete_upload
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.requests import Call
+from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import ANYTHING, Condition, Written, etag_of, find_written
-from fanout.adapters.s3.requests import Call
-from fanout.adapters.s3.responses import Part
-from fanout.domain.errors import FanoutError, ItemError, NotFound, PreconditionFailed
-from fanout.domain.outcomes import Reason
+from fanout.model.errors import FanoutError, ItemError, NotFound, PreconditionFailed
+from fanout.model.outcome import Reason
 
 
 class PutTarget:
@@ -109,7 +109,7 @@ class MultipartTarget:
         self._written_bytes += len(data)
 
     def send(self, crc64nvme: int) -> None:
-        """See ``fanout.ports.Target``; the parts have been sent."""
+        """See ``ports.tree.Target``; the parts have been sent."""
 
     def commit(self, crc64nvme: int) -> None:
         """Complete the upload; S3 refuses parts that do not make up the size and the checksum of the whole."""

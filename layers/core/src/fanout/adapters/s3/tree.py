@@ -12,7 +12,9 @@ from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.blocks import UploadBlocks
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.reach import reach
+from fanout.adapters.s3.client.responses import to_seconds
 from fanout.adapters.s3.conditions import Condition
 from fanout.adapters.s3.content_types import content_type_header
 from fanout.adapters.s3.cuts import cuts_of_keys, start_bound
@@ -20,20 +22,18 @@ from fanout.adapters.s3.deletion import delete_listed
 from fanout.adapters.s3.metadata import from_headers, to_headers
 from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
-from fanout.adapters.s3.reach import reach
-from fanout.adapters.s3.responses import to_seconds
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
-from fanout.domain import limits
-from fanout.domain.big_files import block_bytes_of
-from fanout.domain.entries import Attributes, Entry, Found
-from fanout.domain.errors import ItemError, NotFound, PreconditionFailed, Transient
-from fanout.domain.file_columns import Listed, in_columns, one_by_one
-from fanout.domain.outcomes import Reason
-from fanout.domain.pruning import Prunes, Pruning, no_pruning
-from fanout.domain.segments import Segment, after_subtree
-from fanout.domain.writers import Fence
-from fanout.ports import Tree
+from fanout.facts import limits
+from fanout.model.columns import Listed, in_columns, one_by_one
+from fanout.model.entry import Attributes, Entry, Found
+from fanout.model.errors import ItemError, NotFound, PreconditionFailed, Transient
+from fanout.model.outcome import Reason
+from fanout.model.segment import Prunes, Segment, after_subtree, no_pruning
+from fanout.ports.tree import Tree
+from fanout.ports.turns import Fence
+from fanout.request.pruning import Pruning
+from fanout.shards.big_files import block_bytes_of
 
 _SYMLINK_MODE = stat.S_IFLNK | 0o777
 _NO_HEADERS: Mapping[str, str] = {}
@@ -68,7 +68,7 @@ class S3Tree:
         return one_by_one(self.list_columns(segment, prunes))
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
-        """See ``fanout.ports.Tree``; at most a page's keys together."""
+        """See ``ports.tree.Tree``; at most a page's keys together."""
         if prunes is no_pruning:
             return chain.from_iterable(map(PathColumns.listed, self._pages(segment)))
         return in_columns(self._pruned(segment, Pruning(segment, prunes)), limits.LIST_PAGE_KEYS)
@@ -187,11 +187,11 @@ class S3Tree:
         raise ItemError(Reason.DESTINATION_DENIED, "a bucket has no directories to remove")
 
     def small_files_from(self, source: Tree) -> None:
-        """See ``fanout.ports.Tree``; a file is a request."""
+        """See ``ports.tree.Tree``; a file is a request."""
 
     @property
     def overlaps(self) -> bool:
-        """See ``fanout.ports.Tree``: requests are sent, and their answers received when they are needed."""
+        """See ``ports.tree.Tree``: requests are sent, and their answers received when they are needed."""
         return True
 
     def block_bytes(self, entry: Entry) -> int:
@@ -216,23 +216,23 @@ class S3Tree:
         return ()
 
     def clock_ns(self) -> tuple[int, int]:
-        """See ``fanout.ports.Tree``; a LIST of one key."""
+        """See ``ports.tree.Tree``; a LIST of one key."""
         seconds_ns = self._client.time_ns(self._bucket, self._prefix)
         return seconds_ns, seconds_ns + 1_000_000_000
 
     def identity(self) -> str:
-        """See ``fanout.ports.Tree``; a bucket's name is its own."""
+        """See ``ports.tree.Tree``; a bucket's name is its own."""
         return ""
 
     def close(self) -> None:
-        """See ``fanout.ports.Tree``; nothing is held open."""
+        """See ``ports.tree.Tree``; nothing is held open."""
 
     def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
-        """See ``fanout.ports.Tree``; each write carries a condition instead."""
+        """See ``ports.tree.Tree``; each write carries a condition instead."""
         return True
 
     def clear(self) -> None:
-        """See ``fanout.ports.Tree``; a target that is not committed is aborted by its owner."""
+        """See ``ports.tree.Tree``; a target that is not committed is aborted by its owner."""
 
     def finish(self) -> tuple[str, ...]:
         """Do nothing: a target that is not committed is aborted by its owner."""

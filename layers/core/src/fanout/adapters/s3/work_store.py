@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.s3.client import S3Client
+from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.pages import object_pages
-from fanout.domain.errors import NotFound, PreconditionFailed, Transient
-from fanout.ports import Versioned
+from fanout.model.errors import NotFound, PreconditionFailed, Transient
+from fanout.ports.tree import Versioned
 
 
 class S3WorkStore:
@@ -44,7 +44,7 @@ class S3WorkStore:
             raise Transient(f"removing {len(failed)} of {len(keys)} objects, {self._bucket}/{key} first: {reason}")
 
     def read_version(self, key: str) -> Versioned:
-        """See ``fanout.ports.VersionedStore``."""
+        """See ``ports.tree.VersionedStore``."""
         try:
             found = self._client.get_object(self._bucket, key)
         except NotFound:
@@ -52,7 +52,7 @@ class S3WorkStore:
         return Versioned(found.body, found.headers.get("etag", ""))
 
     def write_version(self, key: str, data: bytes, version: str) -> None:
-        """See ``fanout.ports.VersionedStore``."""
+        """See ``ports.tree.VersionedStore``."""
         try:
             self._client.put_object(
                 self._bucket,

@@ -1,0 +1,53 @@
+"""Where a bucket is reached."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from fanout.model.errors import InvalidRequest
+
+_LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+_NAME = _LABEL | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ._")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Endpoint(Struct, frozen=True):
+    """The S3 of a region, or another S3 at ``url`` (scheme, host and port)."""
+
+    region: str
+    url: str = ""
+
+
+class Location(NamedTuple):
+    """The parts of a bucket's address: ``origin`` + ``root`` + the encoded key is a URL."""
+
+    origin: str
+    host: str
+    root: str
+
+
+@lru_cache(maxsize=256)
+def locate(endpoint: Endpoint, bucket: str) -> Location:
+    """The bucket's address: virtual-hosted, or path style for a custom URL or a name that is no DNS label.
+
+    Raises ``InvalidRequest`` for a name that no bucket can have.
+    """
+    if not 3 <= len(bucket) <= 255 or not _NAME.issuperset(bucket):
+        raise InvalidRequest("bucket", f"{bucket!r} is not a bucket name", "use 3 to 63 of a-z, 0-9, '-' and '.'")
+    if endpoint.url:
+        parts = urlsplit(endpoint.url)
+        host = parts.hostname or ""
+        host = f"[{host}]" if ":" in host else host
+        if parts.port and parts.port != _DEFAULT_PORTS.get(parts.scheme):
+            host = f"{host}:{parts.port}"
+        return Location(f"{parts.scheme}://{host}", host, f"/{bucket}/")
+    suffix = "amazonaws.com.cn" if endpoint.region.startswith("cn-") else "amazonaws.com"
+    host = f"s3.{endpoint.region}.{suffix}"
+    if len(bucket) <= 63 and _LABEL.issuperset(bucket):
+        host = f"{bucket}.{host}"
+        return Location(f"https://{host}", host, "/")
+    return Location(f"https://{host}", host, f"/{bucket}/")

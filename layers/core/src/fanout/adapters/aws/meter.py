@@ -1,0 +1,74 @@
+"""EFS and CloudWatch asked about a file system: a request each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from fanout.adapters.aws.control_plane import client, our_errors
+from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERIOD_SECONDS, PERMITTED
+from fanout.facts.limits import MIB
+from fanout.model.errors import Unreachable
+from fanout.model.file_system import Described, Reading, Readings, ThroughputMode
+
+# Of credits and rate the least of a minute, of use the most: what errs towards the file system.
+_STATISTICS = {CREDITS: "Minimum", PERMITTED: "Minimum", IO_LIMIT: "Maximum", METERED: "Sum"}
+# Chosen: a plan does not wait long for figures that it can do without.
+_ATTEMPTS = 1
+
+
+class AwsMeter:
+    """See ``ports.tree.Meter``; needs elasticfilesystem:DescribeFileSystems and cloudwatch:GetMetricData."""
+
+    def __init__(self, region: str, efs_url: str = "", metrics_url: str = "") -> None:
+        self._efs = client("efs", region, efs_url, _ATTEMPTS)
+        self._metrics = client("cloudwatch", region, metrics_url, _ATTEMPTS)
+
+    def describe(self, file_system_id: str) -> Described:
+        """See ``ports.tree.Meter``."""
+        with our_errors("elasticfilesystem:DescribeFileSystems", file_system_id, lost=Unreachable):
+            (found,) = self._efs.describe_file_systems(FileSystemId=file_system_id)["FileSystems"]
+            return _described(found)
+
+    def readings(self, file_system_id: str, now: float) -> Readings:
+        """See ``ports.tree.Meter``."""
+        names = {_id(name): name for name in _STATISTICS}
+        with our_errors("cloudwatch:GetMetricData", file_system_id, lost=Unreachable):
+            answer = self._metrics.get_metric_data(
+                MetricDataQueries=[_query(name, file_system_id) for name in _STATISTICS],
+                StartTime=datetime.fromtimestamp(int(now - LOOK_BACK_SECONDS), UTC),
+                EndTime=datetime.fromtimestamp(int(now + PERIOD_SECONDS), UTC),
+                ScanBy="TimestampDescending",
+            )
+            return {names[series["Id"]]: _rows(series) for series in answer["MetricDataResults"] if series["Values"]}
+
+
+def _described(found: Mapping[str, Any]) -> Described:
+    size = found["SizeInBytes"]
+    return Described(
+        mode=ThroughputMode(found.get("ThroughputMode", "bursting")),
+        performance_mode=found["PerformanceMode"],
+        one_zone=bool(found.get("AvailabilityZoneName")),
+        standard_bytes=size.get("ValueInStandard", size["Value"]),
+        infrequent_bytes=size.get("ValueInIA", 0),
+        archive_bytes=size.get("ValueInArchive", 0),
+        provisioned_bytes_per_second=(found.get("ProvisionedThroughputInMibps") or 0) * MIB,
+    )
+
+
+def _query(name: str, file_system_id: str) -> dict[str, Any]:
+    """A series of minutes of a metric."""
+    dimensions = [{"Name": "FileSystemId", "Value": file_system_id}]
+    metric = {"Namespace": "AWS/EFS", "MetricName": name, "Dimensions": dimensions}
+    return {"Id": _id(name), "MetricStat": {"Metric": metric, "Period": PERIOD_SECONDS, "Stat": _STATISTICS[name]}}
+
+
+def _id(name: str) -> str:
+    """The id of a query begins with a small letter."""
+    return name[0].lower() + name[1:]
+
+
+def _rows(series: Mapping[str, Any]) -> list[Reading]:
+    pairs = zip(series["Timestamps"], series["Values"], strict=True)
+    return [Reading(time.timestamp(), float(value)) for time, value in pairs]

@@ -1,0 +1,1 @@
+"""HTTP by libcurl, in one thread for all exchanges of a process."""

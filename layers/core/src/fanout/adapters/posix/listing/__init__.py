@@ -1,0 +1,1 @@
+"""Listing a file system in the order of keys."""

@@ -1,0 +1,120 @@
+"""What the file system says of an entry, in the domain's words."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from fanout.facts import limits
+from fanout.listing.directories.parents import is_unfinished
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+
+
+def attributes_of(found: os.stat_result) -> Attributes:
+    """What an entry carries beside its bytes."""
+    return Attributes(found.st_mode, found.st_uid, found.st_gid, found.st_mtime_ns, found.st_atime_ns)
+
+
+def entry_of(path: str, found: os.stat_result, device: int = -1, *, made: bool = False) -> Entry:
+    """What stands at a path, given without ``/`` at its end; with its inode if it is one of ``device``.
+
+    With ``made``, at a destination, a directory that no run has finished counts as older than any source.
+    """
+    mode = found.st_mode
+    if stat.S_ISREG(mode):
+        inode = inode_of(found, device) if found.st_nlink > 1 else ""
+        return Entry(path, Kind.FILE, found.st_size, found.st_mtime_ns, found.st_ctime_ns, "", inode)
+    if stat.S_ISDIR(mode):
+        changed_ns = 0 if made and is_unfinished(mode) else found.st_ctime_ns
+        return Entry(f"{path}/", Kind.DIRECTORY, 0, found.st_mtime_ns, changed_ns)
+    kind = Kind.SYMLINK if stat.S_ISLNK(mode) else Kind.SPECIAL
+    size = 0 if kind is Kind.SPECIAL else found.st_size
+    return Entry(path, kind, size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def inode_of(found: os.stat_result, device: int) -> str:
+    """Which file a name belongs to, among those of the file system ``device``; empty if it has one name.
+
+    The number alone, because a client numbers the same NFS file system anew at each mount.
+    """
+    one_of_many = stat.S_ISREG(found.st_mode) and found.st_nlink > 1 and found.st_dev == device
+    return str(found.st_ino) if one_of_many else ""
+
+
+def is_same_file(first_directory: int, first: str, directory: int, name: str) -> bool:
+    """Whether two names, each in its directory, are names of one file; a name that is missing is none."""
+    here = os.stat(first, dir_fd=first_directory, follow_symlinks=False)
+    try:
+        there = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+
+
+def require_copy(found: os.stat_result, entry: Entry) -> None:
+    """Raise ``ItemError`` for a file that has not the size and mtime that a copy of the entry has."""
+    if found.st_size != entry.size or (entry.mtime_ns and found.st_mtime_ns != entry.mtime_ns):
+        raise ItemError(Reason.DESTINATION_CHANGED, "its first name is no longer the copy: somebody else wrote there")
+
+
+class Waited:
+    """The seconds in which this thread did not run since this was made, if it ever waited for an answer.
+
+    A thread that was only kept from the processor, on a busy machine or in a function that has a part of one, gave it
+    up of its own will at no time.
+    """
+
+    def __init__(self) -> None:
+        self._given_up = _given_up()
+        self._began = time.perf_counter() - time.thread_time()
+
+    @property
+    def seconds(self) -> float:
+        """See the class; 0 on a file system that answers from memory."""
+        return time.perf_counter() - time.thread_time() - self._began if _given_up() > self._given_up else 0.0
+
+
+def _given_up() -> int:
+    """How often this thread gave up the processor to wait."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+
+
+# Names that one thread asks for in a row.
+_IN_A_ROW = 8
+
+
+_Found = TypeVar("_Found")
+
+
+class Stats:
+    """Asks for what names stand for: in threads where the file system answers slowly, as one over a network does."""
+
+    def __init__(self) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+
+    def each(self, ask: Callable[[Sequence[str]], list[_Found]], names: Sequence[str]) -> list[_Found]:
+        """What ``ask`` says of the names, in their order; it is asked for some of them at a time."""
+        waited = Waited()
+        found = ask(names[:_IN_A_ROW])
+        if len(names) <= _IN_A_ROW:
+            return found
+        if waited.seconds < limits.STAT_SLOW_SECONDS * len(found):
+            return found + ask(names[_IN_A_ROW:])
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(limits.STAT_THREADS, thread_name_prefix="stat")
+        rows = [names[start : start + _IN_A_ROW] for start in range(_IN_A_ROW, len(names), _IN_A_ROW)]
+        for row in self._threads.map(ask, rows):
+            found += row
+        return found
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._threads is not None:
+            self._threads.shutdown()

@@ -1,0 +1,1 @@
+"""Opening paths below a root, never through a symlink."""

@@ -1,0 +1,219 @@
+"""Directories below a root, opened step by step without ever following a symlink."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+
+from fanout.listing.directories.parents import UNFINISHED_MODE
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+
+# Descriptors kept open; well under the 1,024 of a Lambda environment.
+KEPT_DIRECTORIES = 256
+DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def parent_of(path: str) -> str:
+    """The path of the directory above."""
+    return path[: path.rfind("/", 0, -1) + 1]
+
+
+class Held:
+    """A directory that stays open while ``with`` holds it; several may hold the same one.
+
+    A class and not a generator, because every file enters several of them.
+    """
+
+    __slots__ = ("_release", "descriptor", "users")
+
+    def __init__(self, descriptor: int, release: Callable[[Held], None]) -> None:
+        self.descriptor = descriptor
+        self.users = 0
+        self._release = release
+
+    def __enter__(self) -> int:
+        return self.descriptor
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._release(self)
+
+    def let_go(self) -> None:
+        """End what ``hold`` began, for those that hold it longer than a ``with``."""
+        self._release(self)
+
+
+def _no_objection(_path: str) -> None:
+    """Any directory may be made."""
+
+
+class Directories:
+    """Descriptors of directories by path, each opened once from its parent's.
+
+    A path is relative to ``base``, ends in ``/`` or is empty for the base itself.
+    No component may be a symlink, so nothing opened here lies outside the base. ``follow``
+    opens one all the same, for a source whose symlinks are followed; it answers for where they lead.
+    No lock is held over a system call; a descriptor is closed only when nobody holds it.
+    ``before_making`` is called with the path of a directory that is to be made, and raises where it must not be.
+    """
+
+    def __init__(
+        self,
+        base: str,
+        follow: Callable[[str], int] | None = None,
+        mode_of: Callable[[str], int] = lambda _path: UNFINISHED_MODE,
+    ) -> None:
+        """``mode_of`` gives the mode that a directory is made with."""
+        self._base = base
+        self._mode_of = mode_of
+        self._follow = follow
+        self._lock = threading.Lock()
+        self._open: OrderedDict[str, Held] = OrderedDict()
+        self._opening: dict[str, threading.Event] = {}
+        self.before_making: Callable[[str], None] = _no_objection
+
+    def hold(self, path: str, *, create: bool = False) -> Held:
+        """The descriptor of a directory, made with those above it if ``create``; for ``with`` or until ``let_go``.
+
+        One thread opens or makes it, the others that want it wait for that one. Raises
+        ``OSError`` if it is not there, and ``ItemError`` if a component is a symlink.
+        """
+        with self._lock:
+            held = self._open.get(path)
+            if held is not None:
+                held.users += 1
+                if len(self._open) >= KEPT_DIRECTORIES:
+                    self._open.move_to_end(path)
+                return held
+        return self._hold_from_above(path, create)
+
+    def _hold_from_above(self, path: str, create: bool) -> Held:
+        """As ``hold``: from the nearest directory above that is open, one level after the other."""
+        missing = [path]
+        held = None
+        while held is None and missing[-1]:
+            missing.append(parent_of(missing[-1]))
+            with self._lock:
+                held = self._open.get(missing[-1])
+                if held is not None:
+                    held.users += 1
+                    missing.pop()
+        while missing:
+            try:
+                below = self._hold_one(missing.pop(), held, create)
+            finally:
+                if held is not None:
+                    held.let_go()
+            held = below
+        assert held is not None
+        return held
+
+    def _hold_one(self, path: str, above: Held | None, create: bool) -> Held:
+        """As ``hold``; ``above`` is the parent, ``None`` for the base itself."""
+        while True:
+            with self._lock:
+                held = self._open.get(path)
+                if held is not None:
+                    held.users += 1
+                    return held
+                opening = self._opening.get(path)
+                if opening is None:
+                    opened = self._opening[path] = threading.Event()
+                    break
+            opening.wait()
+        try:
+            held = Held(self._open_directory(path, above, create), self._release)
+        finally:
+            with self._lock:
+                del self._opening[path]
+                if held is not None:
+                    held.users = 1
+                    self._open[path] = held
+            opened.set()
+        return held
+
+    def _open_directory(self, path: str, parent: Held | None, create: bool) -> int:
+        if parent is None:
+            return os.open(self._base, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
+        name, above = path[:-1].rpartition("/")[2], parent.descriptor
+        try:
+            return self._enter(path, name, above)
+        except FileNotFoundError:
+            if not create:
+                raise
+        self.before_making(path)
+        with suppress(FileExistsError):  # another worker may make it at the same moment
+            os.mkdir(name, self._mode_of(path), dir_fd=above)
+        return self._enter(path, name, above)
+
+    def _enter(self, path: str, name: str, above: int) -> int:
+        try:
+            return os.open(name, DIRECTORY_FLAGS, dir_fd=above)
+        except NotADirectoryError:
+            if not stat.S_ISLNK(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
+                raise
+        if self._follow is not None:
+            return self._follow(path)
+        raise ItemError(Reason.LINK_IN_PATH, f"a directory of the path is a symlink: {path[:-1][-200:]}")
+
+    def _release(self, held: Held) -> None:
+        with self._lock:
+            held.users -= 1
+            if len(self._open) <= KEPT_DIRECTORIES:
+                return
+            idle = next((path for path, other in self._open.items() if not other.users), None)
+            if idle is None:
+                return
+            descriptor = self._open.pop(idle).descriptor
+        os.close(descriptor)
+
+    def forget(self, path: str) -> None:
+        """Drop what is kept of a directory and all below it, because they were removed."""
+        with self._lock:
+            gone = [key for key, held in self._open.items() if key.startswith(path) and not held.users]
+            closing = [self._open.pop(key).descriptor for key in gone]
+        for descriptor in closing:
+            os.close(descriptor)
+
+    def nearest(self, path: str) -> str:
+        """The deepest directory at a path or above it that is there. Raises as ``hold`` for anything but ENOENT.
+
+        One pass, whatever the depth: up to what is open, then down to the first that is missing.
+        """
+        below = []
+        with self._lock:
+            while path and path not in self._open:
+                below.append(path)
+                path = parent_of(path)
+        with suppress(FileNotFoundError):
+            while below:
+                self.hold(below[-1]).let_go()
+                path = below.pop()
+        return path
+
+    def is_in_place(self, path: str) -> bool:
+        """Whether a directory, and each above it, is still what stands under its name; raises as ``hold``."""
+        with self.hold(path) as held:
+            here = os.fstat(held)
+        while path:
+            above = parent_of(path)
+            with self.hold(above) as held:
+                try:
+                    found = os.stat(path[len(above) : -1], dir_fd=held, follow_symlinks=self._follow is not None)
+                except FileNotFoundError:
+                    return False
+                if not os.path.samestat(here, found):
+                    return False
+                here, path = os.fstat(held), above
+        return os.path.samestat(here, os.stat(self._base))
+
+    def close(self) -> None:
+        """Close every descriptor that nobody holds."""
+        self.forget("")

@@ -1,0 +1,108 @@
+"""Symlinks of a source that are followed: what each leads to, and none for ever."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.adapters.posix.listing.stats import entry_of
+from fanout.adapters.posix.paths.beneath import walk
+from fanout.adapters.posix.paths.directories import Directories
+from fanout.model.entry import Entry, Kind
+from fanout.model.outcome import Reason
+
+_REASONS = {
+    errno.ENOENT: Reason.LINK_DANGLING,
+    errno.ENOTDIR: Reason.LINK_DANGLING,
+    errno.ENAMETOOLONG: Reason.LINK_DANGLING,
+    errno.ELOOP: Reason.LINK_LOOP,
+    errno.EXDEV: Reason.LINK_OUTSIDE,
+    errno.EACCES: Reason.SOURCE_DENIED,
+}
+
+
+class Way(Struct, frozen=True):
+    """The directories from the root down to one: their identities, and when the youngest symlink among them changed.
+
+    A directory that stands on its own way is a loop. What lies behind a symlink that was
+    turned to something else counts as changed, however old it is.
+    """
+
+    identities: tuple[tuple[int, int], ...] = ()
+    changed_ns: int = 0
+
+    @property
+    def has_symlink(self) -> bool:
+        """Whether one of the directories is reached through a symlink."""
+        return self.changed_ns > 0
+
+
+NO_WAY = Way()
+
+
+class Follower:
+    """Follows symlinks below ``root``, a path of ``directories``."""
+
+    def __init__(self, directories: Directories, root: str) -> None:
+        self._directories, self._root = directories, root
+
+    def way_to(self, prefix: str) -> Way:
+        """The way down to the directory that holds ``prefix``, or to the root."""
+        way = self.down(NO_WAY, "")
+        for end, letter in enumerate(prefix[:-1], start=1):
+            if letter == "/":
+                way = self.down(way, prefix[:end])
+        return way
+
+    def down(self, way: Way, path: str) -> Way:
+        """The way one directory further, to ``path`` (which is empty or ends in ``/``)."""
+        try:
+            with self._directories.hold(self._root + path) as descriptor:
+                here = os.fstat(descriptor)
+            changed_ns = self._turned_ns(path)
+        except OSError as error:
+            if error.errno not in _REASONS:
+                raise
+            return way  # the listing of the directory says so
+        return Way((*way.identities, (here.st_dev, here.st_ino)), max(way.changed_ns, changed_ns))
+
+    def entry(self, path: str, found: os.stat_result, way: Way, device: int) -> Entry:
+        """The entry of a name in a directory at the end of ``way``; with its inode only where no symlink leads to it.
+
+        For ``device`` see ``entry_of``.
+        """
+        behind = found
+        changed_ns = way.changed_ns
+        if stat.S_ISLNK(found.st_mode):
+            try:
+                behind, turned_ns = self._behind(path)
+            except OSError as error:
+                if error.errno not in _REASONS:
+                    raise
+                return replace(entry_of(path, found), problem=_REASONS[error.errno])
+            changed_ns = max(changed_ns, turned_ns)
+        if stat.S_ISDIR(behind.st_mode) and (behind.st_dev, behind.st_ino) in way.identities:
+            return Entry(path, Kind.SYMLINK, 0, found.st_mtime_ns, found.st_ctime_ns, problem=Reason.LINK_LOOP)
+        entry = entry_of(path, behind, -1 if way.has_symlink or behind is not found else device)
+        return replace(entry, changed_ns=max(entry.changed_ns, changed_ns))
+
+    def _behind(self, path: str) -> tuple[os.stat_result, int]:
+        """What a symlink leads to, never opened for reading, and when a symlink on the way to it last changed."""
+        with self._directories.hold(self._root) as root:
+            descriptor, changed_ns = walk(root, path, os.O_PATH)
+        try:
+            return os.fstat(descriptor), changed_ns
+        finally:
+            os.close(descriptor)
+
+    def _turned_ns(self, path: str) -> int:
+        parent, slash, name = path[:-1].rpartition("/")
+        if not name:
+            return 0
+        with self._directories.hold(self._root + parent + slash) as above:
+            found = os.stat(name, dir_fd=above, follow_symlinks=False)
+        return self._behind(path[:-1])[1] if stat.S_ISLNK(found.st_mode) else 0

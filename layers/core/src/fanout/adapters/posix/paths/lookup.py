@@ -1,0 +1,81 @@
+"""Looking up single paths, where an answer that there is nothing may cost an entry its life."""
+
+from __future__ import annotations
+
+import os
+
+from fanout.adapters.posix.listing.stats import entry_of
+from fanout.adapters.posix.paths.directories import Directories, parent_of
+from fanout.model.entry import Entry
+from fanout.model.errors import AccessDenied, ItemError, Transient
+from fanout.model.outcome import Reason
+from fanout.model.path_rules import reason_against_file_path
+
+
+def find_source(directories: Directories, root: str, path: str) -> Entry | None:
+    """What stands at a path of a source, given without ``/`` at its end; ``None`` only where it is certainly nothing.
+
+    So the directories above must be real ones, which can be searched and are still at their place. Raises
+    ``AccessDenied``, ``ItemError`` with ``Reason.SOURCE_CHANGED``, or ``Transient`` where there is no answer.
+    """
+    if _is_no_name(path):
+        return None
+    try:
+        found = _found(directories, root, path, made=False)
+        if found is None:
+            _confirm_parent(directories, root, path)
+    except ItemError as error:
+        raise ItemError(Reason.SOURCE_CHANGED, error.message) from error
+    except NotADirectoryError as error:
+        raise ItemError(Reason.SOURCE_CHANGED, "what stands above it is no directory") from error
+    return found
+
+
+def find_destination(directories: Directories, root: str, path: str) -> Entry | None:
+    """As ``find_source`` at a destination, where nothing lies below a file, nor behind a symlink."""
+    try:
+        return None if _is_no_name(path) else _found(directories, root, path, made=True)
+    except (NotADirectoryError, ItemError):
+        return None
+
+
+def _is_no_name(path: str) -> bool:
+    """Whether a path is that of no file; some of these lead out of the root."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return True
+    return reason_against_file_path(path) not in (None, Reason.PATH_TOO_DEEP)
+
+
+def _found(directories: Directories, root: str, path: str, *, made: bool) -> Entry | None:
+    parent, separator, name = (root + path).rpartition("/")
+    try:
+        with directories.hold(parent + separator) as descriptor:
+            return entry_of(path, os.stat(name, dir_fd=descriptor, follow_symlinks=False), made=made)
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise
+    except PermissionError as error:
+        remedy = "give the function search permission on the directories above"
+        raise AccessDenied("looking up", f"/{root}{path}"[:1000], f"{remedy} ({error.strerror})") from error
+    except OSError as error:
+        raise Transient(f"stat: {error.strerror}") from error
+
+
+def _confirm_parent(directories: Directories, root: str, path: str) -> None:
+    """Raise unless the nearest directory above a path is still the one that stands there, and each above that one."""
+    try:
+        nearest = directories.nearest(parent_of(root + path))
+        in_place = directories.is_in_place(nearest)
+    except FileNotFoundError:  # it went between the two
+        in_place = False
+    except NotADirectoryError:
+        raise
+    except OSError as error:
+        raise Transient(f"stat: {error.strerror}") from error
+    if not in_place:
+        raise ItemError(Reason.SOURCE_CHANGED, "a directory above it is not the one that it was")
+    if not nearest.startswith(root):
+        raise ItemError(Reason.SOURCE_CHANGED, f"/{root} is not there any more")

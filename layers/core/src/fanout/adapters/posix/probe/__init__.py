@@ -1,0 +1,1 @@
+"""What ProbeEfs does to a file system."""

@@ -1,0 +1,200 @@
+"""The directory that a probe works in, below a mount and never through a symlink.
+
+Its name and a marker in it say that it is a probe's; what has only one of both is left alone. A probe that works makes
+a directory in it for each of its tasks, which moves its mtime: what nothing was made in for ``ABANDONED_SECONDS``, by
+the file system's own clock, was left by a probe that was stopped.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from fanout.adapters.posix.errors import destination_error
+from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories, Held
+from fanout.adapters.posix.probe.probe_file import PosixProbeFile
+from fanout.adapters.posix.staging import open_staged
+from fanout.facts import limits
+from fanout.model.path_rules import PROBE_PREFIX
+
+MARKER = "of-a-probe"
+MARKER_TEXT = b"fanout probe: the next one removes this directory\n"
+# Chosen: twice the longest that a task of a probe takes, the time limit of its function.
+ABANDONED_SECONDS = 300
+
+
+class PosixProbeDirectory:
+    """See ``ports.probe.ProbeDirectory``. ``parent`` is relative to ``base``, empty for the base itself."""
+
+    def __init__(self, base: Path, parent: str, probe_id: str, client: str) -> None:
+        self._directories = Directories(str(base), mode_of=lambda _path: stat.S_IRWXU)
+        self._parent = f"{parent}/" if parent else ""
+        self._name = f"{PROBE_PREFIX}{probe_id}"
+        self._root = f"{self._parent}{self._name}/"
+        self._client = client
+
+    @property
+    def client(self) -> str:
+        """See ``ports.probe.ProbeDirectory``."""
+        return self._client
+
+    def free_bytes(self) -> int:
+        """See ``ports.probe.ProbeDirectory``."""
+        with _errors("statvfs"), self._directories.hold(self._parent) as above:
+            found = os.statvfs(above)
+            return found.f_bavail * found.f_frsize
+
+    def prepare(self) -> Sequence[str]:
+        """See ``ports.probe.ProbeDirectory``."""
+        with _errors("mkdir"), self._directories.hold(self._root, create=True) as own:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            marker = os.open(MARKER, flags, 0o600, dir_fd=own)
+            try:
+                os.pwrite(marker, MARKER_TEXT, 0)
+                os.utime(own)
+                now = os.fstat(own).st_mtime
+            finally:
+                os.close(marker)
+        with _errors("remove what a probe left"), self._directories.hold(self._parent) as above:
+            found = [name for name in sorted(os.listdir(above)) if name.startswith(PROBE_PREFIX)]
+            others = [name for name in found if name != self._name]
+            return [name for name in others if not _removed(above, name, now - ABANDONED_SECONDS)]
+
+    def claim(self, name: str) -> bool:
+        """See ``ports.probe.ProbeDirectory``."""
+        with _errors("mkdir"), self._directories.hold(self._root) as own:
+            try:
+                os.mkdir(name, 0o700, dir_fd=own)
+            except FileExistsError:
+                return False
+            return True
+
+    def make(self, path: str) -> None:
+        """See ``ports.probe.ProbeDirectory``."""
+        with _errors("mkdir"), self._directories.hold(f"{self._root}{path}/", create=True):
+            return
+
+    def files(self, path: str) -> Sequence[str]:
+        """See ``ports.probe.ProbeDirectory``."""
+        with _errors("readdir"):
+            return sorted(self._files(path))
+
+    def _files(self, path: str) -> Iterator[str]:
+        try:
+            held = self._directories.hold(f"{self._root}{path}/")
+        except FileNotFoundError:
+            return
+        with held as directory, os.scandir(directory) as found:
+            entries = [(one.name, one.is_dir(follow_symlinks=False)) for one in found if not one.is_symlink()]
+        for name, is_directory in entries:
+            if is_directory:
+                yield from self._files(f"{path}/{name}")
+            else:
+                yield f"{path}/{name}"
+
+    def create(self, path: str, *, shared: bool = False) -> PosixProbeFile:
+        """See ``ports.probe.ProbeDirectory``; made as a copy makes its files, without O_EXCL."""
+        with _errors("create"):
+            if shared:
+                return PosixProbeFile(self._open(path, os.O_WRONLY | os.O_CREAT))
+            with self._above(path) as above:
+                return PosixProbeFile(open_staged(above, path.rpartition("/")[2], 0o600)[0])
+
+    def open(self, path: str) -> PosixProbeFile:
+        """See ``ports.probe.ProbeDirectory``."""
+        with _errors("open"):
+            return PosixProbeFile(self._open(path, os.O_RDONLY))
+
+    def _open(self, path: str, flags: int) -> int:
+        with self._above(path) as above:
+            return os.open(path.rpartition("/")[2], flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=above)
+
+    def _above(self, path: str) -> Held:
+        directory = path.rpartition("/")[0]
+        return self._directories.hold(f"{self._root}{directory}/" if directory else self._root)
+
+    def remove(self) -> None:
+        """See ``ports.probe.ProbeDirectory``."""
+        self._directories.forget(self._root)
+        with _errors("remove"), self._directories.hold(self._parent) as above, suppress(FileNotFoundError):
+            _remove(above, self._name)
+
+    def close(self) -> None:
+        """See ``ports.probe.ProbeDirectory``."""
+        self._directories.close()
+
+
+@contextmanager
+def _errors(operation: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise destination_error(operation, error) from error
+
+
+def _removed(above: int, name: str, untouched_since: float) -> bool:
+    """Remove what another probe left; whether nothing of a probe that works stands there."""
+    try:
+        directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return True  # gone, or no directory: none of ours
+        raise
+    try:
+        works = os.fstat(directory).st_mtime > untouched_since
+        if not _is_marked(directory):
+            # Made by a probe that ended before it marked it, or not by a probe; with anything in it, it stays.
+            if not works:
+                with suppress(OSError):
+                    os.rmdir(name, dir_fd=above)
+            return True
+    finally:
+        os.close(directory)
+    if works:
+        return False
+    with suppress(FileNotFoundError):  # another probe may remove it at the same moment
+        _remove(above, name)
+    return True
+
+
+def _is_marked(directory: int) -> bool:
+    try:
+        marker = os.open(MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    except OSError:
+        return False
+    try:
+        is_file = stat.S_ISREG(os.fstat(marker).st_mode)
+        return is_file and os.read(marker, len(MARKER_TEXT)) == MARKER_TEXT
+    finally:
+        os.close(marker)
+
+
+def _remove(above: int, name: str) -> None:
+    """Remove a directory and all in it, the marker last, so that what a crash leaves is still known as a probe's."""
+    directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
+    try:
+        with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
+            children = [child for child in os.listdir(directory) if child != MARKER]
+            list(pool.map(lambda child: _remove_tree(directory, child), children))
+        with suppress(FileNotFoundError):
+            os.unlink(MARKER, dir_fd=directory)
+    finally:
+        os.close(directory)
+    os.rmdir(name, dir_fd=above)
+
+
+def _remove_tree(directory: int, name: str) -> None:
+    try:
+        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        if stat.S_ISDIR(found.st_mode):
+            shutil.rmtree(name, dir_fd=directory)
+        else:
+            os.unlink(name, dir_fd=directory)
+    except FileNotFoundError:
+        return

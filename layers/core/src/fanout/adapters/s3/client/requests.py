@@ -1,0 +1,213 @@
+"""Signing, sending and repeating: the one way from an operation to S3 and back."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from typing import Self, TypeVar
+
+from msgspec import Struct
+
+from fanout.adapters.aws.credentials import CredentialsProvider, credentials_from_environment
+from fanout.adapters.aws.endpoint import Endpoint, locate
+from fanout.adapters.aws.sigv4 import Signer, encode_path, encode_query
+from fanout.adapters.http.transport import ConnectionBroken, Exchange, Response, Transport
+from fanout.adapters.s3.client.answers import WrongAnswer
+from fanout.adapters.s3.client.bucket_headers import Headers, as_source
+from fanout.adapters.s3.client.faults import LATE_OPERATIONS, Fault, broken, find_fault, to_error, wrong
+
+_NO_HEADERS: Mapping[str, str] = {}
+Answer = TypeVar("Answer")
+Hold = Callable[[Response], Response]
+
+
+def as_it_is(response: Response) -> Response:
+    """The response, whatever it says."""
+    return response
+
+
+class RetryPolicy(Struct, frozen=True):
+    """Exponential back-off with full jitter."""
+
+    attempts: int = 5
+    base_seconds: float = 0.2
+    cap_seconds: float = 10.0
+
+    def delay_seconds(self, failures: int, fraction: float) -> float:
+        """The wait after so many failures, for a random fraction between 0 and 1."""
+        return fraction * min(self.cap_seconds, self.base_seconds * 2.0**failures)
+
+
+class S3Requests:
+    """Sends signed requests to one endpoint. Safe to share between threads."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        credentials: CredentialsProvider = credentials_from_environment,
+        *,
+        transport: Transport | None = None,
+        retry: RetryPolicy | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        draw: Callable[[], float] = random.random,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._endpoint = endpoint
+        self._credentials = credentials
+        self._transport = transport or Transport()
+        self._retry = retry or RetryPolicy()
+        self._sleep = sleep
+        self._draw = draw
+        self._now = now
+        self._signer = Signer(endpoint.region)
+        self._of_buckets: Mapping[str, Headers] = {}
+
+    def for_buckets(self, headers: Mapping[str, Headers]) -> Self:
+        """The same client, each of whose requests to one of these buckets carries the bucket's headers.
+
+        Both share connections and signing keys.
+        """
+        other = copy(self)
+        other._of_buckets = headers
+        return other
+
+    def source_headers(self, bucket: str) -> Headers:
+        """What a request that copies from a bucket carries for it."""
+        return as_source(self._of_buckets.get(bucket, _NO_HEADERS))
+
+    def call(
+        self,
+        operation: str,
+        method: str,
+        bucket: str,
+        key: str = "",
+        *,
+        query: Iterable[tuple[str, str]] = (),
+        headers: Mapping[str, str] = _NO_HEADERS,
+        body: bytes | None = None,
+        hold: Hold = as_it_is,
+    ) -> Response:
+        """The response of an operation that succeeded, repeated where its failure may pass.
+
+        ``hold`` raises ``WrongAnswer`` for a response that is none to this request. Header names are lower-case.
+        Raises ``Throttled``, ``Transient``, ``AccessDenied``, ``NotFound``, ``PreconditionFailed``, ``InvalidRequest``
+        or, for a listing without an answer that is its own, ``ListingIncomplete``.
+        A repeated conditional write can find its own first attempt done and raise ``PreconditionFailed``.
+        """
+        return self.request(operation, method, bucket, key, query=query, headers=headers, body=body, hold=hold).result()
+
+    def request(
+        self,
+        operation: str,
+        method: str,
+        bucket: str,
+        key: str = "",
+        *,
+        query: Iterable[tuple[str, str]] = (),
+        headers: Mapping[str, str] = _NO_HEADERS,
+        body: bytes | None = None,
+        body_bytes: int = 0,
+        hold: Hold = as_it_is,
+    ) -> Call:
+        """The same, sent when it is begun or read. ``body_bytes`` is about what the response brings."""
+        location = locate(self._endpoint, bucket)
+        path = location.root + encode_path(key)
+        query_text = encode_query(query) if query else ""
+        url = f"{location.origin}{path}?{query_text}" if query_text else location.origin + path
+        slow = operation in LATE_OPERATIONS
+        own = self._of_buckets.get(bucket)
+        if own:
+            headers = {**headers, **own}
+
+        def send(fresh: bool) -> Exchange:
+            signed = self._signer.sign(
+                method, location.host, path, query_text, headers, self._credentials(), self._now()
+            )
+            return self._transport.begin(method, url, signed, body, body_bytes, slow=slow, fresh=fresh)
+
+        return Call(operation, bucket, key, send, self, hold)
+
+    def wait_or_raise(self, fault: Fault, failures: int, operation: str, bucket: str, key: str) -> None:
+        """Wait before another attempt after so many that failed, the last one by this fault, or raise what it means."""
+        if not fault.passing or failures >= self._retry.attempts:
+            own = self._of_buckets.get(bucket, _NO_HEADERS)
+            raise to_error(fault, operation, bucket, key, self.region, own) from fault.cause
+        self._sleep(self._retry.delay_seconds(failures - 1, self._draw()))
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where requests are sent to."""
+        return self._endpoint
+
+    @property
+    def region(self) -> str:
+        """The region that requests are signed for."""
+        return self._endpoint.region
+
+
+class Call:
+    """An operation that is sent when it is begun or read."""
+
+    __slots__ = ("_bucket", "_exchange", "_hold", "_key", "_operation", "_requests", "_send")
+
+    def __init__(
+        self,
+        operation: str,
+        bucket: str,
+        key: str,
+        send: Callable[[bool], Exchange],
+        requests: S3Requests,
+        hold: Hold,
+    ) -> None:
+        """``send`` sends the request once; where it is told so, over a new connection."""
+        self._operation, self._bucket, self._key = operation, bucket, key
+        self._send = send
+        self._requests = requests
+        self._hold = hold
+        self._exchange: Exchange | None = None
+
+    def begin(self) -> Call:
+        """Send the request and do not wait."""
+        self._exchange = self._send(False)
+        return self
+
+    def abandon(self) -> None:
+        """Do without the response of a request that was begun and changes nothing."""
+        if self._exchange is not None:
+            self._exchange.abandon()
+            self._exchange = None
+
+    def result(self, *, resumes: bool = False, fresh: bool = False) -> Response:
+        """The response, held against the request; see ``read``."""
+        return self.read(self._hold, resumes=resumes, fresh=fresh)
+
+    def read(self, take: Callable[[Response], Answer], *, resumes: bool = False, fresh: bool = False) -> Answer:
+        """The response as ``take`` reads it, which raises ``WrongAnswer`` for one that is none to this request.
+
+        Repeats and raises as ``S3Requests.call`` does. After an exchange that broke it goes over a new connection,
+        as it does from the first where it is ``fresh``: what made one stall may have made all kept ones stall.
+        Where the caller ``resumes``, a part of an object that broke off raises ``ConnectionBroken``, so that only
+        the rest is asked for.
+        """
+        failures = 0
+        while True:
+            try:
+                exchange, self._exchange = self._exchange or self._send(fresh), None
+                found = exchange.read(lambda response: self._fault(response) or take(response))
+                if not isinstance(found, Fault):
+                    return found
+                fault = found
+            except ConnectionBroken as exc:
+                if resumes and exc.begun is not None:
+                    raise
+                fault = broken(exc)
+            except WrongAnswer as exc:
+                fault = wrong(exc)
+            failures += 1
+            self._requests.wait_or_raise(fault, failures, self._operation, self._bucket, self._key)
+            fresh = fault.cause is not None
+
+    def _fault(self, response: Response) -> Fault | None:
+        return find_fault(self._operation, response, self._key)

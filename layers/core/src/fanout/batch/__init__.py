@@ -1,0 +1,1 @@
+"""StartBatch: S3 events in batches, each a run."""

@@ -1,0 +1,59 @@
+"""StartBatch: from a batch of S3's events to a manifest in the work bucket and one run that copies what it names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from fanout.batch.event_batches import ObjectEvent, batch_of, parse_events
+from fanout.ledger.keys import BATCHES
+from fanout.model.document import Json
+from fanout.model.errors import InvalidRequest
+from fanout.model.location import S3Location, parse_location
+from fanout.ports.tree import Starts
+from fanout.work.context import Context
+
+
+def start_batch(
+    messages: Mapping[str, str], template: str, machine: str, bucket: str, starts: Starts, context: Context
+) -> Json:
+    """Start a run of the state machine for the keys of messages (id to body); ``template`` is its request as JSON.
+
+    The manifest lies in the work bucket ``bucket``. Returns the run, empty where no key is left, how many keys it has,
+    and in ``unreadable`` the messages that are no events. Raises ``InvalidRequest`` for a request that no batch has.
+    """
+    request, source = _request_of(template)
+    events: list[ObjectEvent] = []
+    unreadable: list[str] = []
+    for message_id, body in messages.items():
+        try:
+            events += parse_events(body)
+        except ValueError:
+            unreadable.append(message_id)
+    batch = batch_of(events, source)
+    run_id = context.ledger.run_id if batch.keys else ""
+    if run_id:
+        batches = context.ledger.of_run(BATCHES)
+        name = f"{run_id}.jsonl"
+        batches.write_rows(name, ({"key": key} for key in batch.keys))
+        starts.start(machine, run_id, {**request, "manifest": f"s3://{bucket}/{batches.prefix}{name}"})
+    found = {"repeated": batch.repeated, "deleted": batch.deleted, "outside": batch.outside}
+    return {"run_id": run_id, "count": len(batch.keys), **found, "unreadable": unreadable}
+
+
+def _request_of(template: str) -> tuple[Json, S3Location]:
+    example = 'e.g. {"source": "s3://bucket/prefix/", "destination": "efs:///path"}'
+    try:
+        request = json.loads(template)
+    except ValueError as error:
+        raise InvalidRequest("EventRequest", f"is not JSON ({error})", example) from error
+    if not isinstance(request, dict) or not isinstance(request.get("source"), str):
+        raise InvalidRequest("EventRequest", "names no source", example)
+    if not request["source"].startswith("s3://"):
+        raise InvalidRequest("EventRequest.source", f"{request['source']!r} is not in S3", example)
+    for field in ("manifest", "resume_from"):
+        if field in request:
+            raise InvalidRequest(f"EventRequest.{field}", "is not for batches", "leave it out")
+    source = parse_location("EventRequest.source", request["source"], ())
+    assert isinstance(source, S3Location)
+    return request, source

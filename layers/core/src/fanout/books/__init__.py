@@ -1,0 +1,1 @@
+"""The books of a run: every entry listed has one outcome."""

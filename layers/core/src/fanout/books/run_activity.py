@@ -1,0 +1,67 @@
+"""What the tasks of a run did over time, from the records of its attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fanout.ledger.ledger import Ledger
+from fanout.model.document import Json
+from fanout.model.shard import Shard
+from fanout.shards.activity import Activity
+from fanout.shards.attempt import End
+from fanout.shards.attempts import attempts_by_shard
+from fanout.shards.rounds import rounds_done
+from fanout.shards.sizes import Sizes, bucket_bounds
+
+
+def run_activities(ledger: Ledger, shards: Iterable[Shard]) -> list[Activity]:
+    """The activity of copying and then of verifying, as far as there is any.
+
+    Seconds are predicted for what the shards were cut for: the copy, or the verification if there is no copy.
+    """
+    predicted = {shard.id: shard.seconds for shard in shards}
+    copied = _activity("copy", ledger, predicted)
+    compared = {} if copied else predicted
+    found = [copied, _activity("verify", ledger, compared) or _activity("verify", ledger.verification(), {})]
+    return [activity for activity in found if activity is not None]
+
+
+def _activity(phase: str, ledger: Ledger, predicted: Mapping[str, float]) -> Activity | None:
+    """Twice over the records: for the time that they span, then for what happened in it."""
+    began, ended = float("inf"), float("-inf")
+    for _, attempts in attempts_by_shard(phase, ledger):
+        began = min(began, attempts[0].began)
+        ended = max(ended, *(attempt.ended or attempt.began for attempt in attempts))
+    if began > ended:
+        return None
+    activity = Activity(phase, began, ended)
+    for shard_id, attempts in attempts_by_shard(phase, ledger):
+        activity.add(shard_id, predicted.get(shard_id, 0.0), attempts)
+    return activity
+
+
+def tasks_row(activity: Activity) -> Json:
+    """A row of ``tasks`` in summary.json."""
+    return {
+        "phase": activity.phase,
+        "shards_begun": activity.shards,
+        "begun": activity.attempts,
+        "done": activity.ends[End.DONE],
+        "handed_back": activity.ends[End.HANDED_BACK],
+        "failed": activity.ends[End.FAILED],
+        "lost": activity.ends[End.LOST],
+        "seconds": round(activity.seconds, 3),
+        "stragglers": activity.stragglers,
+    }
+
+
+def sizes_rows(ledger: Ledger) -> list[Json]:
+    """``sizes`` of summary.json: the files that were listed, by size, without the buckets that hold none."""
+    sizes = Sizes()
+    for done in rounds_done(ledger):
+        sizes.merge(done["sizes"])
+    rows = []
+    for bucket, count in sizes.buckets.items():
+        least, below = bucket_bounds(bucket)
+        rows.append({"from_bytes": least, "below_bytes": below, "entries": count.entries, "bytes": count.bytes})
+    return rows

@@ -1,0 +1,127 @@
+"""The books of a run, from its ledger alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from msgspec import Struct, field
+
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import count_from_row, counts_from_row, outcome_from_row, shard_from_row
+from fanout.model.books import Books, Count
+from fanout.model.document import Json
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.run_error import RunError
+from fanout.model.shard import Shard
+from fanout.request.request import Mode
+from fanout.shards.partitioned import entries_to_copy, read_partition
+from fanout.shards.rounds import rounds_done, whole_listing
+from fanout.shards.shard_results import ShardResult, big_file_results, shard_result
+from fanout.verifying.compared_big_files import compared_result
+
+_TROUBLE = (Result.FAILED, Result.REJECTED)
+# Failures that are kept in memory beside the books, for what needs to see them together.
+FAILURES_KEPT = 100_000
+# Chosen: shards whose outcomes are read at once.
+SHARDS_AT_ONCE = 16
+
+
+class RunBooks(Struct, frozen=True):
+    """What was listed and what became of it; ``failures`` are the first ``FAILURES_KEPT``, ``reasons`` those of all.
+
+    ``shard_seconds`` are what the shards of whole entries took, each with all its attempts.
+    """
+
+    books: Books
+    complete: bool
+    shards: list[Shard]
+    failures: list[Outcome]
+    shard_seconds: list[float] = field(default_factory=list)
+    reasons: Mapping[Reason, int] = field(default_factory=dict)
+
+
+def run_books(
+    ledger: Ledger, error: RunError | None, add_failure: Callable[[Outcome, str], None], phase: str
+) -> RunBooks:
+    """Add up the listing and all shards; each failure goes to ``add_failure`` with its phase.
+
+    Raises ``LedgerBroken`` if the ledger lacks what a run that did not break off must have written.
+    """
+    kept: list[Outcome] = []
+    reasons: Counter[Reason] = Counter()
+
+    def add(outcome: Outcome, where: str) -> None:
+        if outcome.reason is not None:
+            reasons[outcome.reason] += 1
+        if len(kept) < FAILURES_KEPT:
+            kept.append(outcome)
+        add_failure(outcome, where)
+
+    books, complete, to_copy = listing_books(ledger, add, broke_off=error is not None)
+    shard_seconds: list[float] = []
+    shards, links = _shards(ledger, error, to_copy)
+    with ThreadPoolExecutor(SHARDS_AT_ONCE, thread_name_prefix="books") as threads:
+        for result in _results([shard for shard in shards + links if shard.blocks is None], ledger, threads):
+            books = books.plus(Count(), result.results)
+            shard_seconds += [result.seconds] if result.seconds else []
+            for outcome in result.failures:
+                add(outcome, phase)
+    compares = ledger.read_plan().request.mode is Mode.VERIFY
+    big_files = compared_result(ledger) if compares else big_file_results(ledger)
+    for outcome in big_files.failures:
+        add(outcome, phase)
+    return RunBooks(books.plus(Count(), big_files.results), complete, shards, kept, shard_seconds, reasons)
+
+
+def _results(shards: list[Shard], ledger: Ledger, threads: ThreadPoolExecutor) -> Iterator[ShardResult]:
+    """The results of shards in their order, some read at once: one after the other very many take too long."""
+    for start in range(0, len(shards), SHARDS_AT_ONCE):
+        yield from threads.map(lambda shard: shard_result(shard, ledger), shards[start : start + SHARDS_AT_ONCE])
+
+
+def listing_books(
+    ledger: Ledger, add: Callable[[Outcome, str], None], *, broke_off: bool = False
+) -> tuple[Books, bool, int]:
+    """The books of the listing, whether it was complete, and the entries that were to be copied.
+
+    Raises ``LedgerBroken`` if a round is missing, but for the last ones of a run that broke off.
+    """
+    books, complete = Books(), True
+    to_copy = 0
+    for done in rounds_done(ledger) if broke_off else whole_listing(ledger):
+        results = counts_from_row(done["outcomes"])
+        books = books.plus(count_from_row(done["listed"]), results)
+        to_copy += entries_to_copy(done)
+        complete = complete and done["complete"]
+        if any(results[result].entries for result in _TROUBLE):
+            for outcome in _listed_failures(done["outcome_files"], ledger):
+                add(outcome, "list")
+    return books, complete, to_copy
+
+
+def _listed_failures(files: list[str], ledger: Ledger) -> Iterator[Outcome]:
+    for key in files:
+        for outcomes in ledger.read_rows_as(key, _in_trouble):
+            yield from outcomes
+
+
+def _in_trouble(row: Json) -> list[Outcome]:
+    return [outcome_from_row(row)] if Result(row["outcome"]) in _TROUBLE else []
+
+
+def _shards(ledger: Ledger, error: RunError | None, to_copy: int) -> tuple[list[Shard], list[Shard]]:
+    """The shards of copies, and those of links.
+
+    They must hold every entry that was to be copied, unless the run broke off before.
+    """
+    if error is not None and not ledger.has(keys.SHARDS):
+        return [shard for done in rounds_done(ledger) for shard in _listed_shards(done)], []
+    partition = read_partition(ledger, to_copy)
+    return partition.shards, [shard for shard, _ in partition.links]
+
+
+def _listed_shards(done: Json) -> list[Shard]:
+    return [shard_from_row(row) for row in done["shards"] + done["loose"] + done["names"]]

@@ -1,0 +1,1 @@
+"""CopyShard: entries and blocks, copied."""

@@ -1,0 +1,222 @@
+"""Copying entries with many operations in flight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import nullcontext
+
+from fanout.facts import limits
+from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros, to_base64
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, OutOfTime, problem_of
+from fanout.model.outcome import Outcome, Reason, Result, result_of
+from fanout.ports.copying import EntryCopier
+from fanout.ports.limiter import NO_LIMITS, Limiter
+from fanout.ports.tree import Source, Target, Tree
+from fanout.request.request import Symlinks
+from fanout.work.byte_budget import ByteBudget
+from fanout.work.overlapping import overlap_on
+from fanout.work.parallel import work_on
+
+_NOT_COUNTED = nullcontext()
+
+
+def never_same(_entry: Entry) -> str | None:
+    """None: the listing has decided, and the entry is copied."""
+    return None
+
+
+def _at_once() -> bool:
+    """Nothing waits."""
+    return True
+
+
+class Copier:
+    """Copies entries from one tree to another.
+
+    ``out_of_time`` says when to stop; ``directories`` collects the attributes of the
+    directories that were made, to be set when their content is there. With ``within``
+    the store that holds both trees copies, and no byte passes through here. ``same`` gives the
+    checksum of an entry that the destination holds already, and is then all that is done. ``limiter`` holds back.
+    ``block_bytes`` is the size to read and write in, where the destination does not ask for its own.
+    """
+
+    def __init__(
+        self,
+        source: Tree,
+        destination: Tree,
+        crc64nvme: Crc64Nvme,
+        out_of_time: Callable[[], bool],
+        symlinks: Symlinks = Symlinks.KEEP,
+        within: EntryCopier | None = None,
+        same: Callable[[Entry], str | None] = never_same,
+        buffer_bytes: int = limits.BUFFER_BYTES,
+        block_bytes: int | None = None,
+        limiter: Limiter = NO_LIMITS,
+    ) -> None:
+        self._source, self._destination = source, destination
+        self._overlaps = source.overlaps or destination.overlaps
+        self._symlinks = symlinks
+        self._within = within
+        self._small = destination.small_files_from(source) if within is None else None
+        self._same = same
+        self._limiter = limiter
+        self._crc64nvme = crc64nvme
+        self._out_of_time = out_of_time
+        self._budget = ByteBudget(buffer_bytes)
+        self._block_bytes = block_bytes
+        self.directories: list[tuple[Entry, Attributes]] = []
+        self.unfinished: list[tuple[int, Entry]] = []
+
+    def copy_all(self, entries: Iterable[tuple[int, Entry]], threads: int) -> Iterator[tuple[int, Outcome]]:
+        """Copy entries in their order, at most ``threads`` at a time; yields outcomes as they come.
+
+        Entries that the time did not reach have no outcome; ``unfinished`` holds those that
+        it cut off.
+        """
+        if self._overlaps:
+            return overlap_on(
+                entries, self._outcome, threads, self._may_wait, self._out_of_time, self.unfinished, self._admit
+            )
+        admit = lambda: self._limiter.admit(self._out_of_time)  # noqa: E731
+        return work_on(entries, self._done, threads, self._out_of_time, self.unfinished, admit)
+
+    def _done(self, entry: Entry) -> Outcome:
+        """Runs one copy to its end; used where operations do not overlap."""
+        steps = self._outcome(entry)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                outcome: Outcome = end.value
+                return outcome
+
+    def _copied_small(self, entry: Entry) -> int | None:
+        """The checksum of a small file that the short way took."""
+        if self._small is None or entry.kind is not Kind.FILE or entry.size >= limits.BLOCK_BYTES_FREE:
+            return None
+        self._limiter.read(entry.size, self._out_of_time)
+        return self._small.copy(entry, self._crc64nvme)
+
+    def _admit(self, entry: Entry, waits: bool) -> bool:
+        size = entry.size if self._is_paid_first(entry) else 0
+        return self._limiter.admit(self._out_of_time if waits else _at_once, size=size)
+
+    def _is_paid_first(self, entry: Entry) -> bool:
+        """Whether all bytes are asked for before the entry is begun: S3 sends such an object in one answer."""
+        return self._overlaps and entry.size <= limits.BLOCK_BYTES and self._within is None
+
+    def _may_wait(self, entry: Entry) -> bool:
+        """Small entries wait side by side; of a larger one a thread holds the bytes, and so it holds no other's."""
+        return self._overlaps and entry.size <= limits.BLOCK_BYTES_FREE
+
+    def _outcome(self, entry: Entry) -> Generator[None, None, Outcome]:
+        try:
+            checksum = self._same(entry)
+            if checksum is not None:
+                result, reason = Result.UNCHANGED, Reason.SAME
+                return Outcome(entry.path, entry.kind.value, entry.size, result, reason, crc64nvme=checksum or None)
+            checksum = yield from self._copy(entry)
+        except (AccessDenied, InvalidRequest) as error:
+            reason = Reason.DESTINATION_DENIED
+            return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, str(error))
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = problem_of(error)
+            result = result_of(problem.reason)
+            return Outcome(entry.path, entry.kind.value, entry.size, result, problem.reason, problem.message)
+        return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=checksum)
+
+    def _copy(self, entry: Entry) -> Generator[None, None, str | None]:
+        if entry.kind is Kind.DIRECTORY and not entry.path.endswith("/"):
+            raise ItemError(Reason.SOURCE_CHANGED, "a directory without / at its end")
+        if self._within is not None:
+            return self._within.copy(entry, self._out_of_time)
+        small = self._copied_small(entry)
+        if small is not None:
+            return to_base64(small)
+        with self._budget.take(entry.size) if self._is_held(entry) else _NOT_COUNTED:
+            return (yield from self._copy_opened(entry))
+
+    def _is_held(self, entry: Entry) -> bool:
+        """Whether S3's end holds all bytes of the entry at once: an object of one block, from its request on."""
+        return self._overlaps and limits.BLOCK_BYTES_FREE < entry.size <= limits.BLOCK_BYTES
+
+    def _copy_opened(self, entry: Entry) -> Generator[None, None, str | None]:
+        source = self._source.open(entry)
+        try:
+            if self._source.overlaps:
+                yield
+            if entry.kind is Kind.DIRECTORY:
+                self._make_directory(entry, source)
+                return None
+            if entry.kind is Kind.SYMLINK or source.attributes.is_symlink:
+                if self._symlinks is not Symlinks.KEEP:
+                    raise _not_kept(self._symlinks)
+                return self._make_symlink(entry, source)
+            return (yield from self._copy_file(entry, source))
+        finally:
+            source.close()
+
+    def _make_directory(self, entry: Entry, source: Source) -> None:
+        self._destination.make_directory(entry.placed, source.attributes)
+        self.directories.append((entry.placed, source.attributes))
+
+    def _make_symlink(self, entry: Entry, source: Source) -> str:
+        if entry.size > limits.SYMLINK_TARGET_BYTES:
+            raise ItemError(Reason.DESTINATION_DENIED, "the target of a symlink has at most 4,080 bytes")
+        target = source.read(0, entry.size)
+        checksum = self._crc64nvme(target, NO_BYTES)
+        source.confirm(checksum)
+        self._destination.make_symlink(entry.placed, target, source.attributes)
+        return to_base64(checksum)
+
+    def _copy_file(self, entry: Entry, source: Source) -> Generator[None, None, str]:
+        target = self._destination.create(entry.placed, source.attributes)
+        try:
+            checksum = self._copy_blocks(entry, source, target)
+            source.confirm(checksum)
+            if self._destination.overlaps:
+                target.send(checksum)
+                yield
+            target.commit(checksum)
+        finally:
+            target.abort()
+        return to_base64(checksum)
+
+    def _copy_blocks(self, entry: Entry, source: Source, target: Target) -> int:
+        block_bytes = self._block_bytes or self._destination.block_bytes(entry)
+        checksum, offset = NO_BYTES, 0
+        while offset < entry.size:
+            zeros = _whole_holes(entry, source, target, offset, block_bytes)
+            if zeros:
+                checksum, offset = append_zeros(checksum, zeros), offset + zeros
+                continue
+            if offset and self._out_of_time():
+                raise OutOfTime
+            wanted = min(block_bytes, entry.size - offset)
+            if not self._is_paid_first(entry):
+                self._limiter.read(wanted, self._out_of_time)
+            is_counted = wanted > limits.BLOCK_BYTES_FREE and not self._is_held(entry)
+            with self._budget.take(wanted) if is_counted else _NOT_COUNTED:
+                block = source.read(offset, wanted)
+                if len(block) != wanted:
+                    raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
+                checksum = self._crc64nvme(block, checksum)
+                target.write(offset, block)
+            offset += wanted
+        return checksum
+
+
+def _whole_holes(entry: Entry, source: Source, target: Target, offset: int, block_bytes: int) -> int:
+    """Bytes of whole blocks from ``offset`` that are a hole; asked only where a block could be one."""
+    if not target.keeps_holes or entry.size - offset < block_bytes:
+        return 0
+    zeros = source.zeros_at(offset)
+    return zeros - zeros % block_bytes
+
+
+def _not_kept(symlinks: Symlinks) -> ItemError:
+    """What becomes of an object that says only when it is opened that it is a symlink."""
+    if symlinks is Symlinks.SKIP:
+        return ItemError(Reason.SYMLINK, "the request skips symlinks")
+    return ItemError(Reason.LINK_IN_STORE, "its bytes are a path, and a bucket has no directories to follow it in")

@@ -1,0 +1,178 @@
+"""Copying a part of a big file: blocks, several at a time, each with a receipt in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
+
+from msgspec import Struct
+
+from fanout.facts import limits
+from fanout.model.books import Count
+from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros
+from fanout.model.errors import FanoutError, ItemError, OutOfTime, Transient, problem_of
+from fanout.model.outcome import Reason
+from fanout.model.shard import BigFile, Receipt, Shard
+from fanout.ports.limiter import Limiter
+from fanout.ports.tree import BlockTarget, Source, Tree
+from fanout.shards.attempts import Progress
+from fanout.shards.big_files import big_file_from_row
+from fanout.shards.blocks import failed_block
+from fanout.work.byte_budget import ByteBudget
+from fanout.work.context import Context
+
+
+class Way(Struct, frozen=True):
+    """How many blocks are copied at once, and in pieces of what size each is read and written."""
+
+    in_flight: int
+    piece_bytes: int
+
+
+ANY_STORE = Way(limits.BLOCKS_IN_FLIGHT, limits.COPY_OBJECT_BYTES)  # as a whole
+# From a bucket to a mount: a piece is one request. Only a file of more than 10,000 such pieces has larger blocks.
+FROM_BUCKETS = Way(limits.BLOCKS_IN_FLIGHT_FROM_BUCKETS, limits.BLOCK_BYTES)
+ON_MOUNTS = Way(limits.BLOCKS_IN_FLIGHT_ON_MOUNTS, limits.BLOCK_BYTES_ON_MOUNTS)
+
+
+def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+    """Copy the blocks of a part that have no receipt yet; the cursor counts receipts, no block is an entry.
+
+    Raises ``Transient`` if blocks failed for reasons that may pass; those that were copied count.
+    """
+    assert shard.blocks is not None
+    plan = context.ledger.read_plan()
+    big = context.ledger.read_as(shard.key, big_file_from_row)
+    target = context.destination(plan).open_blocks(big.entry.placed, big.token)
+    way = ON_MOUNTS if context.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
+    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, crc64nvme, way)
+
+
+def move_blocks(
+    shard: Shard,
+    big: BigFile,
+    source_tree: Tree,
+    target: BlockTarget,
+    blocks: Iterable[int],
+    context: Context,
+    crc64nvme: Crc64Nvme,
+    way: Way = ANY_STORE,
+) -> Progress:
+    """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``."""
+    ledger = context.ledger
+    known = ledger.read_receipts(shard.id)
+    wanted = [index for index in blocks if index not in known]
+    stop_at = context.stop_at
+    try:
+        source = source_tree.open(big.entry)
+    except FanoutError:
+        raise
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        problem = problem_of(error)
+        failed = {index: failed_block(index, problem) for index in wanted}
+        ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
+        return Progress(shard.items, True, Count())
+    try:
+        copier = _BlockCopier(big, source, target, crc64nvme, way, context.limiter)
+        written, copied_bytes, passing = _run(copier, wanted, shard, context, stop_at)
+    finally:
+        source.close()
+        with suppress(ItemError):  # what has no receipt is copied again
+            target.sync()
+    if passing is not None and not written:
+        raise Transient(f"{shard.id}: {passing.message}")
+    total = len(known) + written
+    return Progress(total, total >= shard.items, Count(0, copied_bytes))
+
+
+def _run(
+    copier: _BlockCopier, wanted: list[int], shard: Shard, context: Context, stop_at: float
+) -> tuple[int, int, Receipt | None]:
+    """Copy, and write receipts every ``limits.CHECKPOINT_SECONDS``.
+
+    Returns their number, the bytes that were copied, and a failure that may pass.
+    """
+    held: dict[int, Receipt] = {}
+    written = files = copied_bytes = 0
+    passing: Receipt | None = None
+    flushed_at = context.clock.now()
+
+    def flush() -> None:
+        nonlocal written, files, copied_bytes, flushed_at
+        flushed_at = context.clock.now()
+        if held:
+            copier.settle(held)
+            size = sum(copier.big.block(index)[1] for index, receipt in held.items() if receipt.reason is None)
+            context.ledger.write_receipts(shard.id, f"{context.nonce}-{files:04d}", held, size)
+            written, files, copied_bytes = written + len(held), files + 1, copied_bytes + size
+            held.clear()
+
+    for receipt in copier.copy(wanted, lambda: context.clock.now() > stop_at):
+        if receipt.reason is Reason.TRANSIENT:
+            passing = receipt
+            continue
+        held[receipt.index] = receipt
+        if context.clock.now() - flushed_at >= limits.CHECKPOINT_SECONDS:
+            flush()
+    flush()
+    return written, copied_bytes, passing
+
+
+class _BlockCopier:
+    def __init__(
+        self, big: BigFile, source: Source, target: BlockTarget, crc64nvme: Crc64Nvme, way: Way, limiter: Limiter
+    ) -> None:
+        self.big, self._way, self._limiter = big, way, limiter
+        self._source, self._target = source, target
+        self._crc64nvme = crc64nvme
+        self._budget = ByteBudget(limits.BUFFER_BYTES)
+
+    def copy(self, wanted: list[int], out_of_time: Callable[[], bool]) -> Iterator[Receipt]:
+        """Receipts as they come; blocks that the time did not reach have none."""
+        threads = max(1, min(self._way.in_flight, len(wanted)))
+        with ThreadPoolExecutor(threads) as pool:
+            futures: list[Future[Receipt | None]] = [
+                pool.submit(self._copy_block, index, out_of_time) for index in wanted
+            ]
+            for future in as_completed(futures):
+                receipt = future.result()
+                if receipt is not None:
+                    yield receipt
+
+    def settle(self, receipts: dict[int, Receipt]) -> None:
+        """Have what was written stay, before receipts say that it was; where it does not, they say why.
+
+        Raises ``Transient`` for what may pass: none of them counts then.
+        """
+        try:
+            self._target.sync()
+        except ItemError as error:
+            if error.reason is Reason.TRANSIENT:
+                raise Transient(error.message) from error
+            receipts.update({index: failed_block(index, error) for index in receipts})
+
+    def _copy_block(self, index: int, out_of_time: Callable[[], bool]) -> Receipt | None:
+        offset, length = self.big.block(index)
+        piece_bytes = min(self._way.piece_bytes, length)
+        with self._budget.take(piece_bytes):
+            if out_of_time():
+                return None
+            try:
+                # The last block is written even so: it makes the file.
+                if self._target.keeps_holes and index < self.big.blocks - 1 and self._source.zeros_at(offset) >= length:
+                    return Receipt(index, append_zeros(NO_BYTES, length))
+                checksum, word = NO_BYTES, ""
+                for start in range(0, length, piece_bytes):
+                    wanted = min(piece_bytes, length - start)
+                    self._limiter.read(wanted, out_of_time)
+                    data = self._source.read(offset + start, wanted)
+                    if len(data) != wanted:
+                        raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
+                    checksum = self._crc64nvme(data, checksum)
+                    word = self._target.write(index, offset + start, data, checksum)
+                return Receipt(index, checksum, word)
+            except OutOfTime:
+                return None
+            except Exception as error:  # noqa: BLE001 - see problem_of
+                return failed_block(index, problem_of(error))

@@ -1,0 +1,175 @@
+"""CopyShard: copies the entries of a shard that have no outcome yet, until they are done or the time is up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+
+from fanout.copying.copier import Copier, never_same
+from fanout.copying.copy_blocks import copy_blocks
+from fanout.copying.forked_copier import CopiesEntries, ForkedCopier, processes_for
+from fanout.copying.same_content import SameContent, or_copy
+from fanout.facts import limits
+from fanout.forecast.of_run import threads_of
+from fanout.ledger import keys
+from fanout.ledger.coverage import indexes_of
+from fanout.ledger.ledger import Ledger
+from fanout.model.books import Count, tally
+from fanout.model.checksum import NO_BYTES, Crc64Nvme
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Entry
+from fanout.model.errors import Throttled, Transient
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import Shard
+from fanout.ports.limiter import Limiter
+from fanout.rates.shared_limiter import SharedLimiter
+from fanout.request.options import Compare
+from fanout.shards.attempts import Progress, note_throttling, noted
+from fanout.work.context import Context
+
+
+class OutcomeWriter:
+    """Writes outcomes in files that no other attempt names, every ``limits.CHECKPOINT_SECONDS``."""
+
+    def __init__(self, shard: Shard, context: Context) -> None:
+        self._shard, self._context = shard, context
+        self._held: dict[int, Outcome] = {}
+        self._files = 0
+        self._written_at = self._noted_at = context.clock.now()
+        self.written = 0
+        self.copied = Count()
+
+    def add(self, index: int, outcome: Outcome, directories: list[tuple[Entry, Attributes]]) -> None:
+        """Take an outcome; writes when it is time to."""
+        self._held[index] = outcome
+        if self._context.clock.now() - self._written_at >= limits.CHECKPOINT_SECONDS:
+            self.flush(directories)
+
+    def flush(self, directories: list[tuple[Entry, Attributes]]) -> None:
+        """Write what is held. Directories first: an outcome must not count before their attributes are kept."""
+        self._written_at = self._context.clock.now()
+        if not self._held:
+            return
+        ledger, nonce = self._context.ledger, self._context.nonce
+        taken, directories[:] = list(directories), []
+        if taken:
+            key = keys.directories_key(self._shard.id, nonce, self._files)
+            ledger.write_rows(key, (directory_row(entry, attributes) for entry, attributes in taken))
+        counts = tally(self._held.values())
+        seconds, self._noted_at = self._written_at - self._noted_at, self._written_at
+        name = keys.outcomes_name(nonce, self._files, len(taken))
+        ledger.write_outcomes(self._shard.id, name, self._held, counts, seconds)
+        self.written += len(self._held)
+        self.copied += counts[Result.COPIED]
+        self._files += 1
+        self._held = {}
+
+
+def copy_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+    """Copy what the ledger does not show as done; returns ``cursor`` (outcomes so far) and ``done``.
+
+    Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
+    """
+    work = copy_blocks if shard.blocks is not None else _copy_entries
+    return noted("copy", shard, context, lambda: work(shard, context, crc64nvme))
+
+
+def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    entries = ledger.read_shard(shard)
+    settled = settled_indexes(shard, ledger)
+    work = [(index, entry) for index, entry in enumerate(entries) if index not in settled]
+    stop_at = context.stop_at
+    source, destination = context.source(plan), context.destination(plan)
+    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
+    crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
+    on_mounts, within = context.forks(plan), context.entry_copier(plan)
+    most = limits.COPY_PROCESSES if on_mounts else 1 if within else context.processors
+    if threading.active_count() > 1:  # what other threads hold, nobody would let go
+        most = 1
+    processes = processes_for(len(work), threads_of(ledger), most)
+
+    def copier(limiter: Limiter) -> Copier:
+        same: Callable[[Entry], str | None] = never_same
+        if plan.request.compare is Compare.CHECKSUM:
+            inside_s3 = plan.request.inside_s3
+            same = or_copy(SameContent(source, destination, crc64nvme, out_of_time, limiter, inside_s3=inside_s3))
+        return Copier(
+            source,
+            destination,
+            crc64nvme,
+            out_of_time,
+            symlinks=plan.request.symlinks,
+            within=within,
+            same=same,
+            buffer_bytes=limits.BUFFER_BYTES // processes,
+            block_bytes=limits.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
+            limiter=limiter,
+        )
+
+    if processes == 1:
+        writer = copy_work(work, copier(context.limiter), shard, context)
+    else:
+        with closing(SharedLimiter(context.limiter, processes)) as shared:
+            writer = copy_work(work, ForkedCopier(copier(shared), processes, shared.serve), shard, context)
+    total = len(settled) + writer.written
+    return Progress(total, total >= len(entries), writer.copied)
+
+
+def copy_work(work: list[tuple[int, Entry]], copier: CopiesEntries, shard: Shard, context: Context) -> OutcomeWriter:
+    """Copy these entries of a shard; returns what wrote their outcomes.
+
+    Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
+    """
+    writer = OutcomeWriter(shard, context)
+    transient = 0
+    threads = min(threads_of(context.ledger), len(work)) or 1
+    held_back: dict[int, Outcome] = {}
+    for index, outcome in copier.copy_all(work, threads):
+        if outcome.reason is Reason.TRANSIENT:
+            transient += 1
+            held_back[index] = outcome
+            continue
+        writer.add(index, outcome, copier.directories)
+    writer.flush(copier.directories)
+    if any(outcome.message.startswith(Throttled.__name__) for outcome in held_back.values()):
+        note_throttling(context)
+    if held_back and not writer.written:
+        raise Transient(f"{transient} of {len(work)} entries failed, none was copied: {_sample(held_back)}")
+    for index, outcome in held_back.items():
+        writer.add(index, outcome, copier.directories)
+    if not writer.written:
+        for index, entry in copier.unfinished:
+            if not context.limiter.cut_off(entry.size):  # else the next task goes on with it
+                writer.add(index, out_of_time_outcome(entry), copier.directories)
+    writer.flush(copier.directories)
+    return writer
+
+
+def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:
+    """The indexes of the shard's entries that have an outcome."""
+    return {index for file in ledger.outcome_files(shard.id) for index in indexes_of(file.ranges)}
+
+
+def out_of_time_outcome(entry: Entry) -> Outcome:
+    """The outcome of an entry that a whole function could not copy."""
+    message = f"{entry.size} bytes are more than one function copies in its time"
+    return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.OUT_OF_TIME, message)
+
+
+def directory_row(entry: Entry, attributes: Attributes) -> Json:
+    """A directory that was made, with what is to be set on it at the end."""
+    return {
+        "path": entry.path,
+        "mode": attributes.mode,
+        "uid": attributes.uid,
+        "gid": attributes.gid,
+        "mtime_ns": attributes.copied_mtime_ns,
+        "atime_ns": attributes.atime_ns,
+    }
+
+
+def _sample(outcomes: dict[int, Outcome]) -> str:
+    return next(iter(outcomes.values())).message

@@ -1,0 +1,80 @@
+"""A copier in several processes of one function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from typing import Protocol
+
+from fanout.copying.copier import Copier
+from fanout.facts import limits
+from fanout.model.entry import Attributes, Entry
+from fanout.model.outcome import Outcome, Result
+from fanout.work.processes import in_processes
+
+Work = tuple[int, Entry]
+
+
+class CopiesEntries(Protocol):
+    """What copies entries and says what became of them; see ``Copier``."""
+
+    directories: list[tuple[Entry, Attributes]]
+    unfinished: list[Work]
+
+    def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
+        """See ``Copier.copy_all``."""
+
+
+class ForkedCopier:
+    """Copies with the same copier in so many processes.
+
+    A copier and its trees hold nothing yet when the processes are made, and each makes its own; connections that the
+    function has kept stay this process's.
+    """
+
+    def __init__(self, copier: Copier, processes: int, begun: Callable[[], None] = lambda: None) -> None:
+        """``begun`` is called when the processes are there."""
+        self._copier = copier
+        self._processes = processes
+        self._begun = begun
+        self.directories: list[tuple[Entry, Attributes]] = []
+        self.unfinished: list[Work] = []
+
+    def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
+        """As ``Copier.copy_all``, with ``threads`` in all processes together."""
+        each = max(1, threads // self._processes)
+
+        def work(turns: Iterator[Work]) -> Generator[list[_Message], None, list[Work]]:
+            copier = self._copier
+            for index, outcome in copier.copy_all(turns, each):
+                made, copier.directories = copier.directories, []
+                is_plain = outcome.result is Result.COPIED
+                yield [(index, outcome.crc64nvme if is_plain else outcome, made)]
+            return copier.unfinished
+
+        known = dict(entries)
+        messages = in_processes(entries, work, self._processes, self._begun)
+        with closing(messages):
+            while True:
+                try:
+                    batch = next(messages)
+                except StopIteration as stop:
+                    for unfinished in stop.value:
+                        self.unfinished += unfinished
+                    return
+                for index, outcome, made in batch:
+                    self.directories += made
+                    yield index, outcome if isinstance(outcome, Outcome) else _copied(known[index], outcome)
+
+
+# The index of an entry, its outcome or, where it was copied, its checksum alone, and the directories made.
+_Message = tuple[int, Outcome | str | None, list[tuple[Entry, Attributes]]]
+
+
+def _copied(entry: Entry, checksum: str | None) -> Outcome:
+    return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=checksum)
+
+
+def processes_for(entries: int, threads: int, most: int = limits.COPY_PROCESSES) -> int:
+    """How many processes so many entries are worth, of which each has a thread: one costs milliseconds and a few MB."""
+    return max(1, min(most, limits.COPY_PROCESSES, threads, entries // limits.ENTRIES_A_PROCESS))

@@ -1,0 +1,37 @@
+"""RecordShardFailure: gives every entry of a failed shard that has no outcome the outcome failed."""
+
+from __future__ import annotations
+
+from fanout.copying.copy_shard import settled_indexes
+from fanout.model.books import tally
+from fanout.model.document import Json
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.run_error import run_error
+from fanout.model.shard import Receipt, Shard
+from fanout.work.context import Context
+
+
+def record_shard_failure(shard: Shard, error: Json, context: Context) -> Json:
+    """Write the outcomes; ``error`` is what Catch caught (Error, Cause)."""
+    settled = settled_indexes(shard, context.ledger)
+    found = run_error(error)
+    message = f"{found.name}: {found.message}"
+    if shard.blocks is not None:
+        return _fail_blocks(shard, settled, message, context)
+    outcomes = {
+        index: Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.SHARD_FAILED, message)
+        for index, entry in enumerate(context.ledger.read_shard(shard))
+        if index not in settled
+    }
+    if outcomes:
+        context.ledger.write_outcomes(shard.id, f"{context.nonce}-failed", outcomes, tally(outcomes.values()))
+    return {"failed": len(outcomes)}
+
+
+def _fail_blocks(shard: Shard, settled: set[int], message: str, context: Context) -> Json:
+    assert shard.blocks is not None
+    missing = [index for index in range(*shard.blocks) if index not in settled]
+    receipts = {index: Receipt(index, reason=Reason.SHARD_FAILED, message=message) for index in missing}
+    if receipts:
+        context.ledger.write_receipts(shard.id, f"{context.nonce}-failed", receipts, 0)
+    return {"failed": len(receipts)}

@@ -1,0 +1,83 @@
+"""Whether both ends hold the same bytes: what ``compare: checksum`` asks before it copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fanout.facts import limits
+from fanout.listing.deciding.decisions import same_simple_etag
+from fanout.model.checksum import NO_BYTES, Crc64Nvme, to_base64
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import AccessDenied, ItemError
+from fanout.ports.limiter import NO_LIMITS, Limiter
+from fanout.ports.tree import Tree
+from fanout.verifying.verifier import Verifier
+
+
+class SameContent:
+    """Compares an entry at both ends. A store's own checksum of the whole is taken at its word; else bytes are read.
+
+    What is small enough for the target of a symlink is always opened, because only then an object shows whether
+    it is one.
+    """
+
+    def __init__(
+        self,
+        source: Tree,
+        destination: Tree,
+        crc64nvme: Crc64Nvme,
+        out_of_time: Callable[[], bool],
+        limiter: Limiter = NO_LIMITS,
+        *,
+        inside_s3: bool,
+    ) -> None:
+        self._source, self._destination = source, destination
+        self._crc64nvme = crc64nvme
+        self._verifier = Verifier(destination, crc64nvme, out_of_time, limiter)
+        self._inside_s3 = inside_s3
+
+    def checksum(self, entry: Entry) -> str | None:
+        """The checksum that both ends have, ``None`` if they differ or are not to be compared.
+
+        Raises ``ItemError`` for what is wrong with the source, and ``OutOfTime``.
+        """
+        if entry.kind not in (Kind.FILE, Kind.SYMLINK) or entry.inode:
+            return None
+        found = self._destination.find_stored(entry.placed.path)
+        if found is None or found.entry.kind not in (Kind.FILE, Kind.SYMLINK) or found.entry.size != entry.size:
+            return None
+        if self._inside_s3 and same_simple_etag(entry.etag, found.entry.etag):
+            return "" if found.crc64nvme is None else to_base64(found.crc64nvme)
+        if entry.size <= limits.SYMLINK_TARGET_BYTES and not self._inside_s3:
+            here, there = self._opened(self._source, entry), self._opened(self._destination, found.entry)
+        else:
+            there = self._stored_or_read(self._destination, found.entry, found.crc64nvme)
+            pinned = self._source.find_stored(entry.path)
+            stored = pinned.crc64nvme if pinned is not None and pinned.entry.etag == entry.etag else None
+            here = self._stored_or_read(self._source, entry, stored)
+        return to_base64(here[1]) if here == there else None
+
+    def _opened(self, tree: Tree, entry: Entry) -> tuple[bool, int]:
+        source = tree.open(entry)
+        try:
+            data = source.read(0, entry.size)
+            checksum = self._crc64nvme(data, NO_BYTES)
+            source.confirm(checksum if len(data) == entry.size else None)
+            return entry.kind is Kind.SYMLINK or source.attributes.is_symlink, checksum
+        finally:
+            source.close()
+
+    def _stored_or_read(self, tree: Tree, entry: Entry, stored: int | None) -> tuple[bool, int]:
+        return False, self._verifier.read_checksum(tree, entry) if stored is None else stored
+
+
+def or_copy(same: SameContent) -> Callable[[Entry], str | None]:
+    """The same, for a destination that cannot be read: then the entry is copied."""
+
+    def checksum(entry: Entry) -> str | None:
+        try:
+            return same.checksum(entry)
+        except (ItemError, AccessDenied):
+            return None  # the copy says what is wrong, if anything is
+
+    return checksum

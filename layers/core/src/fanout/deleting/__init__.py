@@ -1,0 +1,1 @@
+"""Deleting extras of a sync, within its guard."""

@@ -1,0 +1,81 @@
+"""DeleteShard: deletes the extras of a shard that have no outcome yet, until they are done or the time is up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fanout.copying.copy_shard import settled_indexes
+from fanout.deleting.missing_at_source import Look, look_at_source
+from fanout.facts import limits
+from fanout.model.books import tally
+from fanout.model.document import Json
+from fanout.model.entry import Entry
+from fanout.model.errors import AccessDenied, ItemError, Transient, problem_of
+from fanout.model.location import S3Location
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import Shard
+from fanout.ports.tree import Tree
+from fanout.work.context import Context
+from fanout.work.parallel import work_on
+
+Batch = list[tuple[int, Entry]]
+
+
+def delete_shard(shard: Shard, context: Context) -> Json:
+    """Delete files, symlinks and objects that still are what was listed, and still are not at the source.
+
+    Returns ``cursor`` (outcomes so far) and ``done``. What is gone already counts as deleted, so a
+    second delivery changes nothing. Raises ``Transient`` if nothing at all could be deleted for
+    reasons that may pass, and what ``check`` raises if the source is not there any more.
+    """
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    destination = context.destination(plan)
+    bucket = destination if isinstance(plan.request.destination, S3Location) else None
+    look = look_at_source(context.source(plan), plan, ledger, bucket)
+    settled = settled_indexes(shard, ledger)
+    left = [(index, entry) for index, entry in enumerate(ledger.read_shard(shard)) if index not in settled]
+    size = destination.delete_batch
+    batches = [left[start : start + size] for start in range(0, len(left), size)]
+    stop_at = context.stop_at
+    outcomes: dict[int, Outcome] = {}
+    threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(batches)) or 1
+    work = deleter(look, destination)
+    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
+    admit = lambda: context.limiter.admit(out_of_time, min(size, len(left)))  # noqa: E731
+    for _, found in work_on(enumerate(batches), work, threads, out_of_time, [], admit):
+        outcomes |= found
+    passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
+    if passing and len(passing) == len(outcomes):
+        raise Transient(f"{len(passing)} entries could not be deleted: {passing[0].message}")
+    if left and not outcomes:
+        raise Transient(f"none of {len(left)} entries could be deleted in time")
+    if outcomes:
+        ledger.write_outcomes(shard.id, context.nonce, outcomes, tally(outcomes.values()))
+    total = len(settled) + len(outcomes)
+    return {"cursor": total, "done": total >= shard.entries}
+
+
+def deleter(look: Look, destination: Tree) -> Callable[[Batch], dict[int, Outcome]]:
+    """What deletes a batch and returns the outcomes by index."""
+
+    def delete(batch: Batch) -> dict[int, Outcome]:
+        kept = {index: problem for index, entry in batch if (problem := look(entry)) is not None}
+        going = [(index, entry) for index, entry in batch if index not in kept]
+        try:
+            problems = destination.delete([entry for _, entry in going]) if going else {}
+        except AccessDenied as error:
+            problems = {entry.path: ItemError(Reason.DESTINATION_DENIED, str(error)) for _, entry in going}
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = problem_of(error)
+            problems = {entry.path: problem for _, entry in going}
+        return {index: outcome_of(entry, kept.get(index) or problems.get(entry.path)) for index, entry in batch}
+
+    return delete
+
+
+def outcome_of(entry: Entry, problem: ItemError | None) -> Outcome:
+    """The outcome of an extra: deleted, or failed with what kept it."""
+    if problem is None:
+        return Outcome(entry.path, entry.kind.value, entry.size, Result.DELETED)
+    return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, problem.reason, problem.message)

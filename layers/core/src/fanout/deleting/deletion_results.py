@@ -1,0 +1,36 @@
+"""What became of the extras of a sync, from its ledger."""
+
+from __future__ import annotations
+
+from fanout.deleting.deletions import deletion_from_row, listed_extras
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.books import no_counts
+from fanout.model.outcome import Outcome, Result
+from fanout.model.shard import Shard
+from fanout.shards.shard_results import ShardResult, shard_result
+
+
+def deletion_results(ledger: Ledger) -> ShardResult:
+    """The result of all shards of extras; one without an outcome is failed. Nothing if no deletion began."""
+    results = no_counts()
+    failures: list[Outcome] = []
+    for shard in _shards(ledger):
+        found = shard_result(shard, ledger)
+        results = {result: results[result] + found.results[result] for result in Result}
+        failures += found.failures
+    return ShardResult(results, failures)
+
+
+def _shards(ledger: Ledger) -> list[Shard]:
+    if not ledger.has(keys.phase_key("delete")) and not ledger.has(keys.DELETIONS):
+        return []
+    found = [ledger.read_list(key, deletion_from_row) for key in (keys.DELETIONS, keys.DELETED_DIRECTORIES)]
+    shards = [deletion.shard for deletions in found for deletion in deletions]
+    held, extra = (
+        sum(shard.entries for shard in shards),
+        listed_extras(ledger, ledger.read_plan().request).extra.entries,
+    )
+    if held != extra and (held or not ledger.has(keys.note_key("delete"))):  # the note says why none was to go
+        raise ledger.broken(keys.DELETIONS, f"and {keys.DELETED_DIRECTORIES} hold {held} of {extra} entries to delete")
+    return shards

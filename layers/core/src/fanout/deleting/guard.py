@@ -1,0 +1,62 @@
+"""Whether a sync may delete what it found to be extra.
+
+Only entries in scope count, at both ends: those that the filters take. A pair is judged by the source's entry.
+
+| condition, in this order                              | verdict |
+|-------------------------------------------------------|---------|
+| nothing is extra                                      | allowed |
+| a part of either end could not be listed              | refused |
+| the source holds nothing in scope                     | refused |
+| all that the destination holds in scope is extra      | refused |
+| more than ``max_count`` entries are extra             | refused |
+| over ``max_percent`` of the destination's are extra   | refused |
+| else                                                  | allowed |
+
+No guard can be raised over the first three refusals.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from fanout.request.options import DeleteGuard
+
+
+class Found(Struct, frozen=True):
+    """What the listing of both ends found, in entries in scope; ``filtered`` says that filters narrow the scope."""
+
+    source: int
+    destination: int
+    extra: int
+    complete: bool
+    filtered: bool = False
+
+
+def refusal(found: Found, guard: DeleteGuard) -> str:
+    """Why nothing may be deleted, with the way out; empty if it may. The module's table is its contract."""
+    if not found.extra:
+        return ""
+    if not found.complete:
+        return "a part of the source or the destination could not be listed; see failures.jsonl"
+    if not found.source:
+        return empty_source(found)
+    scope = " that the filters take" if found.filtered else ""
+    what = f"{found.extra:,} of the destination's {found.destination:,} entries{scope} are not at the source"
+    if found.extra >= found.destination:
+        return f"{what}: all of them; check the ends of the request, or empty the destination by hand"
+    if guard.max_count is not None and found.extra > guard.max_count:
+        return f"{what}, over delete_guard.max_count {guard.max_count:,}; {_WAY_OUT}"
+    percent = 100 * found.extra / found.destination
+    if percent > guard.max_percent:
+        return f"{what}: {percent:.1f} %, over delete_guard.max_percent {guard.max_percent:g}; {_WAY_OUT}"
+    return ""
+
+
+def empty_source(found: Found) -> str:
+    """What is wrong with a sync whose source holds nothing in scope."""
+    if found.filtered:
+        return "the source holds nothing that the filters take; such a sync is always refused"
+    return "the source holds nothing; a sync from an empty source is always refused"
+
+
+_WAY_OUT = "look at them with mode plan, then raise the guard if they may go"

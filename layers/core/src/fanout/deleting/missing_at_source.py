@@ -1,0 +1,99 @@
+"""The look at the source before an extra is deleted: only what is certainly missing there goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.entry import Entry, Found, Kind
+from fanout.model.errors import AccessDenied, ItemError, Transient, problem_of
+from fanout.model.location import MountLocation
+from fanout.model.outcome import Reason
+from fanout.model.segment import Segment
+from fanout.ports.tree import Tree
+from fanout.request.plan import Plan
+from fanout.request.request import Symlinks
+
+# Why an entry of the destination stays, or None.
+Look = Callable[[Entry], ItemError | None]
+
+
+def note_source_root(source: Tree, ledger: Ledger) -> None:
+    """Note, before it is listed, which directory the root of the source is. Raises ``Transient`` for no answer."""
+    try:
+        identity = source.identity()
+    except ItemError as error:
+        raise Transient(f"the root of the source: {error.message}") from error
+    ledger.write_json(keys.SOURCE_ROOT, {"identity": identity})
+
+
+def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None = None) -> Look:
+    """What says why an extra stays: its name stands at the source by now, or the source gives no clear answer.
+
+    Where another directory stands in place of the source's root, every extra stays. ``bucket`` is the destination if it
+    is one: there ``p`` and ``p/`` are two keys, so only what the source lists under the very path keeps an extra, as
+    ``fanout.listing.directories.extras`` has it. Raises what ``check`` raises.
+    """
+    source.check(writing=False)
+    moved = _moved(source, ledger) if isinstance(plan.request.source, MountLocation) else None
+    follows = plan.request.symlinks is Symlinks.FOLLOW
+    return lambda entry: moved or _appeared(lambda: _held(source, entry, bucket, follows=follows))
+
+
+def _moved(source: Tree, ledger: Ledger) -> ItemError | None:
+    try:
+        same = source.identity() == ledger.read_as(keys.SOURCE_ROOT, lambda row: str(row["identity"]))
+    except ItemError as error:
+        return error
+    return None if same else ItemError(Reason.SOURCE_CHANGED, "the source's root is not the directory that was listed")
+
+
+def _appeared(held: Callable[[], Entry | None]) -> ItemError | None:
+    try:
+        found = held()
+    except AccessDenied as error:
+        return ItemError(Reason.SOURCE_DENIED, str(error))
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        return problem_of(error)
+    return None if found is None else ItemError(Reason.APPEARED, f"the source holds a {found.kind.value}")
+
+
+def _held(source: Tree, entry: Entry, bucket: Tree | None, *, follows: bool) -> Entry | None:
+    """What the source holds that keeps an extra. Raises as ``Tree.find``."""
+    try:
+        stored = source.find_stored(entry.path)
+    except ItemError:
+        if bucket is None or not _stands_above(source, bucket, entry.path):
+            raise
+        return None
+    if stored is None or (bucket is not None and stored.entry.path != entry.path):
+        return None
+    is_followed = bucket is not None and follows and stored.entry.kind is Kind.SYMLINK
+    if is_followed and next(iter(source.list(Segment("", f"{entry.path}/"))), None) is not None:
+        return None  # it leads to a directory, whose path ends in "/"
+    return stored.entry
+
+
+def _stands_above(source: Tree, bucket: Tree, path: str) -> bool:
+    """Whether a file or symlink stands at the source where a path has a directory, and the bucket holds it as object.
+
+    The object shows that it was listed like that. What turned into a file or symlink later shows nothing of what it
+    held, so it keeps all below.
+    """
+    end = path.find("/")
+    while 0 < end < len(path) - 1:
+        try:
+            here = source.find_stored(path[:end])
+            if here is None or here.entry.kind is not Kind.DIRECTORY:
+                there = None if here is None else bucket.find_stored(here.entry.path)
+                return here is not None and there is not None and _is_copy(here.entry, there)
+        except (ItemError, AccessDenied):
+            return False
+        end = path.find("/", end + 1)
+    return False
+
+
+def _is_copy(here: Entry, there: Found) -> bool:
+    same = (there.entry.size, there.mtime_ns) == (here.size, here.mtime_ns)
+    return same and there.is_symlink == (here.kind is Kind.SYMLINK)

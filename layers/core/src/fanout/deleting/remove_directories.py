@@ -1,0 +1,121 @@
+"""RemoveDirectories: removes extra directories that are empty by now, and mends the attributes of those above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from fanout.copying.copy_shard import settled_indexes
+from fanout.deleting.delete_shard import outcome_of
+from fanout.deleting.deletions import deletion_from_row
+from fanout.deleting.missing_at_source import Look, look_at_source
+from fanout.facts import limits
+from fanout.finishing.finish_directories import finish_directories
+from fanout.finishing.withdrawal import is_finished, withdraw
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.books import tally
+from fanout.model.document import Json
+from fanout.model.entry import Entry
+from fanout.model.errors import Superseded, Transient, problem_of
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import Shard
+from fanout.ports.tree import Tree
+from fanout.request.filters import Filters
+from fanout.request.plan import Plan
+from fanout.work.context import Context
+from fanout.work.parallel import work_on
+
+_NOTHING_LEFT: Json = {"removed": 0, "done": True}
+
+
+def remove_directories(context: Context, *, broken: bool = False) -> Json:
+    """Remove the directories of all shards, deepest first; returns how many and ``done``.
+
+    The last that a sync does to the destination, so its right to write goes with it; of one that is ``broken``, or
+    that deletes nothing, that is all.
+    """
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    if broken or is_finished(ledger) or _deletes_nothing(ledger):
+        withdraw(plan, context)
+        return _NOTHING_LEFT
+    try:
+        stands = _remove_directories(plan, context)
+    except Superseded:
+        if not is_finished(ledger):  # by an attempt beside this one
+            raise
+        return _NOTHING_LEFT
+    if stands["done"]:
+        withdraw(plan, context)
+    return stands
+
+
+def _deletes_nothing(ledger: Ledger) -> bool:
+    return not ledger.read_json(keys.DELETIONS) and not ledger.read_json(keys.DELETED_DIRECTORIES)
+
+
+def _remove_directories(plan: Plan, context: Context) -> Json:
+    """The work itself.
+
+    One shard is held at a time. A directory may be listed before what is in it, so the shards are gone
+    through again as long as a pass removes something; what is not empty then is failed and stays.
+    Raises ``Transient`` if the time ended before one was removed.
+    """
+    ledger = context.ledger
+    destination = context.destination(plan)
+    look = look_at_source(context.source(plan), plan, ledger)
+    shards = [deletion.shard for deletion in ledger.read_list(keys.DELETED_DIRECTORIES, deletion_from_row)]
+    stop_at = context.stop_at
+    removed = number = 0
+    last = not shards
+    while True:
+        gone = waiting = 0
+        for shard in shards:
+            for outcomes in _remove(shard, look, destination, context):
+                number += 1
+                full = [index for index, one in outcomes.items() if one.reason is Reason.NOT_EMPTY]
+                waiting += len(full)
+                if not last:
+                    outcomes = {index: one for index, one in outcomes.items() if index not in full}
+                elif plan.request.filters != Filters():  # what fills it may be what the filters protect
+                    outcomes |= {index: replace(outcomes[index], result=Result.SKIPPED) for index in full}
+                if outcomes:
+                    name = f"{context.nonce}-{number:06d}"
+                    ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
+                gone += len(outcomes)
+                if context.clock.now() > stop_at:
+                    if not removed + gone:
+                        raise Transient(f"{waiting} directories were looked at and none could be removed in time")
+                    return {"removed": removed + gone, "done": False}
+        removed += gone
+        if last or not waiting:
+            break
+        last = not gone
+    _, done = finish_directories(
+        context, destination, lambda: context.clock.now() > stop_at, position=keys.DIRECTORIES_MENDED
+    )
+    return {"removed": removed, "done": done}
+
+
+def _remove(shard: Shard, look: Look, destination: Tree, context: Context) -> Iterator[dict[int, Outcome]]:
+    """Outcomes of the shard's directories that have none yet, those of one depth together, deepest first."""
+    settled = settled_indexes(shard, context.ledger)
+    by_depth: dict[int, list[tuple[int, Entry]]] = {}
+    for index, entry in enumerate(context.ledger.read_shard(shard)):
+        if index not in settled:
+            by_depth.setdefault(entry.path.count("/"), []).append((index, entry))
+
+    def remove(entry: Entry) -> Outcome:
+        problem = look(entry)
+        if problem is None:
+            try:
+                destination.remove_directory(entry)
+            except Exception as error:  # noqa: BLE001 - see problem_of
+                problem = problem_of(error)
+        return outcome_of(entry, problem)
+
+    for depth in sorted(by_depth, reverse=True):
+        threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(by_depth[depth]))
+        yield dict(work_on(by_depth[depth], remove, threads, lambda: False, []))

@@ -1,1 +1,0 @@
-"""The rules of a transfer: pure values and functions that import the standard library alone."""

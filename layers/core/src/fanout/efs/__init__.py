@@ -1,0 +1,1 @@
+"""What Amazon EFS does: model, measurement, calibration, load."""

@@ -1,0 +1,67 @@
+"""What the probes of a request's file systems found, as far as the request wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from fanout.efs.calibration import Calibration, calibration_of
+from fanout.ledger import probe_keys
+from fanout.model.errors import FanoutError, InvalidRequest, LedgerBroken
+from fanout.model.location import MountLocation
+from fanout.request.request import NEWEST, NO_PROBE, Request
+from fanout.work.context import Context
+
+_CHOOSE = "name a probe of an end's file system, newest or none"
+
+
+def read_calibrations(request: Request, context: Context) -> tuple[Mapping[str, Calibration], list[str]]:
+    """By mount, and a sentence each for the notes of the run; a mount that nobody probed has none.
+
+    A newest result that cannot be read is none: the plan then uses the published figures, and a note says why.
+    Raises ``InvalidRequest`` for a probe that the request names and that cannot be used.
+    """
+    mounts = sorted({end.mount for end in (request.source, request.destination) if isinstance(end, MountLocation)})
+    if request.calibration == NO_PROBE:
+        return {}, [f"{mount}: rates are the published ones, as the request says" for mount in mounts]
+    found: dict[str, Calibration] = {}
+    notes: list[str] = []
+    if request.calibration != NEWEST:
+        found = _of_probe(request.calibration, mounts, context)
+    for mount in (one for one in mounts if one not in found):
+        try:
+            results = context.ledger.of_file_system(_file_system(mount, context))
+            known = calibration_of(results.read_json(probe_keys.LATEST)) if results.has(probe_keys.LATEST) else None
+        except (FanoutError, ValueError) as error:
+            notes.append(f"{mount}: the newest probe could not be used ({type(error).__name__}: {error})")
+            continue
+        if known is not None:
+            found[mount] = known
+    return found, notes + [_note(mount, known) for mount, known in found.items()]
+
+
+def _of_probe(probe: str, mounts: list[str], context: Context) -> dict[str, Calibration]:
+    """What a probe found, for the mounts that stand for its file system."""
+    try:
+        document: Any = context.ledger.of_run(probe).read_json(probe_keys.RESULT)
+    except LedgerBroken as error:
+        problem = f"{probe} has no result here: it is no probe, was another stack's, or has expired"
+        raise InvalidRequest("calibration", problem, _CHOOSE) from error
+    known = calibration_of(document)
+    if known is None:
+        raise InvalidRequest("calibration", f"{probe} did not get as far as a calibration", _CHOOSE)
+    measured = document.get("file_system_id") or document.get("mount")
+    same = [mount for mount in mounts if _file_system(mount, context) == measured]
+    if not same:
+        raise InvalidRequest("calibration", f"{probe} measured {measured}, which is at no end of the request", _CHOOSE)
+    return dict.fromkeys(same, known)
+
+
+def _file_system(mount: str, context: Context) -> str:
+    return context.file_system_ids.get(mount) or mount
+
+
+def _note(mount: str, known: Calibration) -> str:
+    day = datetime.fromtimestamp(known.at, UTC).date().isoformat()
+    return f"{mount}: rates are those that {known.probe} measured on {day}"

@@ -1,0 +1,106 @@
+"""What a run does to the services: requests to S3, operations and bytes of each file system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.efs.model import Load
+from fanout.facts import limits, quotas
+from fanout.model.location import MountLocation, S3Location
+from fanout.model.shard import OPERATIONS_PER_FILE
+from fanout.request.request import Mode, Request, Verify
+
+# Of one file that is read: a look-up with its attributes, open, and the read.
+READ_OPERATIONS_PER_FILE = 3.0
+LIST_PAGE = 1_000
+# Lists and probes of a segment beside its pages.
+LISTS_PER_SEGMENT = 20
+
+
+class Work(Struct, frozen=True):
+    """What is to be done: entries that are listed, and of them those to copy or compare, with their bytes.
+
+    ``longest_seconds`` is the predicted time of the longest shard, ``largest_directory`` the number of files to copy in
+    the directory that has most of them; 0 where it is not known. ``extras`` are what a sync deletes.
+    """
+
+    listed: int
+    entries: int
+    bytes: int
+    shards: int
+    longest_seconds: float
+    largest_directory: int = 0
+    extras: int = 0
+
+
+class S3Requests(Struct, frozen=True):
+    """Requests by their price; those that list are among the puts."""
+
+    gets: float = 0.0
+    puts: float = 0.0
+    lists: float = 0.0
+
+
+def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
+    """Requests to the buckets of the request, and to stage between two mounts; not those to the ledger."""
+    ends = [isinstance(end, S3Location) for end in (request.source, request.destination)]
+    pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT
+    lists = pages * sum(ends)
+    blocks = work.entries + work.bytes / limits.BLOCK_BYTES
+    if not request.mode.writes and request.mode.value == "verify":
+        return S3Requests(gets=blocks * sum(ends), lists=lists)
+    if request.inside_s3:
+        return S3Requests(puts=work.entries + work.bytes / limits.COPY_PART_BYTES, lists=lists)
+    if request.between_mounts:
+        staged = work.bytes / limits.BLOCK_BYTES + work.shards
+        return S3Requests(staged, staged, lists)
+    return S3Requests(blocks * ends[0], blocks * ends[1], lists)
+
+
+def requests_to_verify(request: Request, work: Work, segments: int) -> S3Requests:
+    """Requests of a verification after the copy: a HEAD for each entry at each end, as S3 keeps checksums."""
+    if request.verify is Verify.NONE:
+        return S3Requests()
+    ends = sum(isinstance(end, S3Location) for end in (request.source, request.destination))
+    pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verify is Verify.ALL else 0.0
+    return S3Requests(gets=float(work.entries * ends), lists=pages * ends)
+
+
+def loads_to_verify(request: Request, work: Work) -> Mapping[str, Load]:
+    """What a verification after the copy reads of each mount, by its name: both ends are read again."""
+    return loads_of(replace(request, mode=Mode.VERIFY), work) if request.verify is not Verify.NONE else {}
+
+
+def loads_of(request: Request, work: Work) -> Mapping[str, Load]:
+    """What the run does to each mount, by its name."""
+    loads: dict[str, Load] = {}
+    writes = request.mode.value != "verify"
+    for end, is_written in ((request.source, False), (request.destination, writes)):
+        if isinstance(end, MountLocation):
+            load = _written(work) if is_written else _read(work)
+            loads[end.mount] = loads.get(end.mount, Load()) + load
+    return loads
+
+
+def _written(work: Work) -> Load:
+    operations = work.entries * OPERATIONS_PER_FILE
+    return Load(written_operations=operations + _more(work), written_bytes=_metered(work, OPERATIONS_PER_FILE))
+
+
+def _read(work: Work) -> Load:
+    operations = work.entries * READ_OPERATIONS_PER_FILE
+    return Load(read_operations=operations + _more(work), read_bytes=_metered(work, READ_OPERATIONS_PER_FILE))
+
+
+def _more(work: Work) -> float:
+    """Operations of data beyond the first of each file: one a MiB, the size in which an NFS client asks."""
+    return work.bytes / limits.MIB
+
+
+def _metered(work: Work, operations: float) -> float:
+    """The data, at least 4 KiB a file, and 4 KiB for each operation beside it."""
+    least = quotas.EFS_LEAST_METERED.value
+    return max(float(work.bytes), work.entries * least) + work.entries * (operations - 1) * least

@@ -1,0 +1,87 @@
+"""What PlanTransfer finds out about the file systems of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from fanout.efs.calibration import Calibration
+from fanout.efs.measurement import state_of
+from fanout.efs.model import FileSystemState, assumed_state
+from fanout.efs.state_document import state_from_row, state_row
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.errors import FanoutError, Throttled, Transient
+from fanout.model.file_system import ThroughputMode
+from fanout.model.location import MountLocation
+from fanout.request.request import Request
+from fanout.work.context import Context
+
+T = TypeVar("T")
+# Chosen: how long a plan waits before it asks again, and so how often.
+PAUSES_SECONDS = (0.5, 2.0)
+
+
+def measure_file_systems(
+    request: Request, context: Context, calibrations: Mapping[str, Calibration], notes: list[str]
+) -> None:
+    """Write file-systems.json, what is known of each mount of the request whose file system has an id.
+
+    One that cannot be described is taken to be the smallest that there is; metrics that cannot be read are missing
+    ones. Notes say what is assumed, and why; the run goes on. Where a probe found the limit, no more is reckoned with.
+    """
+    ids = context.file_system_ids
+    mounts = {end.mount for end in (request.source, request.destination) if isinstance(end, MountLocation)}
+    measured: dict[str, FileSystemState] = {}
+    for mount in sorted(mounts & ids.keys()):
+        measured[mount] = _measured(ids[mount], context, notes)
+    for mount in sorted(mounts & calibrations.keys()):
+        limit = calibrations[mount].limit_bytes_per_second
+        if limit is not None:
+            state = measured.get(mount) or FileSystemState(ThroughputMode.ASSUMED, limit)
+            measured[mount] = replace(state, probed_bytes_per_second=limit)
+    context.ledger.write_json(keys.FILE_SYSTEMS, {mount: state_row(state) for mount, state in measured.items()})
+    if notes:
+        context.ledger.write_json(keys.note_key("measure"), notes)
+
+
+def measured_file_systems(ledger: Ledger) -> Mapping[str, FileSystemState]:
+    """What PlanTransfer wrote, by mount; of a run of an earlier version nothing."""
+    if not ledger.has(keys.FILE_SYSTEMS):
+        return {}
+    return ledger.read_as(keys.FILE_SYSTEMS, _states)
+
+
+def _states(rows: dict[str, Any]) -> dict[str, FileSystemState]:
+    return {mount: state_from_row(row) for mount, row in rows.items()}
+
+
+def _measured(file_system_id: str, context: Context, notes: list[str]) -> FileSystemState:
+    try:
+        described = asked(partial(context.meter.describe, file_system_id), context)
+    except FanoutError as error:
+        state = assumed_state(f"{file_system_id} could not be described ({type(error).__name__}: {error})")
+        notes += state.assumptions
+        return state
+    now = context.clock.now()
+    try:
+        readings = asked(partial(context.meter.readings, file_system_id, now), context)
+    except FanoutError as error:
+        notes.append(f"the metrics of {file_system_id} could not be read ({type(error).__name__}: {error})")
+        readings = {}
+    state = state_of(described, readings, now)
+    notes += [f"{file_system_id}: {sentence}" for sentence in state.assumptions]
+    return state
+
+
+def asked(question: Callable[[], T], context: Context) -> T:
+    """The answer; a question that is throttled or lost is asked again, a plan does not wait longer than that."""
+    for pause in PAUSES_SECONDS:
+        try:
+            return question()
+        except (Throttled, Transient):
+            context.clock.sleep(pause)
+    return question()

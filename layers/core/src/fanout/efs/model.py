@@ -1,0 +1,175 @@
+"""What an EFS file system gives a run: bytes and operations a second, and its burst credits over time.
+
+Sources: docs.aws.amazon.com/efs/latest/ug/performance.html, as in ``quotas``. Bytes are metered ones unless said
+otherwise: what is written counts whole, what is read a third.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from fanout.facts import quotas
+from fanout.facts.limits import MIB
+from fanout.model.file_system import ThroughputMode
+
+_TIB = 1024.0**4
+# Chosen: whatever others use, this share of the limit is the run's, or it would never end.
+LEAST_SHARE = 0.1
+
+
+class FileSystemState(Struct, frozen=True):
+    """A file system as the plan takes it to be.
+
+    ``permitted_bytes_per_second`` is what it allows in all now, ``others_bytes_per_second`` what others use of it, both
+    metered; ``others_iops_share`` is the part of its operations that others use. ``credits_bytes`` is ``None`` where
+    credits play no part. ``probed_bytes_per_second`` is what a probe could write beside the others, at the most, if it
+    reached that limit. ``assumptions`` says in a sentence each what was not measured.
+    """
+
+    mode: ThroughputMode
+    permitted_bytes_per_second: float
+    one_zone: bool = False
+    performance_mode: str = "generalPurpose"
+    standard_bytes: int = 0
+    stored_bytes: int = 0
+    others_bytes_per_second: float = 0.0
+    others_iops_share: float = 0.0
+    credits_bytes: float | None = None
+    assumptions: tuple[str, ...] = ()
+    probed_bytes_per_second: float | None = None
+
+    @property
+    def quota(self) -> quotas.FileSystemQuota:
+        """The published figures: of One Zone storage, or of the mode; of an unknown mode the smallest ones."""
+        if self.one_zone:
+            return quotas.EFS_ONE_ZONE
+        return quotas.EFS.get(self.mode.value, quotas.EFS["bursting"])
+
+
+class Load(Struct, frozen=True):
+    """What a run does to one file system: operations, and bytes with each request counted as at least 4 KiB."""
+
+    read_operations: float = 0.0
+    read_bytes: float = 0.0
+    written_operations: float = 0.0
+    written_bytes: float = 0.0
+
+    def __add__(self, other: Load) -> Load:
+        return Load(
+            self.read_operations + other.read_operations,
+            self.read_bytes + other.read_bytes,
+            self.written_operations + other.written_operations,
+            self.written_bytes + other.written_bytes,
+        )
+
+    @property
+    def metered_bytes(self) -> float:
+        """Bytes as they count against throughput and credits."""
+        return self.read_bytes * quotas.EFS_READ_SHARE.value + self.written_bytes
+
+
+class Drain(Struct, frozen=True):
+    """The credits over a run: its seconds, the credits at its end, and when it ran out of them, if it did.
+
+    ``empty_share`` is the share of the work done by then, ``empty_seconds`` the time from its begin.
+    """
+
+    seconds: float
+    credits_end: float
+    empty_share: float | None = None
+    empty_seconds: float | None = None
+
+
+def baseline(standard_bytes: float) -> float:
+    """Bytes a second that a bursting file system earns, and may always do: 50 MiB/s a TiB, at least 1 MiB/s."""
+    return _capped(max(quotas.EFS_BASELINE_LEAST.value, quotas.EFS_BASELINE_PER_TIB.value * standard_bytes / _TIB))
+
+
+def burst(standard_bytes: float) -> float:
+    """Bytes a second while credits last: 100 MiB/s a TiB, at least 100 MiB/s."""
+    return _capped(max(quotas.EFS_BURST_LEAST.value, quotas.EFS_BURST_PER_TIB.value * standard_bytes / _TIB))
+
+
+def _capped(rate: float) -> float:
+    return min(rate, quotas.EFS["bursting"].write_bytes_per_second)
+
+
+def most_credits(standard_bytes: float) -> float:
+    """Credits at most, bytes: 2.1 TiB, and above one TiB as much for each."""
+    return quotas.EFS_CREDITS_PER_TIB.value * max(1.0, standard_bytes / _TIB)
+
+
+def published(mode: ThroughputMode, standard_bytes: float, provisioned: float, one_zone: bool) -> float:
+    """Metered bytes a second that a mode permits by its published figures; with credits, if it has any."""
+    quota = quotas.EFS_ONE_ZONE if one_zone else quotas.EFS.get(mode.value, quotas.EFS["bursting"])
+    figures = {
+        ThroughputMode.BURSTING: burst(standard_bytes),
+        ThroughputMode.PROVISIONED: max(provisioned, baseline(standard_bytes)),
+        ThroughputMode.ELASTIC: quota.write_bytes_per_second,
+        ThroughputMode.ASSUMED: quotas.EFS_BURST_LEAST.value,
+    }
+    return min(figures[mode], quota.write_bytes_per_second)
+
+
+def assumed_state(why: str) -> FileSystemState:
+    """A file system that could not be asked: the smallest published figures, with nobody else on it."""
+    rate = published(ThroughputMode.ASSUMED, 0, 0, one_zone=False)
+    sentence = f"{why}; {rate / MIB:.0f} MiB/s and the IOPS of Bursting are assumed"
+    return FileSystemState(ThroughputMode.ASSUMED, rate, assumptions=(sentence,))
+
+
+def left_for_run(state: FileSystemState, permitted: float) -> float:
+    """What of a rate is the run's beside the others: no less than ``LEAST_SHARE`` of it, no more than was probed."""
+    left = max(permitted - state.others_bytes_per_second, permitted * LEAST_SHARE)
+    return left if state.probed_bytes_per_second is None else min(left, state.probed_bytes_per_second)
+
+
+def iops_seconds(state: FileSystemState, load: Load) -> float:
+    """Seconds that the operations take at least; shares of read and of write operations add up."""
+    share = max(1 - state.others_iops_share, LEAST_SHARE)
+    reads, writes = state.quota.read_iops * share, state.quota.write_iops * share
+    return load.read_operations / reads + load.written_operations / writes
+
+
+def drain(state: FileSystemState, metered: float, rate: float) -> Drain:
+    """Move so many metered bytes at ``rate`` or what the file system leaves, until the credits end, then at baseline.
+
+    Exact for constant rates; credits over the most that is kept are lost.
+    """
+    if state.credits_bytes is None:
+        return Drain(metered / min(rate, left_for_run(state, state.permitted_bytes_per_second)), 0.0)
+    earned, used = baseline(state.standard_bytes), state.others_bytes_per_second
+    slow = min(rate, left_for_run(state, earned))
+    fast = min(rate, left_for_run(state, burst(state.standard_bytes))) if state.credits_bytes > 0 else slow
+    loss = fast + used - earned
+    seconds = metered / fast
+    if loss <= 0 or state.credits_bytes >= loss * seconds:
+        most = most_credits(state.standard_bytes)
+        return Drain(seconds, min(most, max(0.0, state.credits_bytes - loss * seconds)))
+    empty = state.credits_bytes / loss
+    moved = fast * empty
+    return Drain(empty + (metered - moved) / slow, 0.0, moved / metered, empty)
+
+
+def reserve_bytes(state: FileSystemState, percent: float) -> float:
+    """The credits that stay for others: so many percent of what the file system can keep."""
+    return most_credits(state.standard_bytes) * percent / 100 if state.credits_bytes is not None else 0.0
+
+
+def kept_rate(state: FileSystemState, metered: float, reserve: float) -> float:
+    """The fastest constant rate, metered, that leaves ``reserve`` credits at the end.
+
+    Where even they are used up already, or others use more than is earned, the rate that spends none.
+    """
+    if state.credits_bytes is None:
+        return left_for_run(state, state.permitted_bytes_per_second)
+    earned, used = baseline(state.standard_bytes), state.others_bytes_per_second
+    slow = left_for_run(state, earned)
+    fast = max(slow, left_for_run(state, burst(state.standard_bytes)))
+    spendable = state.credits_bytes - reserve
+    if spendable <= 0:
+        return slow
+    if spendable >= (fast + used - earned) * metered / fast:
+        return fast
+    # credits - (rate + used - earned) * metered / rate = reserve, solved for the rate.
+    return max(slow, (earned - used) * metered / (metered - spendable)) if metered > spendable else slow

@@ -1,0 +1,84 @@
+"""Putting big files together when all their blocks are there, and discarding the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import outcome_row
+from fanout.model.checksum import to_base64
+from fanout.model.document import Json
+from fanout.model.errors import FanoutError, Superseded, problem_of
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import BigFile, Receipt, Shard
+from fanout.ports.tree import Tree
+from fanout.request.plan import Plan
+from fanout.request.request import Mode
+from fanout.shards.big_files import big_file_from_row, parts_of_big_files, whole_checksum
+from fanout.shards.shard_results import big_file_outcomes
+from fanout.work.context import Context
+from fanout.work.parallel import work_on
+
+
+def assemble_big_files(context: Context, plan: Plan, out_of_time: Callable[[], bool]) -> tuple[int, bool]:
+    """Complete each big file of the run whose blocks are all there; write the outcomes of all of them.
+
+    What was begun and is not completed is discarded: also what an attempt began that does not count.
+    Returns how many have been settled now, and whether all are.
+    """
+    ledger = context.ledger
+    if plan.request.mode is Mode.VERIFY:
+        return 0, True
+    source, destination = context.source(plan), context.destination(plan)
+    settled = {keys.big_file_key(big_file_id) for big_file_id, _ in big_file_outcomes(ledger)}
+    open_keys = [key for key in ledger.keys(keys.BIG_FILES_BEGUN) if key not in settled]
+    if not open_keys:
+        return 0, True
+    parts = parts_of_big_files(ledger)
+
+    def settle(key: str) -> Json:
+        big = ledger.read_as(key, big_file_from_row)
+        outcome = _assemble(big, parts.get(key, []), ledger, source, destination)
+        if outcome.result is not Result.COPIED:
+            destination.open_blocks(big.entry.placed, big.token).discard()
+        return {"id": big.id, **outcome_row(outcome)}
+
+    threads = min(limits.BIG_FILES_COMPLETED_AT_ONCE, len(open_keys))
+    rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, out_of_time, [])]
+    ledger.write_rows(keys.big_file_outcomes_key(context.nonce), rows)
+    return len(rows), len(rows) == len(open_keys)
+
+
+def _assemble(big: BigFile, parts: list[Shard], ledger: Ledger, source: Tree, destination: Tree) -> Outcome:
+    receipts: dict[int, Receipt] = {}
+    for part in parts:
+        receipts |= ledger.read_receipts(part.id)
+    ordered = [receipts[index] for index in sorted(receipts)]
+    bad = next((receipt for receipt in ordered if receipt.reason is not None), None)
+    if bad is not None:
+        return _failed(big, bad.reason or Reason.SHARD_FAILED, f"block {bad.index}: {bad.message}")
+    if [receipt.index for receipt in ordered] != list(range(big.blocks)):
+        return _failed(big, Reason.SHARD_FAILED, f"{len(ordered)} of {big.blocks} blocks were copied")
+    checksum = whole_checksum(big, ordered)
+    try:
+        opened = source.open(big.entry)
+        try:
+            opened.confirm(checksum)
+            destination.open_blocks(big.entry.placed, big.token).complete(ordered, checksum, opened.attributes)
+        finally:
+            opened.close()
+    except Superseded:
+        raise
+    except FanoutError as error:
+        return _failed(big, Reason.TRANSIENT, f"{type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        problem = problem_of(error)
+        return _failed(big, problem.reason, problem.message)
+    entry = big.entry
+    return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=to_base64(checksum))
+
+
+def _failed(big: BigFile, reason: Reason, message: str) -> Outcome:
+    return Outcome(big.entry.path, big.entry.kind.value, big.entry.size, Result.FAILED, reason, message)

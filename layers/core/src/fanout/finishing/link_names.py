@@ -1,0 +1,93 @@
+"""The further names of files, linked to the copy of the first when every file is in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from fanout.copying.copy_shard import settled_indexes
+from fanout.facts import limits
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import link_from_row
+from fanout.model.books import tally
+from fanout.model.entry import Entry
+from fanout.model.errors import problem_of
+from fanout.model.outcome import Outcome, Reason, Result, result_of
+from fanout.model.shard import Shard
+from fanout.ports.tree import Tree
+from fanout.request.plan import Plan
+from fanout.shards.partitioned import is_partitioned, links_of
+from fanout.work.context import Context
+
+# Outcomes written at once: what a repeated task repeats at most.
+NAMES_PER_FILE = 2_000
+_ATTEMPTS = 3
+
+
+def link_names(plan: Plan, context: Context, out_of_time: Callable[[], bool]) -> tuple[int, bool]:
+    """Link every further name that has no outcome yet; returns how many got one, and whether all have one now.
+
+    A name is linked only if this run copied the first name of its file, and only if
+    it still is a name of the file that was listed.
+    """
+    done = 0
+    source, destination = context.source(plan), context.destination(plan)
+    with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
+        for shard, copied_by in links_of(context.ledger) if is_partitioned(context.ledger) else []:
+            copied = copied_paths(copied_by, context.ledger)
+            outcome_of = partial(_outcome, source, destination, copied)
+            for number, rows in enumerate(_batches(_open_rows(shard, context.ledger))):
+                if done and out_of_time():
+                    return done, False
+                outcomes = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
+                name = f"{context.nonce}-{number:04d}"
+                context.ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
+                done += len(outcomes)
+    return done, True
+
+
+def copied_paths(shard_id: str, ledger: Ledger) -> frozenset[str]:
+    """The paths that a shard copied; none for no shard."""
+    files = ledger.outcome_files(shard_id) if shard_id else []
+    outcomes = (outcome for file in files for _, outcome in ledger.read_outcomes(file))
+    return frozenset(outcome.path for outcome in outcomes if outcome.result is Result.COPIED)
+
+
+def _open_rows(shard: Shard, ledger: Ledger) -> Iterator[tuple[int, list[Any]]]:
+    settled, rows = settled_indexes(shard, ledger), ledger.read_rows_as(shard.key, list, shard.entries)
+    return ((index, row) for index, row in enumerate(rows) if index not in settled)
+
+
+def _batches(rows: Iterable[tuple[int, list[Any]]]) -> Iterator[list[tuple[int, list[Any]]]]:
+    iterator = iter(rows)
+    while batch := list(islice(iterator, NAMES_PER_FILE)):
+        yield batch
+
+
+def _outcome(source: Tree, destination: Tree, copied: frozenset[str], indexed: tuple[int, list[Any]]) -> Outcome:
+    row = indexed[1]
+    entry, first = link_from_row(row)
+    if not first:
+        return Outcome(entry.path, entry.kind.value, entry.size, Result.UNCHANGED, Reason.SAME)
+    if first not in copied:
+        message = f"its first name is {first}"
+        return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.FIRST_NAME, message)
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            _link(source, destination, entry, first)
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = problem_of(error)
+            if problem.reason is Reason.TRANSIENT and attempt < _ATTEMPTS:
+                continue
+            result = result_of(problem.reason)
+            return Outcome(entry.path, entry.kind.value, entry.size, result, problem.reason, problem.message)
+        break
+    return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, message=f"linked to {first}")
+
+
+def _link(source: Tree, destination: Tree, entry: Entry, first: str) -> None:
+    source.open(entry).close()
+    destination.link(entry, first)

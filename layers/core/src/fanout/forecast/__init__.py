@@ -1,0 +1,1 @@
+"""Seconds, dollars and credits, predicted."""

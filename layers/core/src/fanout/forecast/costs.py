@@ -1,0 +1,87 @@
+"""Dollars of a run by service, and what DataSync takes for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from fanout.efs.load import S3Requests, Work
+from fanout.efs.model import FileSystemState, Load
+from fanout.forecast.listing import ListingWalk
+from fanout.forecast.overhead import Beside
+from fanout.model.file_system import ThroughputMode
+
+_GB = 1e9
+# As template.yaml sets the functions that list, copy and verify.
+FUNCTION_GB = 1.769
+# Chosen: requests to the ledger, of a segment and of a shard: its rows, its record, its attempts and checkpoints.
+SEGMENT_PUTS, SEGMENT_GETS = 4, 3
+SHARD_PUTS, SHARD_GETS = 9, 6
+# States around the rounds, of each round, and of each child of a Map.
+TRANSITIONS, ROUND_TRANSITIONS, SEGMENT_TRANSITIONS, SHARD_TRANSITIONS = 10, 7, 2, 4
+# Chosen: seconds of the functions around the Maps, each round's two and the seven others.
+SMALL_SECONDS = 60
+
+
+class Dollars(Struct, frozen=True):
+    """By service. S3 and EFS are what the data takes whoever moves it, ``ledger`` the requests to the work bucket.
+
+    ``metrics`` are those of CloudWatch that the plan and the pacing ask for.
+    """
+
+    s3: float
+    ledger: float
+    efs: float
+    compute: float
+    states: float
+    datasync_fee: float
+    metrics: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """What the run takes."""
+        return self.s3 + self.ledger + self.efs + self.compute + self.states + self.metrics
+
+    @property
+    def datasync(self) -> float:
+        """What DataSync takes: its fee, and the same requests and metering."""
+        return self.datasync_fee + self.s3 + self.efs
+
+
+def dollars_of(
+    work: Work,
+    requests: S3Requests,
+    listing: ListingWalk,
+    function_seconds: float,
+    metering: float,
+    price: Mapping[str, float],
+    beside: Beside = Beside(),  # noqa: B008
+) -> Dollars:
+    """The dollars of a run whose functions work so long in all, without logs, and with ``metering`` of EFS."""
+    seconds = listing.function_seconds + function_seconds + SMALL_SECONDS * listing.rounds
+    invocations = listing.segments + work.shards + 2 * listing.rounds
+    transitions = TRANSITIONS + ROUND_TRANSITIONS * listing.rounds
+    transitions += SEGMENT_TRANSITIONS * listing.segments + SHARD_TRANSITIONS * work.shards
+    puts = SEGMENT_PUTS * listing.segments + SHARD_PUTS * work.shards
+    gets = SEGMENT_GETS * listing.segments + SHARD_GETS * work.shards
+    return Dollars(
+        s3=requests.gets * price["s3_get"] + (requests.puts + requests.lists) * price["s3_put"],
+        ledger=(gets + beside.gets) * price["s3_get"] + (puts + beside.puts) * price["s3_put"],
+        efs=metering,
+        compute=(seconds * FUNCTION_GB + beside.gb_seconds) * price["lambda_gb_second"]
+        + (invocations + beside.calls) * price["lambda_request"],
+        states=(transitions + beside.transitions) * price["transition"],
+        datasync_fee=work.bytes / _GB * price["datasync_gb"] + price["datasync_task"],
+        metrics=beside.metrics * price["metric"],
+    )
+
+
+def metering_dollars(
+    loads: Mapping[str, Load], states: Mapping[str, FileSystemState], price: Mapping[str, float]
+) -> float:
+    """What EFS meters: in the mode Elastic by the GB, else nothing; of an unknown mode as of Elastic."""
+    metered = (ThroughputMode.ELASTIC, ThroughputMode.ASSUMED)
+    found = [load for mount, load in loads.items() if states[mount].mode in metered]
+    read, written = sum(load.read_bytes for load in found), sum(load.written_bytes for load in found)
+    return read / _GB * price["efs_read_gb"] + written / _GB * price["efs_written_gb"]

@@ -1,0 +1,77 @@
+"""What deleting the extras of a sync takes, on paper.
+
+Before an extra goes, its name is looked for at the source; a file is looked at once more at the destination.
+
+| destination   | one function has in flight                        | an extra takes                         |
+|---------------|---------------------------------------------------|----------------------------------------|
+| a file system | 64 extras                                         | the look, and READ + WRITE latency     |
+| a bucket      | 64 batches of 1,000, 20 of which are a whole shard | the look, and a thousandth of a request |
+"""
+
+from __future__ import annotations
+
+import math
+
+from msgspec import Struct
+
+from fanout.efs.model import Load
+from fanout.facts import limits, quotas
+from fanout.model.location import MountLocation, S3Location
+from fanout.request.request import Request
+
+# docs.aws.amazon.com/efs/latest/ug/performance.html: best-case read latency.
+EFS_LOOK_SECONDS = 0.001
+# Assumed: a HEAD, and a DeleteObjects of 1,000 keys.
+S3_LOOK_SECONDS = 0.02
+DELETE_OBJECTS_SECONDS = 0.5
+
+
+class Deleting(Struct, frozen=True):
+    """Seconds of the Map, its shards, seconds of all its functions together, and looks at the source in S3."""
+
+    seconds: float = 0.0
+    shards: int = 0
+    function_seconds: float = 0.0
+    looks: int = 0
+
+
+def deleting_of(request: Request, extras: int, write_iops: float) -> Deleting:
+    """The Map that deletes so many extras, with shards as the listing of the destination makes them.
+
+    ``write_iops`` is what the destination's file system does at most, if it is one.
+    """
+    if not extras:
+        return Deleting()
+    shards = math.ceil(extras / limits.SHARD_ENTRIES)
+    most = request.limits.max_concurrency
+    of_one = _shard_seconds(request, extras / shards)
+    seconds = max(math.ceil(shards / most) * of_one, _least_seconds(request, extras, write_iops))
+    looks = extras if isinstance(request.source, S3Location) else 0
+    return Deleting(seconds, shards, max(shards * of_one, min(shards, most) * seconds), looks)
+
+
+def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
+    """What deleting does to each mount: a look at each end that is one, and the removal, at the least metered size."""
+    least = quotas.EFS_LEAST_METERED.value * float(extras)
+    loads: dict[str, Load] = {}
+    for end, is_written in ((request.source, False), (request.destination, True)):
+        if isinstance(end, MountLocation) and extras:
+            load = Load(float(extras), least, extras * float(is_written), least * is_written)
+            loads[end.mount] = loads.get(end.mount, Load()) + load
+    return loads
+
+
+def _shard_seconds(request: Request, extras: float) -> float:
+    look = EFS_LOOK_SECONDS if isinstance(request.source, MountLocation) else S3_LOOK_SECONDS
+    in_flight = limits.CLIENT_OPERATIONS_IN_FLIGHT
+    if isinstance(request.destination, MountLocation):
+        return extras * (look + EFS_LOOK_SECONDS + limits.EFS_WRITE_SECONDS) / min(in_flight, max(1.0, extras))
+    batch = min(extras, limits.DELETE_OBJECTS)
+    return math.ceil(math.ceil(extras / batch) / in_flight) * (batch * look + DELETE_OBJECTS_SECONDS)
+
+
+def _least_seconds(request: Request, extras: int, write_iops: float) -> float:
+    """What the services take at least: looks, deletions (S3 counts each key), one removal an operation on EFS."""
+    on_mount = isinstance(request.destination, MountLocation)
+    looks = 0.0 if isinstance(request.source, MountLocation) else extras / quotas.S3_GET_PER_SECOND.value
+    return max(looks, extras / (write_iops if on_mount else quotas.S3_PUT_PER_SECOND.value))

@@ -1,0 +1,78 @@
+"""A whole run on paper: the forecast of a request from a number of entries and their bytes, before any listing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fanout.efs.calibration import Calibration, creations_of, rates_of
+from fanout.efs.load import Work
+from fanout.efs.model import FileSystemState, baseline, most_credits, published
+from fanout.facts import limits
+from fanout.forecast.forecast import Forecast, forecast
+from fanout.model.file_system import ThroughputMode
+from fanout.model.shard import Rates
+from fanout.request.request import Request
+from fanout.shards.packing import target_seconds
+
+
+class Known(Struct, frozen=True):
+    """What is known of the tree and of the file systems, by mount, beside the request.
+
+    All entries are new at the destination, and ``extras`` are there that a sync deletes. ``largest_directory`` is the
+    number of files in the directory that has most of them, 0 for many directories; it counts where the destination is
+    a file system.
+    """
+
+    entries: int
+    bytes: int
+    largest_directory: int = 0
+    extras: int = 0
+    states: Mapping[str, FileSystemState] = field(default_factory=dict)
+    calibrations: Mapping[str, Calibration] = field(default_factory=dict)
+
+
+def estimate(request: Request, known: Known) -> Forecast:
+    """The forecast of the run."""
+    rates = rates_of(request, known.calibrations)
+    states = {mount: with_probed(state, known.calibrations.get(mount)) for mount, state in known.states.items()}
+    work = estimated_work(request, known, rates)
+    return forecast(request, work, rates, states, creations_of(request, known.calibrations))
+
+
+def with_probed(state: FileSystemState, calibration: Calibration | None) -> FileSystemState:
+    """The state of a file system, and the limit that the functions of its probe reached, if they did."""
+    probed = calibration.limit_bytes_per_second if calibration else None
+    return replace(state, probed_bytes_per_second=probed)
+
+
+def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
+    """The work as PartitionShards would cut it, were all entries of one size."""
+    alone = rates.seconds(known.entries, known.bytes)
+    target = target_seconds(alone, request.limits.max_concurrency, request.limits.shard_seconds)
+    shards = max(math.ceil(alone / target), math.ceil(known.entries / limits.SHARD_ENTRIES))
+    longest = alone / shards if shards else 0.0
+    return Work(known.entries, known.entries, known.bytes, shards, longest, known.largest_directory, known.extras)
+
+
+def idle_state(
+    mode: ThroughputMode, standard_bytes: int = 0, provisioned: float = 0.0, credits_bytes: float | None = None
+) -> FileSystemState:
+    """A file system of a mode by its published figures, that nobody else uses; with all its credits, if not told."""
+    credits = None
+    if mode is ThroughputMode.BURSTING:
+        credits = most_credits(standard_bytes) if credits_bytes is None else credits_bytes
+    permitted = published(mode, standard_bytes, provisioned, one_zone=False)
+    if credits == 0:
+        permitted = baseline(standard_bytes)
+    return FileSystemState(
+        mode,
+        permitted,
+        standard_bytes=standard_bytes,
+        stored_bytes=standard_bytes,
+        credits_bytes=credits,
+        assumptions=("nobody else is taken to use it; it was not measured",),
+    )

@@ -1,0 +1,189 @@
+"""The forecast of a run: seconds by phase, the limit that binds, burst credits, dollars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from math import inf
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.efs.load import S3Requests, Work, loads_of, loads_to_verify, requests_of, requests_to_verify
+from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds
+from fanout.facts import quotas
+from fanout.facts.limits import LIST_CONCURRENCY
+from fanout.facts.prices import prices_with
+from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
+from fanout.forecast.credits import Credits, credits_of, paced_drains, throughput_seconds
+from fanout.forecast.deleting import Deleting, deleting_of, deletion_loads
+from fanout.forecast.listing import ListingWalk, walk_listing
+from fanout.forecast.overhead import beside_run, is_paced
+from fanout.model.location import MountLocation
+from fanout.model.shard import CREATIONS_PER_SECOND, Rates
+from fanout.pacing.concurrency import Pace, pace, rates_at
+from fanout.pacing.start import limited_bytes, paced_at_first, seen_at_first
+from fanout.request.request import Mode, Request, Verify
+
+# Assumed: seconds of a state that calls one function which has little to do, and of starting the Map of a phase.
+STATE_SECONDS = 3.0
+MAP_SECONDS = 5.0
+# Assumed: seconds that SummariseTransfer takes for a shard: four requests of 20 ms, 16 shards at once.
+SUMMARY_SECONDS_PER_SHARD = 4 * 0.02 / 16
+NOT_MEASURED = "the file system was not measured"
+
+
+class Limit(StrEnum):
+    """What makes the copying take as long as it takes."""
+
+    CLIENT = "client"
+    FILE_SYSTEM = "file system"
+    IOPS = "IOPS"
+    S3_REQUESTS = "S3 requests"
+    CONCURRENCY = "concurrency"
+    DISPATCH_RATE = "dispatch rate"
+    ONE_DIRECTORY = "one directory"
+    REQUEST = "rate of the request"
+
+
+class Forecast(Struct, frozen=True):
+    """``seconds`` is by phase, ``limit_seconds`` what each limit alone would make of the copying.
+
+    ``states`` and ``credits`` are by mount.
+    """
+
+    seconds: Mapping[str, float]
+    limit_seconds: Mapping[Limit, float]
+    pace: Pace
+    states: Mapping[str, FileSystemState]
+    credits: Mapping[str, Credits]
+    dollars: Dollars
+
+    @property
+    def binding(self) -> Limit:
+        """The limit that takes longest."""
+        return max(self.limit_seconds, key=lambda limit: self.limit_seconds[limit])
+
+
+def forecast(
+    request: Request,
+    work: Work,
+    rates: Rates,
+    measured: Mapping[str, FileSystemState],
+    creations_per_second: float = CREATIONS_PER_SECOND,
+) -> Forecast:
+    """The forecast of a run; a mount that was not measured takes part with assumed figures and slows nothing down.
+
+    Burst credits are kept as PaceCopy keeps them. ``creations_per_second`` is what one directory of the destination
+    takes.
+    """
+    loads = loads_of(request, work)
+    states = {mount: measured.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
+    most = request.limits.max_concurrency
+    percent = request.limits.credit_reserve_percent
+    chosen = pace(work.entries, work.bytes, loads, measured, most, percent, rates)
+    seen = seen_at_first(request, work, measured)
+    pacing = paced_at_first(request, seen, chosen.max_concurrency, 0.0)
+    chosen = replace(chosen, max_concurrency=pacing.concurrency)
+    listing = walk_listing(max(1, work.listed), LIST_CONCURRENCY)
+    requests = requests_of(request, work, listing.segments)
+    alone = rates_at(rates, chosen.threads).seconds(work.entries, work.bytes)
+    functions = max(1, min(chosen.max_concurrency, work.shards))
+    by_request = _request_seconds(request, work)
+    free = max(by_request, rates.seconds(work.entries, work.bytes) / max(1, min(most, work.shards)))
+    paced = is_paced(request, work)
+    least = paced_drains(seen, 0.0, percent, is_paced=paced)
+    drains = paced_drains(seen, max(alone / functions, by_request), percent, is_paced=paced)
+    limit_of = {
+        Limit.CLIENT: work.longest_seconds,
+        Limit.FILE_SYSTEM: _file_system_seconds(loads, states, least),
+        Limit.IOPS: max((iops_seconds(states[mount], load) for mount, load in loads.items()), default=0.0),
+        Limit.S3_REQUESTS: _s3_seconds(requests),
+        Limit.CONCURRENCY: alone / max(1, min(most, work.shards)),
+        Limit.ONE_DIRECTORY: _creation_seconds(request, work, creations_per_second),
+        Limit.DISPATCH_RATE: work.shards / quotas.MAP_CHILDREN_PER_SECOND.value,
+        Limit.REQUEST: by_request,
+    }
+    if functions < min(most, work.shards):  # the fewer functions are the doing of the file system or of the rate
+        lowered = max(Limit.FILE_SYSTEM, Limit.IOPS, Limit.REQUEST, key=lambda limit: limit_of[limit])
+        limit_of[lowered] = max(limit_of[lowered], alone / functions)
+    shared = max(limit_of[limit] for limit in (Limit.FILE_SYSTEM, Limit.IOPS, Limit.S3_REQUESTS, Limit.REQUEST))
+    passes = 2 if _verifies(request) else 1
+    busy = passes * max(alone, functions * shared)
+    removal = _deleting(request, work, states)
+    copying = max(limit_of.values())
+    aside = beside_run(request, work, copying, busy, removal, len(measured.keys() & loads.keys()), held=bool(drains))
+    price = prices_with(request.prices)
+    metering = metering_dollars(loads, states, price)
+    metering += metering_dollars(deletion_loads(request, work.extras if removal.shards else 0), states, price)
+    metering += metering_dollars(loads_to_verify(request, work), states, price)
+    again = requests_to_verify(request, work, listing.segments)
+    requests = replace(requests, gets=requests.gets + removal.looks + again.gets, lists=requests.lists + again.lists)
+    return Forecast(
+        seconds=_phases(request, work, copying, removal, listing),
+        limit_seconds=limit_of,
+        pace=chosen,
+        states=states,
+        credits=credits_of(drains, states, loads, free, percent),
+        dollars=dollars_of(work, requests, listing, busy, metering, price, aside),
+    )
+
+
+def _file_system_seconds(
+    loads: Mapping[str, Load], states: Mapping[str, FileSystemState], least: Mapping[str, Drain]
+) -> float:
+    """What the throughput of the slowest file system makes of it; ``least`` says it of those with credits."""
+    found = (least[one].seconds if one in least else throughput_seconds(states[one], loads[one]) for one in loads)
+    return max(found, default=0.0)
+
+
+def _request_seconds(request: Request, work: Work) -> float:
+    """What the rates of the request make of it."""
+    rates = request.limits
+    by_bytes = limited_bytes(request, work) / rates.bytes_per_second if rates.bytes_per_second else 0.0
+    return max(by_bytes, work.entries / rates.files_per_second if rates.files_per_second else 0.0)
+
+
+def _creation_seconds(request: Request, work: Work, creations_per_second: float) -> float:
+    """Creations in one directory of a file system come one after the other, whatever the number of functions."""
+    written = isinstance(request.destination, MountLocation) and request.mode is not Mode.VERIFY
+    return work.largest_directory / creations_per_second if written else 0.0
+
+
+def _s3_seconds(requests: S3Requests) -> float:
+    """As if all keys lay below one partitioned prefix."""
+    return max(requests.gets / quotas.S3_GET_PER_SECOND.value, requests.puts / quotas.S3_PUT_PER_SECOND.value)
+
+
+def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> Deleting:
+    """What a sync deletes, and a plan says that a sync would."""
+    if request.mode not in (Mode.SYNC, Mode.PLAN):
+        return Deleting()
+    end = request.destination
+    writes = states[end.mount].quota.write_iops if isinstance(end, MountLocation) else inf
+    return deleting_of(request, work.extras, writes)
+
+
+def _verifies(request: Request) -> bool:
+    """Whether something is verified after the copying; in mode verify that is the work itself."""
+    return request.verify is not Verify.NONE and request.mode is not Mode.VERIFY
+
+
+def _phases(request: Request, work: Work, copying: float, removal: Deleting, listing: ListingWalk) -> dict[str, float]:
+    """Seconds by phase, in their order; a verification is taken to be as long as the copying."""
+    work_phase = "verify" if request.mode is Mode.VERIFY else "copy"
+    seconds = {
+        "plan": STATE_SECONDS,
+        "list": listing.seconds,
+        "partition": STATE_SECONDS,
+        work_phase: MAP_SECONDS + copying if work.shards else 0.0,
+    }
+    if request.mode is not Mode.VERIFY:
+        seconds["finish"] = STATE_SECONDS
+    if removal.shards:  # its Map, and the states before and after it
+        seconds["delete"] = 2 * STATE_SECONDS + MAP_SECONDS + removal.seconds
+    if _verifies(request):
+        again = listing.seconds if request.verify.whole_trees else 0.0
+        seconds["verify"] = MAP_SECONDS + copying + again
+    seconds["summarise"] = STATE_SECONDS + work.shards * SUMMARY_SECONDS_PER_SHARD
+    return seconds

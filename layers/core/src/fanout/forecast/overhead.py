@@ -1,0 +1,103 @@
+"""What goes on beside the copying and costs as well: PaceCopy, the looks of functions at the limits, and deleting.
+
+As pacing/pace_copy.py and rates/throttle.py do it. Asking Step Functions for a Map, or EFS for itself, costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from fanout.efs.load import Work
+from fanout.efs.measurement import METRICS
+from fanout.forecast.deleting import Deleting
+from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS
+from fanout.rates.run_limits import IDLE_LOOK_SECONDS, LOOK_SECONDS, NOTE_SECONDS
+from fanout.request.request import Mode, Request
+
+# As templates set them: memory of PaceCopy, and of a function that deletes; and the time that PaceCopy works.
+PACE_GB, DELETE_GB = 0.256, 1.769
+PACE_TASK_SECONDS = 840.0
+# Of a decision: reads of both rates; lists of two minutes' throttling and writes of rate and row, which cost the same.
+DECISION_GETS, DECISION_PUTS = 2, 4
+# Of a look of a function at both rates; with one it lists the others too, in two minutes' notes.
+LOOK_GETS, LOOK_LISTS = 2, 2
+# Of a shard of deletions: its rows are read, its attempt, outcomes and checkpoint written; states of its child.
+DELETE_PUTS, DELETE_GETS, DELETE_TRANSITIONS = 4, 3, 3
+# EndPacing and the states around it, and those around the deletions.
+PACE_TRANSITIONS, AROUND_DELETING = 4, 6
+
+
+class Beside(Struct, frozen=True):
+    """Requests to the work bucket, metrics asked for, GB-seconds and calls of functions, state transitions."""
+
+    gets: float = 0.0
+    puts: float = 0.0
+    metrics: float = 0.0
+    gb_seconds: float = 0.0
+    calls: float = 0.0
+    transitions: float = 0.0
+
+    def __add__(self, other: Beside) -> Beside:
+        return Beside(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+
+def measuring(mounts: int) -> Beside:
+    """The plan asks for the metrics of each measured file system once."""
+    return Beside(metrics=float(len(METRICS) * mounts))
+
+
+def pacing(seconds: float, mounts: int) -> Beside:
+    """PaceCopy beside a Map of so many seconds, with so many measured file systems."""
+    tasks = math.ceil(seconds / PACE_TASK_SECONDS)
+    soon = min(seconds, tasks * DECIDE_SECONDS)
+    looks = soon / END_SECONDS + (seconds - soon) / END_LATER_SECONDS
+    decisions = math.floor(seconds / DECIDE_SECONDS)
+    return Beside(
+        gets=looks + DECISION_GETS * decisions,
+        puts=DECISION_PUTS * decisions + 1.0,
+        metrics=float(len(METRICS) * mounts * decisions),
+        gb_seconds=seconds * PACE_GB,
+        calls=tasks + 1.0,
+        transitions=PACE_TRANSITIONS + 2.0 * tasks,
+    )
+
+
+def looking(function_seconds: float, *, is_limited: bool) -> Beside:
+    """The looks of functions that work so long in all; one that holds a rate looks at the others too."""
+    if not is_limited:
+        return Beside(gets=LOOK_GETS * function_seconds / IDLE_LOOK_SECONDS)
+    looks = function_seconds / LOOK_SECONDS
+    return Beside(gets=LOOK_GETS * looks, puts=LOOK_LISTS * looks + function_seconds / NOTE_SECONDS)
+
+
+def deleting(found: Deleting) -> Beside:
+    """The functions that delete extras, and their ledger; deletions themselves cost nothing at S3."""
+    if not found.shards:
+        return Beside()
+    return Beside(
+        gets=float(DELETE_GETS * found.shards),
+        puts=float(DELETE_PUTS * found.shards),
+        gb_seconds=found.function_seconds * DELETE_GB,
+        calls=float(found.shards),
+        transitions=float(AROUND_DELETING + DELETE_TRANSITIONS * found.shards),
+    )
+
+
+def is_paced(request: Request, work: Work) -> bool:
+    """Whether PaceCopy runs: beside a Map of copies, of more than one shard."""
+    return work.shards > 1 and request.mode is not Mode.VERIFY
+
+
+def beside_run(
+    request: Request, work: Work, copying: float, busy: float, removal: Deleting, mounts: int, *, held: bool
+) -> Beside:
+    """All of it, for a copying of so many seconds whose functions work ``busy`` seconds together.
+
+    ``mounts`` are those that were measured; ``held`` where a rate is kept for the sake of credits.
+    """
+    is_limited = held or bool(request.limits.bytes_per_second or request.limits.files_per_second)
+    found = measuring(mounts) + looking(busy, is_limited=is_limited) + deleting(removal)
+    return found + pacing(copying, mounts) if is_paced(request, work) else found

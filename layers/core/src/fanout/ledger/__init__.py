@@ -1,0 +1,1 @@
+"""The ledger of a run in the work bucket: keys, rows, seals."""

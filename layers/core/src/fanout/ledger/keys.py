@@ -1,0 +1,255 @@
+"""Where the parts of a run's ledger lie in the work bucket, below ``runs/<run id>/``."""
+
+from __future__ import annotations
+
+import os
+import re
+from hashlib import sha256
+
+from fanout.model.errors import InvalidRequest
+
+REQUEST = "request.json"
+PLAN = "plan.json"
+SHARDS = "shards.json"
+LINKS = "links.json"
+FORECAST = "forecast.json"
+INDEX = "index.json"
+EARLIER = "earlier.json"
+CLOCKS = "clocks.json"
+FILE_SYSTEMS = "file-systems.json"
+LIMITS = "limits.json"
+WORKERS = "workers/"
+PACING = "pacing/"
+PACING_PLAN = "pacing/plan.json"
+PACED_RATE = "pacing/rate.json"
+COPIED = "pacing/copied.json"
+DECISIONS = "pacing/decisions-"
+THROTTLED = "throttled/"
+SUMMARY = "summary.json"
+PLANNED = "planned.jsonl"
+FAILURES = "failures.jsonl"
+REPORT = "report.html"
+VERIFICATION = "verification/"
+BIG_FILES = "big-files.json"
+BIG_FILES_BEGUN = "big-files/"
+OUTCOMES = "outcomes/shards/"
+SHARD_FILES = "shards/"
+LISTED_NAMES = "links/listed/"
+DIRECTORIES = "directories/"
+BIG_FILE_OUTCOMES = "outcomes/big-files/"
+DIRECTORIES_SET = "directories/set.json"
+DIRECTORIES_MENDED = "directories/mended.json"
+DIRECTORY_FAILURES = "directories/failures/"
+DIGESTS = "digests/"
+NOT_TOLD = "not-told/"
+OWNERS = "owners.json"
+# Who wrote there before can write no more; all is in its place; nothing is staged, and the run can write no more.
+FENCED = "fencing/fenced.json"
+FINISHED = "fencing/finished.json"
+WITHDRAWN = "fencing/withdrawn.json"
+DELETIONS = "deletions.json"
+DELETED_DIRECTORIES = "deleted-directories.json"
+SOURCE_ROOT = "source-root.json"
+SEGMENTS_FAILED = "segments/failed/"
+CARRIED = "segments/carried-"
+# No run, but a place beside the runs, so that it expires with them: manifests of batches of S3's events.
+BATCHES = "batches"
+# The same: which run's index the next run of a transfer uses.
+INDEXES = "indexes"
+# The same: what the last run that wrote to a mount found that it cannot keep.
+MOUNTS = "mounts"
+
+# docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
+_WITH_DIRECTORIES = re.compile(rf"{OUTCOMES}(.+)/([^/]+)-directories-(\d+)\.json")
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
+
+
+def run_prefix(run_id: str) -> str:
+    """The prefix of a run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
+    if not _RUN_ID.fullmatch(run_id):
+        raise InvalidRequest("run_id", f"{run_id[:80]!r} is not allowed", "1 to 80 of A-Z, a-z, 0-9, - and _")
+    return f"runs/{run_id}/"
+
+
+def round_key(number: int) -> str:
+    """The segments of a round: what ListTree reads."""
+    return f"segments/round-{number:04d}.json"
+
+
+def round_done_key(number: int) -> str:
+    """What a round listed and which shards it wrote."""
+    return f"segments/round-{number:04d}-done.json"
+
+
+def segment_key(segment_id: str) -> str:
+    """The record of a segment that has been listed."""
+    return f"segments/done/{segment_id}.json"
+
+
+def shard_key(shard_id: str) -> str:
+    """The entries of a shard."""
+    return f"{SHARD_FILES}{shard_id}.jsonl.gz"
+
+
+def segment_failed_key(segment_id: str) -> str:
+    """The last error of a segment that could not be listed."""
+    return f"{SEGMENTS_FAILED}{segment_id}.json"
+
+
+def listed_outcomes_key(segment_id: str, nonce: str, number: int) -> str:
+    """Outcomes of entries that need no copy."""
+    return f"outcomes/listed/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def index_part_key(segment_id: str, nonce: str, number: int) -> str:
+    """A part of the index of what a run leaves at both ends."""
+    return f"index/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def outcomes_prefix(shard_id: str) -> str:
+    """All outcomes of a shard."""
+    return f"{OUTCOMES}{shard_id}/"
+
+
+def outcomes_name(nonce: str, number: int, directories: int) -> str:
+    """The name of a file of outcomes. It tells how many directories' attributes lie beside it, so none is missed."""
+    return f"{nonce}-{number:04d}{f'-directories-{directories}' if directories else ''}"
+
+
+def directories_beside(key: str) -> tuple[str, int] | None:
+    """The key and the number of the directories' attributes that belong to a file of outcomes, if there are any."""
+    found = _WITH_DIRECTORIES.fullmatch(key)
+    return (f"{DIRECTORIES}{found[1]}-{found[2]}.jsonl.gz", int(found[3])) if found else None
+
+
+def big_file_key(big_file_id: str) -> str:
+    """A big file that a segment began, whether the run counts it or not."""
+    return f"{BIG_FILES_BEGUN}{big_file_id}.json"
+
+
+def big_file_id(key: str) -> str:
+    """The id in the key of a big file."""
+    return key.removeprefix(BIG_FILES_BEGUN).removesuffix(".json")
+
+
+def directories_key(shard_id: str, nonce: str, number: int) -> str:
+    """Attributes of the directories that a shard made."""
+    return f"directories/{shard_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def parents_key(segment_id: str, nonce: str, number: int) -> str:
+    """Directories above the entries of a segment that no entry stands for; sorts after those of entries."""
+    return f"directories/parents-{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def big_file_outcomes_key(nonce: str) -> str:
+    """What became of the big files that one FinishTree settled."""
+    return f"{BIG_FILE_OUTCOMES}{nonce}.jsonl.gz"
+
+
+def directory_failures_key(nonce: str) -> str:
+    """Directories whose attributes one FinishTree could not set."""
+    return f"{DIRECTORY_FAILURES}{nonce}.jsonl"
+
+
+def carried_directories_key(segment_id: str, nonce: str, number: int) -> str:
+    """The same of an earlier run; sorts before every shard's, which are newer."""
+    return f"directories/0000-{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def carried_key(number: int) -> str:
+    """Parts of an earlier run that one segment takes over."""
+    return f"{CARRIED}{number:06d}.json"
+
+
+def extras_key(segment_id: str, nonce: str) -> str:
+    """Entries that only the destination holds."""
+    return f"outcomes/extras/{segment_id}-{nonce}.jsonl.gz"
+
+
+def deletion_key(shard_id: str) -> str:
+    """Entries that a sync is to delete, as the destination's listing showed them."""
+    return f"deletions/{shard_id}.jsonl.gz"
+
+
+def verified_id(shard_id: str) -> str:
+    """Under what name the outcomes of verifying a shard lie beside those of copying it."""
+    return f"verified-{shard_id}"
+
+
+def source_id(shard_id: str) -> str:
+    """Under what name the checksums of a shard's blocks at the source lie, in a run that only compares."""
+    return f"source-{shard_id}"
+
+
+def digests_key(shard_id: str, nonce: str) -> str:
+    """Digests by directory of what was verified."""
+    return f"{DIGESTS}{shard_id}-{nonce}.jsonl.gz"
+
+
+def listed_names_key(segment_id: str, nonce: str, number: int) -> str:
+    """Listed names of files that have several hard links."""
+    return f"{LISTED_NAMES}{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def spilled_names_key(bucket: int, nonce: str, number: int, where: str = "by-file") -> str:
+    """The same names, brought together by file."""
+    return f"links/{where}/{bucket:05d}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def destination_listing_key(segment_id: str) -> str:
+    """What a segment holds at a destination that the listing function does not see: which files hold its entries."""
+    return f"listed/{segment_id}.json"
+
+
+def destination_entries_key(segment_id: str, nonce: str, number: int) -> str:
+    """Entries of a segment at the destination."""
+    return f"listed/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def attributes_key(path: str) -> str:
+    """The attributes of a big file on the other mount."""
+    return f"attributes/{sha256(os.fsencode(path)).hexdigest()}.json"
+
+
+def packed_id(shard_id: str) -> str:
+    """Under what name the receipts of staging a part of a big file lie beside those of writing it."""
+    return f"packed-{shard_id}"
+
+
+def source_checksums_prefix(shard_id: str) -> str:
+    """Checksums of a shard's entries at the source, for the function that sees the destination."""
+    return f"checksums/{shard_id}/"
+
+
+def staged_prefix(run_id: str) -> str:
+    """Where bytes are staged between two mounts: not below ``runs/``, so that a lifecycle rule can name it."""
+    return f"staged/{run_prefix(run_id).removeprefix('runs/')}"
+
+
+def seen_key(big_file_id: str, end: str) -> str:
+    """The attributes at one end of a big file that is only compared."""
+    return f"seen/{big_file_id}-{end}.json"
+
+
+def not_told_prefix(shard_id: str = "") -> str:
+    """Which entries of a shard, or of all, had attributes that could not be compared."""
+    return f"{NOT_TOLD}{shard_id}/" if shard_id else NOT_TOLD
+
+
+def owners_key(mount: str) -> str:
+    """Below ``MOUNTS``: whether owners can be kept on a mount."""
+    return f"{sha256(mount.encode()).hexdigest()[:32]}.json"
+
+
+NOTES = "notes/"
+
+
+def note_key(phase: str) -> str:
+    """What a phase found that the summary should say."""
+    return f"{NOTES}{phase}.json"
+
+
+def phase_key(phase: str) -> str:
+    """When a phase began and ended."""
+    return f"phases/{phase}.json"

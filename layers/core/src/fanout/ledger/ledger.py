@@ -1,0 +1,279 @@
+"""The run's ledger: what each state writes for the states after it.
+
+Every file is written whole under a name that another attempt of the same task
+does not use, or holds the same content whichever attempt writes it, so a task
+may run twice, also at the same time.
+
+Objects expire in no order, and what is read may be truncated, changed or another's: every reader here raises
+``LedgerBroken``, which names the object and the remedy, and no other error of decoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar
+
+from msgspec import MsgspecError, Struct
+
+from fanout.ledger import keys, probe_keys
+from fanout.ledger.coverage import Range, ranges_of
+from fanout.ledger.json_lines import lines_of, rows_of
+from fanout.ledger.rows import counts_from_row, counts_row, entry_from_row, entry_row, outcome_from_row, outcome_row
+from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
+from fanout.model.books import Count
+from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.entry import Entry
+from fanout.model.errors import LedgerBroken, NotFound
+from fanout.model.outcome import Outcome, Result
+from fanout.model.shard import Receipt, Shard, receipt_from_row, receipt_row
+from fanout.ports.tree import WorkStore
+from fanout.request.plan import Plan, plan_from_row, plan_row
+
+T = TypeVar("T")
+# What a value is that was decoded and is not what its reader expects.
+_UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, MsgspecError)
+START_AGAIN = "start the request again without resume_from: what is done is found unchanged"
+# docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html
+_REMOVED_AT_ONCE = 1_000
+
+
+class OutcomeFile(Struct, frozen=True):
+    """One file of a shard's outcomes: which entries it is about, its totals, and the seconds that they took."""
+
+    key: str
+    ranges: list[Range]
+    results: dict[Result, Count]
+    seconds: float = 0.0
+
+    @property
+    def entries(self) -> int:
+        """How many rows it holds."""
+        return sum(end - first for first, end in self.ranges)
+
+
+class Ledger:
+    """The ledger of one run below its prefix."""
+
+    def __init__(self, store: WorkStore, run_id: str, prefix: str = "") -> None:
+        self._store = store
+        self.run_id = run_id
+        self.prefix = prefix or keys.run_prefix(run_id)
+
+    def verification(self) -> Ledger:
+        """The ledger, inside this one, of comparing both trees after the copy."""
+        return Ledger(self._store, self.run_id, f"{keys.run_prefix(self.run_id)}{keys.VERIFICATION}")
+
+    @property
+    def is_verification(self) -> bool:
+        """Whether this is the ledger inside the run's own."""
+        return self.prefix != keys.run_prefix(self.run_id)
+
+    def whole_run(self) -> Ledger:
+        """The run's own ledger."""
+        return Ledger(self._store, self.run_id)
+
+    def of_run(self, run_id: str) -> Ledger:
+        """The ledger of another run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
+        return Ledger(self._store, run_id)
+
+    def of_file_system(self, name: str) -> Ledger:
+        """Where the results of probes of a file system lie, outside every run's ledger."""
+        return Ledger(self._store, self.run_id, probe_keys.results_prefix(name))
+
+    def staged(self) -> Ledger:
+        """What the run stages between two mounts, outside its ledger."""
+        return Ledger(self._store, self.run_id, keys.staged_prefix(self.run_id))
+
+    def write_bytes(self, key: str, data: bytes) -> None:
+        """Write bytes as they are."""
+        self._store.put(self.prefix + key, data)
+
+    def read_bytes(self, key: str) -> bytes:
+        """Read bytes as they are. Raises ``NotFound``."""
+        return self._store.get(self.prefix + key)
+
+    def remove(self, prefix: str) -> None:
+        """Remove all below a prefix, relative to the ledger's own; only of what is staged."""
+        if self.prefix != keys.staged_prefix(self.run_id):
+            raise LedgerBroken(f"{self.prefix}{prefix} is not to be removed: a run's ledger stays")
+        found = self._store.list(self.prefix + prefix)
+        while batch := list(islice(found, _REMOVED_AT_ONCE)):
+            self._store.remove(batch)
+
+    def write_json(self, key: str, value: Any) -> None:
+        """Write one JSON document."""
+        self._store.put(self.prefix + key, sealed_json(self.prefix + key, value))
+
+    def read_json(self, key: str) -> Any:
+        """Read one JSON document. Raises ``LedgerBroken`` if it is not there or not whole."""
+        data = self._get(key)
+        with self.decoding(key):
+            return unsealed_json(self.prefix + key, data)
+
+    def find_json(self, key: str) -> Any | None:
+        """Read one JSON document; ``None`` if it is not there. Raises ``LedgerBroken`` if it is not whole."""
+        try:
+            data = self._store.get(self.prefix + key)
+        except NotFound:
+            return None
+        with self.decoding(key):
+            return unsealed_json(self.prefix + key, data)
+
+    def read_as(self, key: str, convert: Callable[[Any], T]) -> T:
+        """Read one JSON document as what ``convert`` makes of it. Raises ``LedgerBroken``."""
+        value = self.read_json(key)
+        with self.decoding(key):
+            return convert(value)
+
+    def find_as(self, key: str, convert: Callable[[Any], T]) -> T | None:
+        """The same; ``None`` if it is not there."""
+        value = self.find_json(key)
+        with self.decoding(key):
+            return None if value is None else convert(value)
+
+    def read_list(self, key: str, convert: Callable[[Any], T]) -> list[T]:
+        """Read one JSON document that is a list, each item as what ``convert`` makes of it. Raises ``LedgerBroken``."""
+        return self.read_as(key, lambda value: [convert(item) for item in _list(value)])
+
+    def _get(self, key: str) -> bytes:
+        try:
+            return self._store.get(self.prefix + key)
+        except NotFound as error:
+            raise self.broken(key, "is missing") from error
+
+    def broken(self, key: str, problem: str) -> LedgerBroken:
+        """The error for an object of this ledger."""
+        return LedgerBroken(f"{self.prefix}{key} {problem}; {START_AGAIN}")
+
+    @contextmanager
+    def decoding(self, key: str) -> Iterator[None]:
+        """Whatever is wrong with an object's value is ``LedgerBroken``."""
+        try:
+            yield
+        except _UNFIT as error:
+            raise self.broken(key, f"is not whole ({type(error).__name__}: {str(error)[:200]})") from error
+
+    def write_rows(self, key: str, rows: Iterable[Any]) -> None:
+        """Write JSON lines; compressed where the key says so."""
+        data = b"".join(lines_of(rows))
+        if key.endswith(".gz"):
+            data = sealed_gzip(self.prefix + key, data)
+        self._store.put(self.prefix + key, data)
+
+    def read_rows(self, key: str) -> Iterator[Any]:
+        """Read JSON lines. Raises ``LedgerBroken`` if the file is not there or not whole."""
+        return self.read_rows_as(key, _as_it_is)
+
+    def read_rows_as(self, key: str, convert: Callable[[Any], T], count: int | None = None) -> Iterator[T]:
+        """Read JSON lines, converted. Raises ``LedgerBroken``, also unless ``count`` rows are there."""
+        data = self._get(key)
+        if key.endswith(".gz"):
+            with self.decoding(key):
+                data = unsealed_gzip(self.prefix + key, data)
+        return self._converted(key, data, convert, count)
+
+    def _converted(self, key: str, data: bytes, convert: Callable[[Any], T], count: int | None) -> Iterator[T]:
+        found = 0
+        with self.decoding(key):
+            for row in map(convert, rows_of(data)):
+                found += 1
+                yield row
+        if count is not None and found != count:
+            raise self.broken(key, f"holds {found} rows, not {count}")
+
+    def write_text(self, key: str, text: str) -> None:
+        """Write a text as it is."""
+        self._store.put(self.prefix + key, text.encode())
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """The keys below a prefix, relative to the run's."""
+        return (key.removeprefix(self.prefix) for key in self._store.list(self.prefix + prefix))
+
+    def has(self, key: str) -> bool:
+        """Whether a file is there."""
+        return key in set(self.keys(key))
+
+    def write_plan(self, plan: Plan) -> None:
+        """Write plan.json."""
+        self.write_json(keys.PLAN, plan_row(plan))
+
+    def read_plan(self) -> Plan:
+        """Read plan.json."""
+        return self.read_as(keys.PLAN, plan_from_row)
+
+    def write_shard(self, shard_id: str, entries: list[Entry]) -> str:
+        """Write a shard's entries; returns the file's key."""
+        key = keys.shard_key(shard_id)
+        self.write_rows(key, (entry_row(entry) for entry in entries))
+        return key
+
+    def read_shard(self, shard: Shard) -> list[Entry]:
+        """The entries of a shard, in the order in which they are to be copied."""
+        return list(self.read_rows_as(shard.key, entry_from_row, shard.entries))
+
+    def write_outcomes(
+        self, shard_id: str, name: str, outcomes: dict[int, Outcome], counts: dict[Result, Count], seconds: float = 0.0
+    ) -> None:
+        """Write outcomes by the index of their entry: the rows first, then the file that makes them count."""
+        key = f"{keys.outcomes_prefix(shard_id)}{name}"
+        self.write_rows(f"{key}.jsonl.gz", (outcome_row(outcome, index) for index, outcome in outcomes.items()))
+        document: Json = {
+            "schema_version": SCHEMA_VERSION,
+            "ranges": ranges_of(outcomes),
+            "outcomes": counts_row(counts),
+            "seconds": round(seconds, 3),
+        }
+        self.write_json(f"{key}.json", document)
+
+    def write_receipts(self, shard_id: str, name: str, receipts: dict[int, Receipt], copied_bytes: int) -> None:
+        """Write what became of blocks, by their index: the rows first, then the file that makes them count."""
+        key = f"{keys.outcomes_prefix(shard_id)}{name}"
+        self.write_rows(f"{key}.jsonl.gz", (receipt_row(receipt) for receipt in receipts.values()))
+        counts = counts_row({Result.COPIED: Count(0, copied_bytes)})
+        self.write_json(
+            f"{key}.json", {"schema_version": SCHEMA_VERSION, "ranges": ranges_of(receipts), "outcomes": counts}
+        )
+
+    def read_receipts(self, shard_id: str) -> dict[int, Receipt]:
+        """What became of a shard's blocks; a block that any attempt wrote counts as written."""
+        receipts: dict[int, Receipt] = {}
+        for file in self.outcome_files(shard_id):
+            for receipt in self.read_rows_as(file.key, receipt_from_row, file.entries):
+                known = receipts.get(receipt.index)
+                if known is None or known.reason is not None:
+                    receipts[receipt.index] = receipt
+        return receipts
+
+    def outcome_files(self, shard_id: str) -> list[OutcomeFile]:
+        """The files of a shard's outcomes that count, in the order of their names."""
+        found = []
+        for key in self.keys(keys.outcomes_prefix(shard_id)):
+            if key.endswith(".json"):
+                found.append(self.read_as(key, partial(_outcome_file, f"{key[:-5]}.jsonl.gz")))
+        return found
+
+    def read_outcomes(self, file: OutcomeFile) -> Iterator[tuple[int, Outcome]]:
+        """The rows of a file of outcomes, each with its entry's index."""
+        return self.read_rows_as(file.key, _indexed_outcome, file.entries)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"no list, but a {type(value).__name__}")
+    return value
+
+
+def _indexed_outcome(row: Json) -> tuple[int, Outcome]:
+    return row["index"], outcome_from_row(row)
+
+
+def _outcome_file(key: str, row: Json) -> OutcomeFile:
+    ranges = [(int(first), int(end)) for first, end in row["ranges"]]
+    return OutcomeFile(key, ranges, counts_from_row(row["outcomes"]), float(row.get("seconds", 0.0)))

@@ -1,0 +1,38 @@
+"""Where the parts of a probe lie in the work bucket: below ``runs/<probe id>/``, the newest result by file system."""
+
+from __future__ import annotations
+
+import re
+
+from fanout.model.errors import InvalidRequest
+
+PLAN = "probe-plan.json"
+RESULT = "probe.json"
+PAGE = "probe.html"
+SAMPLES = "samples/"
+READY = "ready/"
+LATEST = "latest.json"
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
+
+
+def samples_key(name: str) -> str:
+    """What one function measured."""
+    return f"{SAMPLES}{name}.json"
+
+
+def ready_prefix(number: int) -> str:
+    """Who waits to begin a round."""
+    return f"{READY}{number:02d}-"
+
+
+def ready_key(name: str) -> str:
+    """That one function waits."""
+    return f"{READY}{name}.json"
+
+
+def results_prefix(file_system: str) -> str:
+    """The results for a file system, by its id, or by the mount's name where it has none."""
+    if not _NAME.fullmatch(file_system):
+        raise InvalidRequest("mount", f"{file_system[:80]!r} names no file system", "a-z, 0-9 and -")
+    return f"probes/{file_system}/"

@@ -1,0 +1,1 @@
+"""ListSegment: both ends listed in step, each pair decided and written."""

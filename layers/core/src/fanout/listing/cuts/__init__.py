@@ -1,0 +1,1 @@
+"""Cutting what is left of a listing into pieces."""

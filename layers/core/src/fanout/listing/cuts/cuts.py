@@ -1,0 +1,164 @@
+"""Where to cut what is left of a listing, given marks in it and what may lie between them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from zlib import crc32
+
+from msgspec import Struct
+
+from fanout.model.segment import Segment, after_subtree
+
+# Chosen: the least entries that are worth a segment of their own: about a second of listing.
+PIECE_ENTRIES = 5000.0
+# Chosen: what a directory counts of which nothing else is known: it may be worth one.
+DIRECTORY_ENTRIES = PIECE_ENTRIES
+# Chosen: small directories that tell that those beside them are small too.
+_TELL_OF_OTHERS = 32
+
+
+class Mark(Struct, frozen=True):
+    """A path to cut at, and about how many entries lie between it and the next mark."""
+
+    path: str
+    entries: float
+
+
+class Level(Struct, frozen=True):
+    """What lies directly below ``directory`` after ``after``."""
+
+    directory: str
+    after: str = ""
+
+
+def levels(segment: Segment) -> list[Level]:
+    """The directories that the segment's begin lies in, innermost first, each with what follows the one inside it."""
+    found = []
+    after = segment.after
+    directory = after[: after.rfind("/") + 1]
+    while len(directory) > len(segment.prefix):
+        found.append(Level(directory, after))
+        after = after_subtree(directory)
+        directory = directory[: directory.rfind("/", 0, -1) + 1]
+    return [*found, Level(segment.prefix, after)]
+
+
+class Contents(Struct, frozen=True):
+    """What a directory holds: marks between its files or keys, and the directories directly below.
+
+    Of very many names a part is seen; each directory then ``stands_for`` several.
+    """
+
+    marks: Sequence[Mark]
+    directories: Sequence[str] = ()
+    stands_for: float = 1.0
+
+
+def even_cuts(marks: Iterable[Mark], ways: int) -> list[str]:
+    """At most ``ways - 1`` of the marks, in order, that leave about as many entries between them.
+
+    Fewer where the pieces would be smaller than ``PIECE_ENTRIES``, or than half of the others.
+    """
+    entries: dict[str, float] = {}
+    for mark in marks:
+        entries[mark.path] = max(mark.entries, entries.get(mark.path, 0.0))
+    share = _share(sum(entries.values()), ways)
+    chosen: list[str] = []
+    passed = last = 0.0
+    for path in sorted(entries, key=os.fsencode):
+        nearest = passed + entries[path] / 2 >= share * (len(chosen) + 1)
+        if path and nearest and passed - last >= share / 2 and len(chosen) < ways - 1:
+            chosen.append(path)
+            last = passed
+        passed += entries[path]
+    return chosen
+
+
+def _share(entries: float, ways: int) -> float:
+    return max(PIECE_ENTRIES, entries / max(1, ways))
+
+
+class _Looked:
+    """A directory that was looked into; ``guess`` is what each directory below counts that was not."""
+
+    def __init__(self, level: Level, contents: Contents) -> None:
+        self.level, self.contents = level, contents
+        self.depth = level.directory.count("/")
+        # The next one is the last; the order has nothing to do with what they hold.
+        self.others = sorted(contents.directories, key=lambda one: crc32(os.fsencode(one)))
+        self.below: list[_Looked] = []
+        self.entries = sum(mark.entries for mark in contents.marks)
+        self.total = self.guess = 0.0
+
+    def count(self, of_depth: Mapping[int, float]) -> None:
+        """Set ``total`` and ``guess``; ``of_depth`` is the mean of the directories of each depth further down."""
+        found = [one.total for one in self.below]
+        mean = sum(found) / len(found) if found else of_depth.get(self.depth + 1, DIRECTORY_ENTRIES)
+        if len(found) < _TELL_OF_OTHERS:
+            mean = max(mean, DIRECTORY_ENTRIES)
+        self.guess = mean * self.contents.stands_for
+        self.total = self.entries + sum(found) + self.guess * len(self.others)
+
+    def marks(self) -> Iterator[Mark]:
+        """Each directory's is before it, so that it is the first of its piece."""
+        yield from self.contents.marks
+        yield from (Mark(one.removesuffix("/"), self.guess) for one in self.others)
+        yield from (Mark(one.level.directory.removesuffix("/"), 0.0) for one in self.below)
+
+
+class Survey:
+    """Which directories of a segment to look into, so that it can be cut into ``ways`` pieces of like size.
+
+    A directory that was not looked into is taken to hold what those beside it do, or else those as deep, and
+    ``DIRECTORY_ENTRIES`` while few are known; one that may hold more than half a piece is to be looked into.
+    """
+
+    def __init__(self, segment: Segment, ways: int) -> None:
+        self._ways = ways
+        self._first = levels(segment)
+        self._looked: list[_Looked] = []
+        self._parents: dict[str, _Looked] = {}
+
+    def next(self, most: int) -> list[Level]:
+        """The directories to look into now, at most so many, the largest first; none where the pieces are even."""
+        if self._first:
+            found, self._first = self._first[:most], self._first[most:]
+            return found
+        self._count()
+        enough = _share(sum(one.total for one in self._tops()), self._ways) / 2
+        result: list[Level] = []
+        for one in sorted(self._looked, key=lambda one: -one.guess):
+            while one.guess > enough and one.others and len(result) < most:
+                directory = one.others.pop()
+                self._parents[directory] = one
+                result.append(Level(directory))
+        return result
+
+    def add(self, level: Level, contents: Contents) -> None:
+        """Take what one of them holds; nothing, where it cannot be read."""
+        looked = _Looked(level, contents)
+        self._looked.append(looked)
+        above = self._parents.get(level.directory)
+        if above is not None and not level.after:
+            above.below.append(looked)
+
+    def cuts(self) -> list[str]:
+        """See ``even_cuts``."""
+        self._count()
+        return even_cuts((mark for one in self._looked for mark in one.marks()), self._ways)
+
+    def _tops(self) -> list[_Looked]:
+        return [one for one in self._looked if one.level.directory not in self._parents]
+
+    def _count(self) -> None:
+        of_depth: dict[int, float] = {}
+        by_depth = sorted(self._looked, key=lambda one: -one.depth)
+        for depth, group in groupby(by_depth, key=lambda one: one.depth):
+            together = list(group)
+            for one in together:
+                one.count(of_depth)
+            whole = [one.total for one in together if not one.level.after]
+            if whole:
+                of_depth[depth] = sum(whole) / len(whole)

@@ -1,0 +1,271 @@
+"""Cutting a flat range of keys of which only a few can be seen: probing where most keys seem to be.
+
+A probe shows the first keys after a path. From what it shows come an alphabet for each place of a
+key and the density of keys there; the ranges that seem to hold the most are cut into equal parts of what is not
+seen of them, as many as are probed at once, and where nothing lies beyond a cut, shrunk. At the end a range is cut
+by its estimate alone, which asks for nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct, field
+
+from fanout.facts import limits
+from fanout.listing.cuts.cuts import Mark
+
+# Chosen: places of a key, after what all keys have in common, that its position is computed of.
+PLACES = 12
+# The last character of Unicode: sorts after every name's rest.
+AFTER_ALL = "\U0010ffff"
+_LAST, _LAST_OF_ASCII = ord(AFTER_ALL), 0x7F
+# Between these two no number is a character of a key.
+_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
+_CLASSES = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+PAGE = 1000
+# Chosen: keys that a probe asks for. Each is the server's time and ours; some hundreds tell how dense keys lie.
+SAMPLE = 300
+# Chosen: parts into which one range is cut at once; of very unlike parts most would be empty.
+_PARTS = 16
+# Chosen: marks for each piece that is wanted: pieces are then of like size within a part of that.
+_MARKS_A_PIECE = 4
+# Chosen: a range that holds more than so many ordinary ones is cut on; where probes are used up, it is not believed.
+_MOST_MEDIANS = 4
+# The first keys after a path, none past the range's end, and whether there may be more.
+Page = tuple[Sequence[str], bool]
+# A page for each of the paths, of at most so many keys.
+Probe = Callable[[Sequence[str], int], Sequence[Page]]
+
+
+class _Range(Struct):
+    """The keys after ``after`` up to ``until``; ``seen`` are the first of them, ``whole`` if they are all."""
+
+    after: str
+    until: str
+    seen: Sequence[str]
+    whole: bool
+    spent: bool = False
+
+
+class _Alphabet(Struct):
+    """The characters at each place after the first ``common`` ones, as far as they are known."""
+
+    common: int
+    places: list[set[str]] = field(default_factory=lambda: [set() for _ in range(PLACES)])
+    ordered: list[list[str]] = field(default_factory=list)
+
+    def learn(self, keys: Sequence[str]) -> None:
+        """Take keys into account; digits all count once one is seen, letters as far as any place has them."""
+        for key in keys:
+            for place, letter in zip(self.places, key[self.common : self.common + PLACES], strict=False):
+                place.add(letter)
+        everywhere = set[str]().union(*self.places)
+        self.ordered = [_filled(place, everywhere) for place in self.places]
+
+    def position(self, path: str) -> int:
+        """Where a path lies: each place is a digit of a base of its own. Never falls along the order of paths."""
+        number = 0
+        for index, letters in enumerate(self.ordered):
+            letter = path[self.common + index : self.common + index + 1]
+            rank = bisect_left(letters, letter) + 1 if letter else 0
+            number = number * (len(letters) + 2) + rank
+        return number
+
+    def path_at(self, number: int, start: str) -> str:
+        """The path of a position: ``start`` holds what all keys have in common."""
+        ranks = []
+        for letters in reversed(self.ordered):
+            number, rank = divmod(number, len(letters) + 2)
+            ranks.append(rank)
+        path = start[: self.common]
+        for letters, rank in zip(self.ordered, reversed(ranks), strict=True):
+            if rank == 0:
+                break
+            if rank > len(letters):
+                return path + AFTER_ALL
+            path += letters[rank - 1]
+        return path
+
+
+def _filled(place: set[str], everywhere: set[str]) -> list[str]:
+    """The characters of a place; where a letter is not always the same one, all between those of any place."""
+    filled = set(place)
+    digits, *letters = _CLASSES
+    if place & set(digits):
+        filled |= set(digits)
+    for letters_of_class in letters:
+        if len(place & set(letters_of_class)) > 1:
+            found = sorted(everywhere & set(letters_of_class))
+            filled |= {letter for letter in letters_of_class if found[0] <= letter <= found[-1]}
+    return sorted(filled)
+
+
+def marks_of_keys(
+    probe: Probe, after: str, until: str, *, ways: int, probes: int, first: Page | None = None
+) -> list[Mark]:
+    """Marks in the keys after ``after`` up to ``until``, with estimates of what lies between them.
+
+    No mark where at most ``PAGE`` keys are left. Uses at most about ``probes`` probes; ``first`` is the page after
+    ``after``, where it is known.
+    """
+    left = _Probes(probe, probes)
+    seen, more = first or left.ask_all([after], PAGE)[0]
+    if not more or len(seen) < 2:
+        return []
+    alphabet = _Alphabet(_common_characters(left, seen, after))
+    alphabet.learn(seen)
+    top = _top(left, alphabet, seen)
+    until = _earlier(seen[0][: alphabet.common] + top + AFTER_ALL, until)
+    ranges = [_Range(after, until, seen, whole=False)]
+    while left.count > 0 and len(ranges) < 2 * ways:
+        estimates = _estimates(ranges, alphabet)
+        if len(ranges) >= ways and max(estimates) <= _MOST_MEDIANS * _median(estimates):
+            break
+        open_ones = [at for at, one in enumerate(ranges) if not (one.spent or one.whole)]
+        order = sorted(open_ones, key=lambda at: -estimates[at])[: min(limits.CUT_PROBES_AT_ONCE, left.count)]
+        if not _cut([ranges[at] for at in order if estimates[at] > estimates[order[0]] / 4], ranges, left, alphabet):
+            break
+    return _marks(sorted(ranges, key=lambda one: one.after.encode()), alphabet, ways)
+
+
+def _marks(ranges: list[_Range], alphabet: _Alphabet, ways: int) -> list[Mark]:
+    """Marks between the keys that were seen of the first range, a mark before each other one, and some inside each.
+
+    A range with a gap that was not probed looks larger than it is, so none counts more than some ordinary ones.
+    """
+    estimates = _estimates(ranges, alphabet)
+    most = _MOST_MEDIANS * _median(estimates)
+    first = ranges[0].seen
+    estimates[0] -= len(first)
+    estimates = [min(most, estimate) for estimate in estimates]
+    share = sum(estimates) / (_MARKS_A_PIECE * ways)
+    step = -(-len(first) // (_MARKS_A_PIECE * ways))
+    marks = [Mark(first[at], float(min(step, len(first) - at))) for at in range(0, len(first) - 1, step)]
+    for number, (one, estimate) in enumerate(zip(ranges, estimates, strict=True)):
+        begin = one.after if number else one.seen[-1]
+        parts = round(estimate / share) if share else 0
+        inside = [] if one.whole else _between(one, alphabet, min(_MARKS_A_PIECE * ways, parts))
+        paths = [begin, *inside]
+        marks += [Mark(path, estimate / len(paths)) for path in paths]
+    return marks
+
+
+class _Probes:
+    """A probe that counts down."""
+
+    def __init__(self, probe: Probe, count: int) -> None:
+        self._probe = probe
+        self.count = count
+
+    def ask_all(self, after: Sequence[str], keys: int) -> Sequence[Page]:
+        """The first keys after each of the paths, and whether there may be more."""
+        self.count -= len(after)
+        return self._probe(after, keys)
+
+
+def _common_characters(probes: _Probes, seen: Sequence[str], after: str) -> int:
+    """How many characters all keys of the range have in common: no key lies beyond all that begin so."""
+    first = seen[0]
+    low, high = 0, len(_common(first, seen[-1]))
+    while low < high and probes.count > 0:
+        lengths = _spread(low, high, probes)
+        found = probes.ask_all([_later(first[:length] + AFTER_ALL, after) for length in lengths], 1)
+        low = max([low, *(length for length, (beyond, _) in zip(lengths, found, strict=True) if not beyond)])
+        high = min([high, *(length - 1 for length, (beyond, _) in zip(lengths, found, strict=True) if beyond)])
+    return low
+
+
+def _top(probes: _Probes, alphabet: _Alphabet, seen: Sequence[str]) -> str:
+    """The largest character at the first place where keys differ: that after which nothing comes. ASCII comes first."""
+    start, place = seen[0][: alphabet.common], alphabet.common
+    low, high = ord(seen[-1][place : place + 1] or "\0"), _LAST
+    while low < high and probes.count > 0:
+        end = _LAST_OF_ASCII if low < _LAST_OF_ASCII < high else high - 1
+        spread = _spread(low - 1, end, probes)
+        tried = [one if one >= _AFTER_SURROGATES else min(one, _BEFORE_SURROGATES) for one in spread]
+        found = probes.ask_all([start + chr(one) + AFTER_ALL for one in tried], 1)
+        for one, (beyond, _) in zip(tried, found, strict=True):
+            if beyond:
+                alphabet.learn(beyond)
+                low = max(low, one + 1, ord(beyond[-1][place : place + 1] or "\0"))
+                low = low if low <= _BEFORE_SURROGATES else max(low, _AFTER_SURROGATES)
+            else:
+                high = min(high, one)
+    return chr(low)
+
+
+def _spread(low: int, high: int, probes: _Probes) -> list[int]:
+    """Numbers after ``low`` up to ``high``, evenly; all of them, or as many as may be probed at once."""
+    count = min(limits.CUT_PROBES_AT_ONCE, probes.count, high - low)
+    return [low + (high - low) * number // count for number in range(1, count + 1)]
+
+
+def _cut(wide: list[_Range], ranges: list[_Range], probes: _Probes, alphabet: _Alphabet) -> bool:
+    """Cut ranges into equal parts of what is not seen of them; false where none has a path between."""
+    parts = min(_PARTS, 1 + max(1, min(limits.CUT_PROBES_AT_ONCE, probes.count) // max(1, len(wide))))
+    cuts = [_between(one, alphabet, parts) for one in wide]
+    for one, paths in zip(wide, cuts, strict=True):
+        one.spent = not paths
+    pages = iter(probes.ask_all([path for paths in cuts for path in paths], SAMPLE) if any(cuts) else ())
+    for one, paths in zip(wide, cuts, strict=True):
+        ends = [*paths[1:], one.until]
+        one.until = paths[0] if paths else one.until
+        for path, until, (found, more) in zip(paths, ends, pages, strict=False):
+            end = until.encode()
+            inside = [key for key in found if key.encode() <= end]
+            alphabet.learn(inside)
+            if inside:
+                ranges.append(_Range(path, until, inside, whole=not more or len(inside) < len(found)))
+    return bool(wide)
+
+
+def _between(one: _Range, alphabet: _Alphabet, parts: int) -> list[str]:
+    """Paths that cut what is not seen of a range into equal parts, fewer where paths do not lie so near."""
+    low, high = alphabet.position(one.seen[-1]), alphabet.position(one.until)
+    last, end = one.seen[-1].encode(), one.until.encode()
+    paths = []
+    for number in range(1, parts):
+        path = alphabet.path_at(low + (high - low) * number // parts, one.seen[-1])
+        if last < path.encode() < end:
+            paths.append(path)
+            last = path.encode()
+    return paths
+
+
+def _median(values: list[float]) -> float:
+    """The middle value. The module ``statistics``, which has it, brings a dozen others to every cold start."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def _estimates(ranges: list[_Range], alphabet: _Alphabet) -> list[float]:
+    """About how many keys each range holds: its width times the density of what was seen of it.
+
+    A gap in what was seen makes a range look emptier than it is, so the ordinary density counts where it is more.
+    """
+    spans = [(alphabet.position(one.seen[0]), alphabet.position(one.seen[-1])) for one in ranges]
+    densities = [len(one.seen) / max(1, last - first) for one, (first, last) in zip(ranges, spans, strict=True)]
+    ordinary = _median(densities)
+    return [
+        float(len(one.seen))
+        if one.whole
+        else max(len(one.seen), (alphabet.position(one.until) - first) * max(density, ordinary))
+        for one, (first, _), density in zip(ranges, spans, densities, strict=True)
+    ]
+
+
+def _common(first: str, second: str) -> str:
+    length = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), None)
+    return first[:length] if length is not None else min(first, second, key=len)
+
+
+def _earlier(one: str, other: str) -> str:
+    return one if not other or one.encode() < other.encode() else other
+
+
+def _later(one: str, other: str) -> str:
+    return one if one.encode() > other.encode() else other

@@ -1,0 +1,61 @@
+"""How far a mount's clock is ahead of S3's, where both could be asked, and what follows for comparing their times."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from fanout.model.document import SCHEMA_VERSION, Json
+
+_SECOND_NS = 1_000_000_000
+
+# The time that a store told, as the earliest and the latest that it may be: a header holds whole seconds.
+Reading = tuple[int, int]
+
+
+class Ahead(Struct, frozen=True):
+    """The destination's clock less the source's: at least and at most so many nanoseconds."""
+
+    least_ns: int
+    most_ns: int
+
+
+# No entry was written that much later than its source changed, so none counts as unchanged by its time.
+UNKNOWN = Ahead(1, 10**18)
+SAME = Ahead(0, 0)
+
+
+def ahead_of(before: Reading, source: Reading, after: Reading) -> Ahead:
+    """What readings tell: two of the destination and one of the source between them."""
+    return Ahead(before[0] - source[1], after[1] - source[0])
+
+
+def wider_ns(ahead: Ahead) -> int:
+    """What is added to the margin by which an entry must be written after the source changed.
+
+    A destination's clock that is ahead calls entries later than they are, so the difference is added, in whole
+    seconds. One that is behind only causes copies. What may be no difference at all counts as none.
+    """
+    return -(-ahead.most_ns // _SECOND_NS) * _SECOND_NS if ahead.least_ns > 0 else 0
+
+
+def clocks_note(ahead: Ahead) -> str:
+    """What the summary says of clocks that differ by over a second; else nothing."""
+    differ, where = (ahead.least_ns, "ahead of") if ahead.least_ns > 0 else (-ahead.most_ns, "behind")
+    if differ <= _SECOND_NS:
+        return ""
+    seconds = f"the clock of the destination is {differ / _SECOND_NS:,.0f} s {where} that of S3"
+    if where == "behind":
+        return f"{seconds}: files that changed within this time before they were copied are copied again"
+    return f"{seconds}: only what was written this much later than the source changed counts as unchanged"
+
+
+def clocks_row(ahead: Ahead, of_runs: Ahead) -> Json:
+    """clocks.json: how far the destination's clock is ahead of the source's, and of the functions'."""
+    row = {"schema_version": SCHEMA_VERSION, "least_ns": ahead.least_ns, "most_ns": ahead.most_ns}
+    return row | {"of_runs": {"least_ns": of_runs.least_ns, "most_ns": of_runs.most_ns}}
+
+
+def clocks_from_row(row: Json) -> tuple[Ahead, Ahead]:
+    """What clocks.json says, in the order of ``clocks_row``."""
+    of_runs = row["of_runs"]
+    return Ahead(row["least_ns"], row["most_ns"]), Ahead(of_runs["least_ns"], of_runs["most_ns"])

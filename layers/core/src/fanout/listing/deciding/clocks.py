@@ -1,0 +1,89 @@
+"""The clocks of both ends: measured by CheckMount, reckoned with by ListSegment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.listing.deciding.clock_lead import (
+    SAME,
+    UNKNOWN,
+    Ahead,
+    ahead_of,
+    clocks_from_row,
+    clocks_note,
+    clocks_row,
+    wider_ns,
+)
+from fanout.listing.deciding.proof_rules import Ends, ends_to_prove
+from fanout.model.errors import Throttled, Transient
+from fanout.model.location import S3Location
+from fanout.ports.tree import Tree
+from fanout.request.plan import Plan
+from fanout.work.context import Context
+
+_ATTEMPTS = 3
+
+
+def _compares_clocks(plan: Plan) -> bool:
+    """Whether times of S3 and of a mount are compared, and the mount may be written to, which telling its time takes.
+
+    Of a mount that is the source nothing is written, so its clock is not asked.
+    """
+    return plan.request.mode.writes and ends_to_prove(plan.request) is Ends.S3_TO_MOUNT
+
+
+def measure_clocks(plan: Plan, context: Context) -> list[str]:
+    """Write clocks.json where clocks are compared; returns what the summary should say."""
+    if not _compares_clocks(plan):
+        return []
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            ahead, of_runs = _measure(plan, context)
+        except (Throttled, Transient) as error:
+            if attempt < _ATTEMPTS:
+                continue
+            context.ledger.write_json(keys.CLOCKS, clocks_row(UNKNOWN, SAME))
+            unmeasured = f"how far the clocks of S3 and the destination differ could not be measured ({error})"
+            return [f"{unmeasured}: what no earlier run vouches for was copied"]
+        context.ledger.write_json(keys.CLOCKS, clocks_row(ahead, of_runs))
+        note = clocks_note(ahead)
+        return [note] if note else []
+    raise AssertionError("no attempt was made")
+
+
+def _measure(plan: Plan, context: Context) -> tuple[Ahead, Ahead]:
+    source, destination = context.source(plan), context.destination(plan)
+    before = destination.clock_ns()
+    return ahead_of(before, source.clock_ns(), destination.clock_ns()), _ahead_of_runs(destination, context)
+
+
+def ahead_of_runs(plan: Plan, context: Context) -> Callable[[], int]:
+    """Says how far the destination's clock is ahead of the functions', in nanoseconds; a bucket is asked once.
+
+    A mount was asked by CheckMount: a listing writes nothing there. The answer raises ``Throttled``
+    or ``Transient`` where S3 does not tell its time.
+    """
+    if not isinstance(plan.request.destination, S3Location):
+        measured = _measured(plan, context.ledger)
+        return lambda: wider_ns(measured[1]) if measured else 0
+    return cache(lambda: wider_ns(_ahead_of_runs(context.destination(plan), context)))
+
+
+def _ahead_of_runs(destination: Tree, context: Context) -> Ahead:
+    before = int(context.clock.now() * 1e9)
+    least, most = destination.clock_ns()
+    return Ahead(least - int(context.clock.now() * 1e9), most - before)
+
+
+def wider_by(plan: Plan, ledger: Ledger) -> int:
+    """How much wider the margin is by which an entry must be written after the source changed, in nanoseconds."""
+    measured = _measured(plan, ledger)
+    return wider_ns(measured[0]) if measured else 0
+
+
+def _measured(plan: Plan, ledger: Ledger) -> tuple[Ahead, Ahead] | None:
+    row = ledger.whole_run().find_json(keys.CLOCKS) if _compares_clocks(plan) else None
+    return clocks_from_row(row) if row else None

@@ -1,0 +1,113 @@
+"""Whether an entry that stands at both ends is copied.
+
+| kinds            | compare    | sizes  | times | written after the source changed | decision  |
+|------------------|------------|--------|-------|----------------------------------|-----------|
+| no destination   | any        |        |       |                                  | copy      |
+| differ           | any        |        |       |                                  | conflict  |
+| both files       | always     | any    | any   | any                              | copy      |
+| both files       | size-mtime | differ | any   | any                              | copy      |
+| both files       | size-mtime | same   | any   | no, or less than the margin      | copy      |
+| both files       | size-mtime | same   | no    | yes, by the margin               | copy      |
+| both files       | size-mtime | same   | yes   | yes, by the margin               | unchanged |
+| both files       | checksum   | differ | any   | any                              | copy      |
+| both files       | checksum   | same   | any   | any                              | compare   |
+| both symlinks    | as for files                                                                 |
+| both directories | as size-mtime, without sizes, unless always: copying one sets its attributes |
+
+"Written" and "changed" are the stores' own times (ctime, Last-Modified), which
+an owner cannot set back, so a file that was replaced by an older one is seen.
+The margin covers Last-Modified's whole seconds; within it the entry is copied
+again. "Times" are the owner's (mtime), which a copy carries along. They agree if
+they are equal to the nanosecond; where one end is an object they always do, because
+a LIST shows none. They tell what the others cannot: a directory that was
+renamed over another brings files whose ctime is old, and a destination may have
+been written by somebody else. ``compare`` is left to CopyShard, which reads
+both ends: a listing reads no file. An object may be a symlink (its body the target),
+so a symlink on a file system and an object compare by time alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from itertools import compress, count, islice
+from operator import or_, sub
+
+from fanout.model.columns import FileColumns
+from fanout.model.entry import Entry, Kind
+from fanout.request.options import Compare
+
+MARGIN_NS = 1_000_000_000
+
+
+class Decision(StrEnum):
+    """What is to be done with an entry of the source."""
+
+    COPY = "copy"
+    COMPARE = "compare"
+    UNCHANGED = "unchanged"
+    CONFLICT = "conflict"
+
+
+def decide(source: Entry, destination: Entry | None, compare: Compare, wider_ns: int = 0) -> Decision:
+    """The decision for one source entry; the module's table is its contract.
+
+    ``wider_ns`` is added to the margin: by so much the destination's clock is ahead.
+    """
+    if destination is None:
+        return Decision.COPY
+    if not _may_be_same_kind(source.kind, destination.kind):
+        return Decision.CONFLICT
+    if compare is Compare.ALWAYS or source.size != destination.size:
+        return Decision.COPY
+    if compare is Compare.CHECKSUM and source.kind is not Kind.DIRECTORY:
+        return Decision.COMPARE
+    written_after = destination.changed_ns - source.changed_ns > MARGIN_NS + wider_ns
+    return Decision.UNCHANGED if written_after and _times_agree(source, destination) else Decision.COPY
+
+
+def same_simple_etag(source: str, destination: str) -> bool:
+    """Whether two ETags are equal and each of the whole bytes: that of a multipart upload holds a hyphen."""
+    return bool(source) and source == destination and "-" not in source
+
+
+def _may_be_same_kind(source: Kind, destination: Kind) -> bool:
+    plain = (Kind.FILE, Kind.SYMLINK)
+    return source is destination is Kind.DIRECTORY or (source in plain and destination in plain)
+
+
+def _times_agree(source: Entry, destination: Entry) -> bool:
+    """An object has an ETag, and no time of its owner's that a LIST would show."""
+    return bool(source.etag or destination.etag) or source.mtime_ns == destination.mtime_ns
+
+
+def unchanged_lengths(
+    source: FileColumns,
+    destination: FileColumns,
+    unproven: Sequence[bool] | None = None,
+    wider_ns: int = 0,
+) -> list[int]:
+    """Of files with the same names: how many follow each other that are unchanged, then that are not, and so on.
+
+    What ``decisions.decide`` says of each under ``size-mtime``; those of ``unproven`` do not count as unchanged.
+    """
+    margin_ns = MARGIN_NS + wider_ns
+    known = not (source.etags or destination.etags)
+    same_times = not known or source.mtimes_ns == destination.mtimes_ns
+    written = list(map(sub, destination.changed_ns, source.changed_ns))
+    if unproven is None and same_times and source.sizes == destination.sizes and min(written) > margin_ns:
+        return [len(source)]
+    changed = [
+        here != there or after <= margin_ns or (known and mtime != mtime_there)
+        for here, there, after, mtime, mtime_there in zip(
+            source.sizes, destination.sizes, written, source.mtimes_ns, destination.mtimes_ns, strict=True
+        )
+    ]
+    if unproven is not None:
+        changed = list(map(or_, changed, unproven))
+    lengths, position, state = [], 0, False
+    while position < len(changed):
+        end = next(compress(count(position), map(state.__ne__, islice(changed, position, None))), len(changed))
+        lengths.append(end - position)
+        position, state = end, not state
+    return lengths

@@ -1,0 +1,120 @@
+"""Whether a file that times call unchanged is proved to be, where one end is a bucket.
+
+A LIST shows no mtime of an object's owner, so the times of ``decisions`` compare two clocks and tell what must be
+copied, never what need not be. What the index of an earlier run says of a pair (see ``copied_index``) comes first:
+
+| the index                                         | the pair is                                          |
+|---------------------------------------------------|------------------------------------------------------|
+| holds it, both ends seen and as they were         | unchanged                                            |
+| differs at an end, or lacks the path              | copied                                               |
+| holds it, its destination not seen after the copy | looked at; copied if it was written after that run   |
+| is missing or cannot be read                      | looked at                                            |
+
+| from, to    | told by the listing                   | else one HEAD for each bucket end: unchanged if       |
+|-------------|---------------------------------------|-------------------------------------------------------|
+| mount, S3   | nothing                               | ``file-mtime`` is the file's mtime                    |
+| S3, mount   | the file's mtime is the Last-Modified | the file's mtime is the one that a copy gives it:     |
+|             | in whole seconds: unchanged           | ``file-mtime`` or, without it, the Last-Modified      |
+| S3, S3      | equal ETags of whole bytes: unchanged | both CRC64NVME are equal and no ``file-mtime``        |
+|             |                                       | differs or, where one lacks it, ``file-mtime`` equals |
+
+An object that is not the listed one by its ETag and size, or a symlink at one end alone, is copied. Where a HEAD tells
+nothing (no ``file-mtime``, no CRC64NVME), the pair is unchanged if the earlier run copied this very source and the
+object was written while that run went on, and else copied.
+
+An mtime that equals the Last-Modified to the nanosecond is taken at its word though a HEAD could show another
+``file-mtime``: nothing but a copy of this object gives a file that time, short of intent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from fanout.listing.deciding.decisions import same_simple_etag
+from fanout.model.columns import FileColumns
+from fanout.model.entry import Entry, Found, Kind
+from fanout.model.location import S3Location
+from fanout.request.options import Compare
+from fanout.request.request import Mode, Request
+
+_SECOND_NS = 1_000_000_000
+
+
+class Ends(Enum):
+    """Which ends are buckets."""
+
+    MOUNT_TO_S3 = "mount to S3"
+    S3_TO_MOUNT = "S3 to mount"
+    S3_TO_S3 = "S3 to S3"
+
+
+class Told(Enum):
+    """What a look at a pair tells."""
+
+    SAME = "same"
+    OTHER = "other"
+    NOTHING = "nothing"
+
+
+def ends_to_prove(request: Request) -> Ends | None:
+    """The ends of a request that compares times with a bucket; ``None`` where no proof is asked for."""
+    if request.compare is not Compare.SIZE_MTIME or request.mode is Mode.VERIFY:
+        return None
+    if isinstance(request.source, S3Location):
+        return Ends.S3_TO_S3 if request.inside_s3 else Ends.S3_TO_MOUNT
+    return Ends.MOUNT_TO_S3 if isinstance(request.destination, S3Location) else None
+
+
+def whole_seconds(time_ns: int) -> int:
+    """A time as the header Last-Modified shows it; a LIST may show its milliseconds."""
+    return time_ns - time_ns % _SECOND_NS
+
+
+def evident(ends: Ends, source: Entry, destination: Entry) -> bool:
+    """Whether the listing alone proves that a file is unchanged."""
+    if ends is Ends.S3_TO_S3:
+        return same_simple_etag(source.etag, destination.etag)
+    if ends is Ends.S3_TO_MOUNT:
+        return destination.kind is Kind.FILE and destination.mtime_ns == whole_seconds(source.changed_ns)
+    return False
+
+
+def evident_files(ends: Ends, source: FileColumns, destination: FileColumns) -> Sequence[bool]:
+    """The same of many files."""
+    if ends is Ends.S3_TO_S3 and source.etags and destination.etags:
+        return list(map(same_simple_etag, source.etags, destination.etags))
+    if ends is Ends.S3_TO_MOUNT:
+        pairs = zip(source.changed_ns, destination.mtimes_ns, strict=True)
+        return [changed_ns - changed_ns % _SECOND_NS == mtime_ns for changed_ns, mtime_ns in pairs]
+    return [False] * len(source)
+
+
+def told(ends: Ends, source: Entry, destination: Entry, here: Found | None, there: Found | None) -> Told:
+    """What a HEAD tells: ``here`` of the source, ``there`` of the destination; only of ends that are buckets."""
+    if ends is Ends.MOUNT_TO_S3:
+        return _told_of_one(there, destination, source, None)
+    if ends is Ends.S3_TO_MOUNT:
+        return _told_of_one(here, source, destination, whole_seconds(source.changed_ns))
+    if here is None or there is None or not (_is_listed(here, source) and _is_listed(there, destination)):
+        return Told.OTHER
+    both_mtimes = here.mtime_ns is not None and there.mtime_ns is not None
+    if (both_mtimes and here.mtime_ns != there.mtime_ns) or here.is_symlink != there.is_symlink:
+        return Told.OTHER
+    if here.crc64nvme is not None and there.crc64nvme is not None:
+        return Told.SAME if here.crc64nvme == there.crc64nvme else Told.OTHER
+    return Told.SAME if both_mtimes else Told.NOTHING
+
+
+def _told_of_one(found: Found | None, listed: Entry, file: Entry, without: int | None) -> Told:
+    """Of an object and a file; ``without`` is the mtime of an object that says none."""
+    if found is None or not _is_listed(found, listed) or found.is_symlink != (file.kind is Kind.SYMLINK):
+        return Told.OTHER
+    mtime_ns = without if found.mtime_ns is None else found.mtime_ns
+    if mtime_ns is None:
+        return Told.NOTHING
+    return Told.SAME if mtime_ns == file.mtime_ns else Told.OTHER
+
+
+def _is_listed(found: Found, listed: Entry) -> bool:
+    return (found.entry.etag, found.entry.size) == (listed.etag, listed.size)

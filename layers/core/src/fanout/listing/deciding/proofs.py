@@ -1,0 +1,88 @@
+"""What becomes of a pair: what times say, and of what they call unchanged what proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from fanout.listing.deciding.decisions import Decision, decide, unchanged_lengths
+from fanout.listing.deciding.proof_rules import Ends, Told, ends_to_prove, evident, evident_files, told
+from fanout.listing.index.copied_index import Standing
+from fanout.listing.index.earlier_index import EarlierIndex
+from fanout.model.columns import FileColumns
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFailed
+from fanout.ports.tree import Tree
+from fanout.request.plan import Plan
+
+Look = Callable[[], Decision]
+# Of a HEAD: the copy says what is wrong, if anything is.
+_REFUSED = (AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFailed)
+
+
+class Proofs:
+    """Decides pairs by ``fanout.listing.deciding.decisions``, ``copied_index`` and ``proofs``.
+
+    ``wider_ns`` widens the margin; ``ahead_ns`` says how far the destination's clock is ahead of the runs'.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        earlier: EarlierIndex,
+        source: Tree,
+        destination: Tree,
+        wider_ns: int,
+        ahead_ns: Callable[[], int],
+    ) -> None:
+        self._compare, self._wider_ns = plan.request.compare, wider_ns
+        self._ends = ends_to_prove(plan.request)
+        self._earlier, self._ahead_ns = earlier, ahead_ns
+        self._source, self._destination = source, destination
+
+    def unchanged_lengths(self, source: FileColumns, destination: FileColumns) -> list[int]:
+        """How many files follow each other that are unchanged and proved to be at no request, then that are not..."""
+        unproven = self._unproven_files(source, destination)
+        return unchanged_lengths(source, destination, unproven, self._wider_ns)
+
+    def _unproven_files(self, source: FileColumns, destination: FileColumns) -> list[bool] | None:
+        """``None`` if all are proved."""
+        if self._ends is None:
+            return None
+        standings = self._earlier.standings(source, destination)
+        if standings is None:
+            return None
+        shown = evident_files(self._ends, source, destination)
+        unproven = [
+            standing is not Standing.VOUCHED and (standing is Standing.DIFFERS or not is_shown)
+            for standing, is_shown in zip(standings, shown, strict=True)
+        ]
+        return unproven if any(unproven) else None
+
+    def decide(self, source: Entry, destination: Entry | None) -> Decision | Look:
+        """The decision, or what takes requests to come to it: a look, which any thread may take."""
+        decision = decide(source, destination, self._compare, self._wider_ns)
+        if decision is not Decision.UNCHANGED or destination is None:
+            return decision
+        if self._ends is None or source.kind is Kind.DIRECTORY:
+            return decision
+        standing = self._earlier.standing(source, destination)
+        if standing is Standing.DIFFERS:
+            return Decision.COPY
+        if standing is Standing.VOUCHED or evident(self._ends, source, destination):
+            return decision
+        if standing is Standing.COPIED and self._earlier.was_written_since(destination, self._ahead_ns):
+            return Decision.COPY
+        written_then = standing is Standing.COPIED and self._earlier.was_written_then(destination)
+        return partial(self._look, self._ends, source, destination, written_then)
+
+    def _look(self, ends: Ends, source: Entry, destination: Entry, written_then: bool) -> Decision:
+        """One HEAD for each end that is a bucket. Raises ``Throttled`` or ``Transient`` where S3 does not answer."""
+        try:
+            here = None if ends is Ends.MOUNT_TO_S3 else self._source.find_stored(source.path)
+            there = None if ends is Ends.S3_TO_MOUNT else self._destination.find_stored(destination.path)
+        except _REFUSED:
+            return Decision.COPY
+        found = told(ends, source, destination, here, there)
+        is_same = found is Told.SAME or (found is Told.NOTHING and written_then)
+        return Decision.UNCHANGED if is_same else Decision.COPY

@@ -1,0 +1,127 @@
+"""What a listed pair becomes: an outcome, an entry of a shard, or a name of a file with several."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from fanout.facts import limits
+from fanout.listing.deciding.decisions import Decision, decide
+from fanout.listing.deciding.proofs import Look, Proofs
+from fanout.listing.lookups import Pair, Question, found_at_destination
+from fanout.listing.segment_writer import SegmentWriter
+from fanout.model.entry import NOTHING_THERE, Entry, Kind
+from fanout.model.location import S3Location
+from fanout.model.outcome import Reason, Result, result_of
+from fanout.model.shard import Name
+from fanout.ports.tree import Tree
+from fanout.request.options import Compare
+from fanout.request.plan import Plan, compares_attributes
+from fanout.request.request import Mode, Symlinks, keeps_hard_links
+
+_DECIDED = (Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK)
+
+
+class Settler:
+    """Decides pairs, which may take requests, and settles them in their order."""
+
+    def __init__(self, writer: SegmentWriter, plan: Plan, proofs: Proofs, destination: Tree) -> None:
+        self._writer, self._proofs = writer, proofs
+        self._conditions = isinstance(plan.request.destination, S3Location)
+        self._find = found_at_destination(destination)
+        self._verifies = plan.request.mode is Mode.VERIFY
+        self._compares_names = compares_attributes(plan) and keeps_hard_links(plan.request)
+        self._skips_symlinks = plan.request.symlinks is Symlinks.SKIP
+
+    def ask(self, pair: Pair) -> Pair | Question:
+        """See ``LookupQueue``: the pair with its decision, or the question that gives it."""
+        source, place = pair.source, pair.place
+        if place.reason is None and place.path != source.path and source.kind is not Kind.SPECIAL:
+            return partial(self._looked_up, pair)
+        answer = self._decided(pair)
+        return partial(_looked_at, *answer) if isinstance(answer, tuple) else answer
+
+    def _looked_up(self, pair: Pair) -> Pair:
+        answer = self._decided(replace(pair, destination=self._find(pair.place.path)))
+        return _looked_at(*answer) if isinstance(answer, tuple) else answer
+
+    def _decided(self, pair: Pair) -> Pair | tuple[Pair, Look]:
+        source = pair.source
+        is_open = pair.place.reason is None and source.problem is None and source.kind in _DECIDED
+        if not is_open or self._verifies or (source.kind is Kind.SYMLINK and self._skips_symlinks):
+            return pair
+        answer = self._proofs.decide(source, pair.destination)
+        if isinstance(answer, Decision):
+            return Pair(source, pair.destination, pair.place, answer)
+        return pair, answer
+
+    def settle(self, pair: Pair) -> None:
+        """Write what becomes of the pair."""
+        source, place, writer = pair.source, pair.place, self._writer
+        writer.begin(source)
+        if place.path != source.path:
+            source = replace(source, target=place.path)
+        if source.kind is Kind.UNLISTABLE:
+            writer.complete = False
+            writer.settle(source, Result.FAILED, Reason.UNLISTABLE)
+        elif place.reason is not None:
+            writer.settle(source, place.result, place.reason)
+        elif source.problem is not None:
+            writer.settle(source, result_of(source.problem), source.problem)
+        elif source.kind is Kind.SPECIAL:
+            writer.settle(source, Result.SKIPPED, Reason.SPECIAL_FILE)
+        elif source.kind is Kind.SYMLINK and self._skips_symlinks:
+            writer.settle(source, Result.SKIPPED, Reason.SYMLINK)
+        elif self._verifies:
+            self._settle_verification(source, pair.destination)
+        else:
+            assert pair.decision is not None
+            self._settle_decision(source, pair.destination, pair.decision)
+
+    def _settle_decision(self, source: Entry, destination: Entry | None, decision: Decision) -> None:
+        writer = self._writer
+        if decision is not Decision.CONFLICT:
+            writer.index.add(source, destination if decision is Decision.UNCHANGED else None)
+        if self._conditions and decision is not Decision.UNCHANGED:
+            source = replace(source, replaces=NOTHING_THERE if destination is None else destination.etag)
+        if source.inode and decision is not Decision.CONFLICT:
+            there = destination.inode if destination is not None else ""
+            writer.name(Name(source, decision is Decision.UNCHANGED, there))
+        elif decision in (Decision.COPY, Decision.COMPARE):
+            is_new = destination is None or source.kind is not Kind.DIRECTORY
+            writer.copy(source, is_new=is_new, compare=decision is Decision.COMPARE)
+        elif decision is Decision.UNCHANGED:
+            writer.unchanged(source)
+        else:
+            writer.settle(source, Result.REJECTED, Reason.DESTINATION_KIND)
+
+    def _settle_verification(self, source: Entry, destination: Entry | None) -> None:
+        """What the listing alone can tell; the rest goes into shards, to be compared by what it holds."""
+        writer = self._writer
+        decision = decide(source, destination, Compare.ALWAYS)
+        if destination is None:
+            writer.settle(source, Result.FAILED, Reason.MISSING)
+        elif decision is Decision.UNCHANGED:
+            writer.settle(source, Result.UNCHANGED, Reason.SAME)
+        elif decision is Decision.CONFLICT or source.size != destination.size:
+            writer.settle(source, Result.FAILED, Reason.DIFFERS, _difference(source, destination))
+        elif (source.inode or destination.inode) and source.kind is Kind.FILE and self._groups_names(source):
+            writer.compared_name(source, destination.inode)
+        else:
+            listed = destination.etag if self._conditions else ""  # VerifyShard compares with this very object
+            writer.copy(replace(source, replaces=listed), is_new=False)
+
+    def _groups_names(self, source: Entry) -> bool:
+        """Whether it is compared which names are one file; those of larger files are compared by several functions."""
+        return self._compares_names and source.size <= limits.COMPARE_BYTES
+
+
+def _difference(source: Entry, destination: Entry) -> str:
+    if source.kind is destination.kind:
+        return f"{source.size} bytes at the source, {destination.size} at the destination"
+    return f"a {source.kind.value} at the source, a {destination.kind.value} at the destination"
+
+
+def _looked_at(pair: Pair, look: Look) -> Pair:
+    return Pair(pair.source, pair.destination, pair.place, look())

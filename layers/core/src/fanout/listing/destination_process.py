@@ -1,0 +1,83 @@
+"""The destination listed by a process of its own, while this one lists the source and compares.
+
+Both ends of a listing cost the same, and the interpreter runs one thread at a time; what a file costs to hand
+over is a tenth of what it costs to list.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import threading
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from fanout.model.columns import FileColumns, Listed
+from fanout.model.entry import Entry
+from fanout.work.processes import begin_process, end_processes, messages_of
+
+# Entries that are handed over at once; and bytes that wait in the pipe, some tens of thousands of entries.
+_AT_ONCE = 1_000
+_PIPE_BYTES = 1 << 20
+# The directory, its names and the three columns of numbers.
+_Packed = tuple[str, str, bytes, bytes, bytes]
+
+
+@contextmanager
+def listed_apart(listing: Callable[[], Iterator[Listed]], forks: bool) -> Iterator[Iterator[Listed]]:
+    """What ``listing`` finds, in its order and with its errors; by another process if ``forks``.
+
+    That needs a tree that processes can share, which nobody uses meanwhile in this one, and no other thread here:
+    what those hold, nobody would let go. The process has ended when the listing is left, at its end or before.
+    """
+    if not forks or threading.active_count() > 1:
+        yield listing()
+        return
+    pipes: dict[int, int] = {}
+    try:
+        gc.freeze()
+        reading, child = begin_process(lambda send: _tell(listing(), send))
+        pipes[reading] = child
+        with suppress(OSError):  # more than this user may have
+            fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        yield (_unpacked(one) for batch in messages_of(pipes) for one in batch)
+    finally:
+        end_processes(pipes)
+        gc.unfreeze()
+
+
+def _tell(listed: Iterator[Listed], send: Callable[[list[Listed | _Packed]], None]) -> None:
+    held: list[Listed | _Packed] = []
+    entries = 0
+    for one in listed:
+        held.append(_packed(one))
+        entries += 1 if isinstance(one, Entry) else len(one)
+        if entries >= _AT_ONCE:
+            send(held)
+            held, entries = [], 0
+    send(held)
+
+
+def _packed(listed: Listed) -> Listed | _Packed:
+    """Columns as few values, which are handed over much faster; no name of a file system holds a ``/``."""
+    if isinstance(listed, Entry) or listed.etags:
+        return listed
+    try:
+        sizes, mtimes, changed = (
+            array("q", column).tobytes() for column in (listed.sizes, listed.mtimes_ns, listed.changed_ns)
+        )
+    except OverflowError:  # a time after the year 2262
+        return listed
+    return listed.directory, "/".join(listed.names), sizes, mtimes, changed
+
+
+def _unpacked(packed: Listed | _Packed) -> Listed:
+    if not isinstance(packed, tuple):
+        return packed
+    directory, names, sizes, mtimes, changed = packed
+    return FileColumns(directory, names.split("/"), _numbers(sizes), _numbers(mtimes), _numbers(changed))
+
+
+def _numbers(column: bytes) -> Sequence[int]:
+    return tuple(array("q", column))

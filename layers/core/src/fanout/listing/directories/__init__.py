@@ -1,0 +1,1 @@
+"""Directories while a tree is listed: open, implied, extra."""

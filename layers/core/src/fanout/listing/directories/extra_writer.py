@@ -1,0 +1,73 @@
+"""What one ListSegment finds to be extra at the destination, in shards of deletions of bounded size."""
+
+from __future__ import annotations
+
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.ledger.rows import entry_row, shard_row
+from fanout.listing.directories.extras import Extras
+from fanout.listing.lookups import found_for_listing
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.location import S3Location
+from fanout.model.segment import Segment
+from fanout.model.shard import Shard
+from fanout.ports.tree import Tree
+from fanout.request.request import Mode, Request, knows_extras
+from fanout.work.context import Context
+
+
+def lists_extras(request: Request) -> bool:
+    """Whether the run needs to know what a sync would delete."""
+    return request.mode in (Mode.SYNC, Mode.PLAN) and knows_extras(request)
+
+
+class ExtraWriter:
+    """Collects extras. Files and directories stand in shards of their own: a directory goes when it is empty."""
+
+    def __init__(self, request: Request, segment: Segment, context: Context, source: Tree) -> None:
+        self._segment, self._context, self._source = segment, context, source
+        self._find = found_for_listing(source)
+        self._on_files = not isinstance(request.destination, S3Location)
+        self._extras = Extras(self._at_source, on_files=self._on_files)
+        self._files: list[Entry] = []
+        self._directories: list[Entry] = []
+        self._shards: list[Json] = []
+
+    def source_entry(self, path: str) -> None:
+        """Take an entry of the source, in path order with the other end's."""
+        self._take(self._extras.source_entry(path))
+
+    def destination_entry(self, entry: Entry) -> None:
+        """Take an entry that only the destination holds."""
+        self._take(self._extras.destination_entry(entry))
+
+    def close(self, *, cut: bool) -> list[Json]:
+        """Write what is held; returns a row for every shard."""
+        self._take(self._extras.close(cut=cut))
+        self._write(self._files, directories=False)
+        self._write(self._directories, directories=True)
+        return self._shards
+
+    def _take(self, entries: list[Entry]) -> None:
+        for entry in entries:
+            directories = entry.kind is Kind.DIRECTORY and self._on_files
+            held = self._directories if directories else self._files
+            held.append(entry)
+            if len(held) >= limits.SHARD_ENTRIES:
+                self._write(held, directories=directories)
+
+    def _write(self, held: list[Entry], *, directories: bool) -> None:
+        if not held:
+            return
+        shard_id = f"delete-{self._segment.id}-{self._context.nonce}-{len(self._shards):04d}"
+        key = keys.deletion_key(shard_id)
+        self._context.ledger.write_rows(key, map(entry_row, held))
+        shard = Shard(shard_id, key, len(held), sum(entry.size for entry in held), 0.0)
+        self._shards.append({"shard": shard_row(shard), "directories": directories})
+        held.clear()
+
+    def _at_source(self, path: str) -> bool:
+        if not path.endswith("/"):
+            return self._find(path) is not None
+        return next(iter(self._source.list(Segment("", path))), None) is not None

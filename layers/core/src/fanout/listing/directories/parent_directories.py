@@ -1,0 +1,116 @@
+"""The directories above entries that get their mode at the end although no entry stands for them.
+
+A directory is made closed, and FinishTree gives it the mode of its entry. Keys imply directories that have none, and a
+manifest need not name those above what it names. Their rows are written while the tree is listed, before one is made,
+so that no end of a function loses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from fanout.ledger import keys
+from fanout.listing.directories.parents import Seen, SeenParents, is_unfinished, mode_without_owner, parents_of
+from fanout.listing.lookups import found_at_destination, found_for_listing
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ItemError
+from fanout.model.location import MountLocation
+from fanout.model.segment import Segment
+from fanout.ports.tree import Tree
+from fanout.request.options import OnConflict
+from fanout.request.plan import Plan
+from fanout.work.context import Context
+
+_ROWS_PER_FILE = 50_000
+# Directories that were looked up, of entries that do not come in the order of a listing.
+_KEPT = 10_000
+
+
+def may_be_left_out(plan: Plan, segment: Segment) -> bool:
+    """Whether the run may make directories that no entry stands for; a resumed run carries over their rows."""
+    request = plan.request
+    made = request.mode.writes and isinstance(request.destination, MountLocation) and not segment.carried
+    return made and (request.manifest is not None or not isinstance(request.source, MountLocation))
+
+
+class ParentDirectories:
+    """Collects what stands above the entries of one segment, and is neither an entry nor right at the destination."""
+
+    def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
+        self._segment, self._context = segment, context
+        self._source, self._find = source, found_for_listing(source)
+        self._find_there = found_at_destination(destination)
+        keeps_names = plan.request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
+        ordered = keeps_names and segment.manifest is None
+        self._seen = SeenParents(segment) if ordered else None
+        self._look_up = lru_cache(_KEPT)(self._looked_up)
+        self._rows: list[Json] = []
+        self._files: list[str] = []
+
+    def seen_there(self, entry: Entry) -> None:
+        """Take an entry of the destination's listing."""
+        if self._seen is not None:
+            self._seen.at_destination(entry)
+
+    def add(self, path: str, target: str = "", *, is_directory: bool = False) -> None:
+        """Take an entry of the source that is copied or unchanged, with its place if that is another path."""
+        if self._seen is None:
+            for there, here in _pairs(target or path, path):
+                self._look_up(there, here)
+            return
+        for parent, seen in self._seen.above(path):
+            if seen is Seen.IMPLIED:
+                self._note(parent, mode_without_owner(None))
+            elif seen is Seen.UNKNOWN:
+                self._look_up(parent, parent)
+        if is_directory:
+            self._seen.at_source(path)
+
+    def _looked_up(self, there: str, here: str) -> None:
+        """Note a directory that stands at ``there``, or not yet, and at ``here`` at the source, if it has one."""
+        found = self._find_there(there)
+        if found is not None and found.changed_ns:
+            return
+        mode = self._mode_at_source(here)
+        if mode is None or not is_unfinished(mode):  # else it is right already, and may be an entry elsewhere
+            self._note(there, mode_without_owner(mode))
+
+    def _mode_at_source(self, path: str) -> int | None:
+        found = self._find(path) if path else None
+        if found is None or found.kind is not Kind.DIRECTORY:
+            return None
+        try:
+            opened = self._source.open(found)
+        except ItemError:
+            return 0  # it changes, so it stays closed
+        try:
+            return opened.attributes.mode
+        except ItemError:
+            return 0
+        finally:
+            opened.close()
+
+    def _note(self, path: str, mode: int) -> None:
+        self._rows.append({"path": path, "mode": mode, "implied": True})
+        if len(self._rows) >= _ROWS_PER_FILE:
+            self._write()
+
+    def _write(self) -> None:
+        key = keys.parents_key(self._segment.id, self._context.nonce, len(self._files))
+        self._context.ledger.write_rows(key, self._rows)
+        self._files.append(key)
+        self._rows = []
+
+    def close(self) -> list[str]:
+        """Write what is held; returns the files."""
+        if self._rows:
+            self._write()
+        return self._files
+
+
+def _pairs(there: str, here: str) -> Iterator[tuple[str, str]]:
+    """The directories above an entry at the destination, each with that of the source; none where they differ."""
+    above, same = list(parents_of(there)), list(parents_of(here))
+    yield from zip(above, same if len(same) == len(above) else [""] * len(above), strict=True)

@@ -1,0 +1,1 @@
+"""The index of an earlier run, which a run compares with."""

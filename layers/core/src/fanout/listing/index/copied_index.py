@@ -1,0 +1,180 @@
+"""What an earlier run of the same transfer left at both ends, where a LIST alone does not tell enough.
+
+An object shows no time of its owner's in a LIST, so times alone take what is old for unchanged. The index of the last
+run that succeeded tells more of what ``decisions`` calls unchanged. It never makes unchanged what times call changed.
+
+| the index       | source    | destination        | the pair                                        |
+|-----------------|-----------|--------------------|-------------------------------------------------|
+| cannot be read  | any       | any                | is unknown                                      |
+| lacks the path  | any       | any                | differs                                         |
+| holds it        | differs   | any                | differs                                         |
+| holds it        | is as was | was not seen after | was copied, and the destination may be another's |
+| holds it        | is as was | is as was          | is vouched for                                  |
+| holds it        | is as was | differs            | differs                                         |
+
+An end is as it was by size, mtime, ctime and ETag; an object has one time for both. Whoever gives a file at the
+destination another owner moves its ctime, so it is copied again: a file that was replaced by one of the same mtime
+shows no other trace. What a run copied it has not seen at the destination after; the next run that finds it unchanged
+has. What follows from each state stands in ``fanout.listing.deciding.proof_rules``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from hashlib import sha256
+from itertools import repeat
+
+from msgspec import Struct
+
+from fanout.model.columns import FileColumns
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.location import S3Location
+from fanout.request.options import Compare
+from fanout.request.plan import Plan, plan_row
+from fanout.request.request import Mode, knows_extras
+from fanout.request.transfer_fields import Decides, fields_up_to
+
+INDEX_VERSION = 2
+# Size, mtime, ctime and ETag of the source; mtime, ctime and ETag of the destination, no times where it was not seen.
+State = tuple[int, int, int, str, int | None, int | None, str]
+_KINDS = (Kind.FILE, Kind.SYMLINK)
+# Entries of one row: keeps a line at about a hundred kilobytes.
+_A_ROW = 1_000
+# What may differ between two runs of which one uses the index of the other: it does not change what is listed.
+_NOT_OF_THE_TREES = fields_up_to(Decides.ACTION)
+
+
+class Standing(Enum):
+    """What the index says of a pair; the table above."""
+
+    UNKNOWN = "unknown"
+    DIFFERS = "differs"
+    COPIED = "copied"
+    VOUCHED = "vouched"
+
+
+def keeps_index(plan: Plan) -> bool:
+    """Whether a run is of those that use an index: it lists two whole trees, compares times, and one is a bucket."""
+    request = plan.request
+    with_bucket = isinstance(request.source, S3Location) or isinstance(request.destination, S3Location)
+    whole = request.manifest is None and not plan.resumes and knows_extras(request)
+    by_times = request.compare is Compare.SIZE_MTIME and request.mode is not Mode.VERIFY
+    return with_bucket and whole and by_times
+
+
+def transfer_digest(plan: Plan) -> str:
+    """What runs share of which one uses the index of the other."""
+    same = {name: value for name, value in plan_row(plan).items() if name not in _NOT_OF_THE_TREES}
+    return sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
+
+
+def standing(known: State | None, found: State) -> Standing:
+    """The table above, of a part that can be read; ``known`` is what it holds of a path."""
+    if known == found:
+        return Standing.VOUCHED
+    if known is None or known[:4] != found[:4] or known[4] is not None:
+        return Standing.DIFFERS
+    return Standing.COPIED
+
+
+def _states(source: FileColumns, destination: FileColumns) -> Iterator[State]:
+    here = source.etags or repeat("", len(source))
+    there = destination.etags or repeat("", len(source))
+    times = (destination.mtimes_ns, destination.changed_ns)
+    return zip(source.sizes, source.mtimes_ns, source.changed_ns, here, *times, there, strict=True)
+
+
+def _state(source: Entry, destination: Entry | None) -> State:
+    here = (source.size, source.mtime_ns, source.changed_ns, source.etag)
+    if destination is None:
+        return (*here, None, None, "")
+    return (*here, destination.mtime_ns, destination.changed_ns, destination.etag)
+
+
+class IndexRows:
+    """Takes entries in their order until they are written."""
+
+    def __init__(self) -> None:
+        self._paths: list[str] = []
+        self._states: list[State] = []
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def add(self, source: Entry, destination: Entry | None) -> None:
+        """Take a file or symlink; without a destination it is copied."""
+        if source.kind in _KINDS:
+            self._paths.append(source.path)
+            self._states.append(_state(source, destination))
+
+    def add_files(self, source: FileColumns, destination: FileColumns) -> None:
+        """Take files that are unchanged."""
+        self._paths += source.paths
+        self._states += _states(source, destination)
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        """The first and the last path by their bytes; there must be one."""
+        return min(self._paths, key=os.fsencode), max(self._paths, key=os.fsencode)
+
+    def rows(self) -> Iterator[Json]:
+        """What is written, in columns."""
+        for start in range(0, len(self), _A_ROW):
+            part = slice(start, start + _A_ROW)
+            yield {"paths": self._paths[part], "states": list(zip(*self._states[part], strict=True))}
+
+
+class IndexPart:
+    """What one file of an index holds. Raises ``KeyError``, ``TypeError`` or ``ValueError`` where it is none."""
+
+    def __init__(self, rows: Iterator[Json]) -> None:
+        self._known: dict[str, State] = {}
+        for row in rows:
+            states: Iterator[State] = zip(*row["states"], strict=True)
+            self._known.update(zip(row["paths"], states, strict=True))
+
+    @property
+    def known(self) -> Mapping[str, State]:
+        """The states by path."""
+        return self._known
+
+    def standings(self, source: FileColumns, destination: FileColumns) -> list[Standing]:
+        """What is said of each file, all of which lie in the part's bounds."""
+        known = list(map(self._known.get, source.paths))
+        found = list(_states(source, destination))
+        if known == found:
+            return [Standing.VOUCHED] * len(known)
+        return list(map(standing, known, found))
+
+    def standing(self, source: Entry, destination: Entry) -> Standing:
+        """What is said of a file or symlink."""
+        return standing(self._known.get(source.path), _state(source, destination))
+
+
+class IndexFile(Struct, frozen=True):
+    """A file of an index, and the first and the last path that it holds."""
+
+    key: str
+    first: str
+    last: str
+
+
+class IndexFiles:
+    """The files of an index in the order of their paths."""
+
+    def __init__(self, files: Sequence[IndexFile]) -> None:
+        self._files = sorted(files, key=lambda file: os.fsencode(file.first))
+        self._firsts = [os.fsencode(file.first) for file in self._files]
+
+    def holding(self, path: str) -> IndexFile | None:
+        """The file in whose bounds a path lies, if it lies in any."""
+        key = os.fsencode(path)
+        number = bisect_right(self._firsts, key) - 1
+        if number < 0 or key > os.fsencode(self._files[number].last):
+            return None
+        return self._files[number]

@@ -1,0 +1,141 @@
+"""The index of the last run of the same transfer that succeeded, as PlanTransfer finds it and ListSegment reads it."""
+
+from __future__ import annotations
+
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable
+from gzip import BadGzipFile
+from itertools import groupby
+
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.listing.deciding.decisions import MARGIN_NS
+from fanout.listing.index.copied_index import (
+    INDEX_VERSION,
+    IndexFile,
+    IndexFiles,
+    IndexPart,
+    Standing,
+    keeps_index,
+    transfer_digest,
+)
+from fanout.model.columns import FileColumns
+from fanout.model.document import Json
+from fanout.model.entry import Entry
+from fanout.model.errors import InvalidRequest, LedgerBroken
+from fanout.request.plan import Plan
+
+# What a file is that is not there, or is no part of an index; an error of the store is not among them.
+_UNREADABLE = (LedgerBroken, InvalidRequest, ValueError, KeyError, TypeError, EOFError, BadGzipFile, zlib.error)
+# A part that holds no path.
+_NOTHING = IndexPart(iter(()))
+# Parts that are held: entries are asked about in their order, but for some that are settled a little later.
+_HELD = 2
+
+
+def note_earlier_run(plan: Plan, ledger: Ledger) -> None:
+    """Write down which run's index this one uses, for all its listings; none where there is none that can be read."""
+    if not keeps_index(plan):
+        return
+    run_id, indexes, name = "", ledger.of_run(keys.INDEXES), f"{transfer_digest(plan)}.json"
+    if indexes.has(name):
+        try:
+            found = _of_this_version(indexes.read_json(name))["run"]
+            _read(ledger.of_run(found))
+            run_id = found
+        except _UNREADABLE as error:
+            _note(ledger, error)
+    ledger.write_json(keys.EARLIER, {"run": run_id})
+
+
+class EarlierIndex:
+    """Says how a pair that seems unchanged stands in the index; see ``fanout.listing.index.copied_index``.
+
+    For one thread: it holds the parts that were read last. Without an index nothing is read, and threads may ask.
+    """
+
+    def __init__(self, plan: Plan, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._earlier: Ledger | None = None
+        self._files = IndexFiles([])
+        self._span_ns = (0, 0)
+        self._parts: OrderedDict[str, IndexPart | None] = OrderedDict()
+        run_id = ledger.whole_run().read_json(keys.EARLIER)["run"] if keeps_index(plan) else ""
+        if run_id:
+            try:
+                earlier = ledger.of_run(run_id)
+                self._files, self._span_ns = _read(earlier)
+                self._earlier = earlier
+            except _UNREADABLE as error:
+                _note(ledger, error)
+
+    def standings(self, source: FileColumns, destination: FileColumns) -> list[Standing] | None:
+        """How each pair stands; ``None`` if all are vouched for."""
+        if self._earlier is None:
+            return [Standing.UNKNOWN] * len(source)
+        found: list[Standing] = []
+        held = [self._files.holding(path) for path in source.paths]
+        for file, some in groupby(held):
+            start = len(found)
+            end = start + sum(1 for _ in some)
+            part = self._part(file) if file else _NOTHING
+            here, there = source.part(start, end), destination.part(start, end)
+            found += [Standing.UNKNOWN] * (end - start) if part is None else part.standings(here, there)
+        return None if found.count(Standing.VOUCHED) == len(found) else found
+
+    def standing(self, source: Entry, destination: Entry) -> Standing:
+        """How a pair stands, a file or symlink at both ends."""
+        if self._earlier is None:
+            return Standing.UNKNOWN
+        file = self._files.holding(source.path)
+        part = self._part(file) if file else _NOTHING
+        return Standing.UNKNOWN if part is None else part.standing(source, destination)
+
+    def was_written_then(self, destination: Entry) -> bool:
+        """Whether an object was written while the earlier run went on, by its Last-Modified in whole seconds."""
+        began_ns, ended_ns = self._span_ns
+        return began_ns <= destination.changed_ns <= ended_ns - 1_000_000_000
+
+    def was_written_since(self, destination: Entry, ahead_ns: Callable[[], int]) -> bool:
+        """Whether what stands at the destination was written after the earlier run ended: by another run, or others.
+
+        ``ahead_ns`` says how far the destination's clock may be ahead; it is asked where that matters.
+        """
+        late_ns = destination.changed_ns - self._span_ns[1] - MARGIN_NS
+        return late_ns > 0 and late_ns > ahead_ns()
+
+    def _part(self, file: IndexFile) -> IndexPart | None:
+        if file.key in self._parts:
+            self._parts.move_to_end(file.key)
+            return self._parts[file.key]
+        assert self._earlier is not None
+        while len(self._parts) >= _HELD:
+            self._parts.popitem(last=False)
+        try:
+            part = IndexPart(self._earlier.read_rows(file.key))
+        except _UNREADABLE as error:
+            _note(self._ledger, error)
+            part = None
+        self._parts[file.key] = part
+        return part
+
+
+def _read(earlier: Ledger) -> tuple[IndexFiles, tuple[int, int]]:
+    """The files of a run's index, and when the run began and ended, in nanoseconds since 1970."""
+    document = _of_this_version(earlier.read_json(keys.INDEX))
+    files = [IndexFile(row["key"], row["first"], row["last"]) for row in document["files"]]
+    began, ended = (int(document[name] * 1e9) for name in ("began", "ended"))
+    return IndexFiles(files), (began, ended)
+
+
+def _of_this_version(document: Json) -> Json:
+    if document["index_version"] != INDEX_VERSION:
+        raise ValueError(f"version {document['index_version']} is not {INDEX_VERSION}")
+    return document
+
+
+def _note(ledger: Ledger, error: Exception) -> None:
+    """One note for the whole run, whoever writes it."""
+    text = f"the index of the last run that succeeded cannot be read, its entries are looked at one by one: {error}"
+    ledger.whole_run().write_json(keys.note_key("index"), [text[:500]])

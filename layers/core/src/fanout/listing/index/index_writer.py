@@ -1,0 +1,86 @@
+"""The index of what a run leaves at both ends, written while it lists, named when it has succeeded."""
+
+from __future__ import annotations
+
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.listing.index.copied_index import INDEX_VERSION, IndexRows, keeps_index, transfer_digest
+from fanout.model.columns import FileColumns
+from fanout.model.document import Json
+from fanout.model.entry import Entry
+from fanout.model.segment import Segment
+from fanout.request.plan import Plan
+from fanout.shards.rounds import whole_listing
+from fanout.work.context import Context
+
+# Entries of one file: bounds the memory of who writes it and of who reads it, some tens of megabytes.
+ENTRIES_PER_FILE = 50_000
+
+
+class IndexWriter:
+    """Takes what one ListSegment copies or finds unchanged; a run that keeps no index writes none."""
+
+    def __init__(self, plan: Plan, segment: Segment, context: Context) -> None:
+        self._writes = keeps_index(plan) and plan.request.mode.writes
+        self._segment, self._context = segment, context
+        self._rows = IndexRows()
+        self._files: list[Json] = []
+
+    def add(self, source: Entry, destination: Entry | None) -> None:
+        """Take an entry that is unchanged, or without a destination one that is copied."""
+        if self._writes:
+            self._rows.add(source, destination)
+            self._write_many()
+
+    def add_files(self, source: FileColumns, destination: FileColumns) -> None:
+        """Take files that are unchanged."""
+        if self._writes:
+            self._rows.add_files(source, destination)
+            self._write_many()
+
+    def _write_many(self) -> None:
+        if len(self._rows) >= ENTRIES_PER_FILE:
+            self._write()
+
+    def _write(self) -> None:
+        key = keys.index_part_key(self._segment.id, self._context.nonce, len(self._files))
+        first, last = self._rows.bounds
+        self._context.ledger.write_rows(key, self._rows.rows())
+        self._files.append({"key": key, "first": first, "last": last})
+        self._rows = IndexRows()
+
+    def close(self) -> list[Json]:
+        """Write what is held; returns the files."""
+        if len(self._rows):
+            self._write()
+        return self._files
+
+
+def no_index_note(plan: Plan, ledger: Ledger, entries: int) -> list[str]:
+    """What it means for the next run that this one, which did not succeed, leaves no index.
+
+    ``entries`` are those that it found unchanged or copied.
+    """
+    if not (keeps_index(plan) and plan.request.mode.writes):
+        return []
+    earlier = (ledger.find_json(keys.EARLIER) or {}).get("run")
+    follows = (
+        f"uses that of {earlier}, and copies again what changed after that run"
+        if earlier
+        else f"looks at what seems unchanged, up to {entries:,} entries, with a request for each that is an object"
+    )
+    return [f"this run did not succeed, so it leaves no index: the next run {follows}"]
+
+
+def name_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
+    """Make a run's index the one that the next run of the same transfer uses: the run has succeeded.
+
+    ``began`` and ``ended`` are seconds since 1970.
+    """
+    if not (keeps_index(plan) and plan.request.mode.writes):
+        return
+    files = [file for done in whole_listing(ledger) for file in done.get("index", [])]
+    span = {"began": began, "ended": ended}
+    ledger.write_json(keys.INDEX, {"index_version": INDEX_VERSION, **span, "files": files})
+    pointer = {"index_version": INDEX_VERSION, "run": ledger.run_id}
+    ledger.of_run(keys.INDEXES).write_json(f"{transfer_digest(plan)}.json", pointer)

@@ -1,0 +1,64 @@
+"""What every entry of the source goes through before it is settled: the filters, then its place at the destination."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from fanout.listing.naming.placement import Place
+from fanout.model.entry import Entry, Kind
+from fanout.model.outcome import Reason, Result
+from fanout.request.filters import Filters, HeldDirectories
+
+Add = Callable[[Entry, Entry | None, Place], None]
+
+
+class Intake:
+    """Hands entries on to ``add``; those that are filtered as skipped, directories that are not included when
+    something in them is taken. Entries come in path order; in any other order such a directory may be skipped.
+    """
+
+    def __init__(self, filters: Filters, add: Add) -> None:
+        self._filters, self._add = filters, add
+        self._take_all = filters.take_all
+        self._held = HeldDirectories()
+
+    def add(self, source: Entry, destination: Entry | None, place_of: Callable[[], Place]) -> Place:
+        """Take an entry of the source; returns its place, which has a reason if it cannot be had."""
+        if self._take_all:
+            place = place_of()
+            self._add(source, destination, place)
+            return place
+        self._held.leave(source.path)
+        reason = self._filters.reason(source)
+        if reason is Reason.NOT_INCLUDED and source.kind is Kind.DIRECTORY:
+            self._held.hold(source.path, partial(self._settle_held, source, destination, place_of))
+            return _skipped(source, reason)
+        if reason is None:
+            self._held.take()
+        place = place_of() if reason is None else _skipped(source, reason)
+        self._add(source, destination, place)
+        return place
+
+    def take_files(self, first: str) -> None:
+        """Files of one directory, ``first`` and those after it, are taken: so are the directories that hold them."""
+        if not self._take_all:
+            self._held.leave(first)
+            self._held.take()
+
+    def _settle_held(
+        self, source: Entry, destination: Entry | None, place_of: Callable[[], Place], taken: bool
+    ) -> None:
+        place = place_of() if taken else _skipped(source, Reason.NOT_INCLUDED)
+        self._add(source, destination, place)
+
+    def close(self, goes_on: Callable[[str], bool]) -> None:
+        """Settle the directories that are still held, after the last entry of the segment or where it is cut.
+
+        A directory that another segment ``goes_on`` in is taken, because what is taken there is not known here.
+        """
+        self._held.close(goes_on)
+
+
+def _skipped(source: Entry, reason: Reason) -> Place:
+    return Place(source.path, reason, Result.SKIPPED)

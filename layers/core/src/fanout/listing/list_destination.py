@@ -1,0 +1,68 @@
+"""ListDestination: what a segment holds at a destination that ListSegment does not see."""
+
+from __future__ import annotations
+
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import entry_row
+from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.errors import FanoutError, LedgerBroken
+from fanout.model.segment import Segment
+from fanout.request.plan import Plan
+from fanout.work.context import Context
+
+ENTRIES_PER_FILE = 50_000
+
+
+def list_destination(segment: Segment, context: Context) -> Json:
+    """Write the destination's entries of a segment; an error is noted in the ledger as ListSegment notes its own."""
+    try:
+        return _list_destination(segment, context)
+    except FanoutError as error:
+        row = {"segment": segment.id, "error": type(error).__name__, "message": str(error)}
+        context.ledger.write_json(keys.segment_failed_key(segment.id), row)
+        raise
+
+
+def _list_destination(segment: Segment, context: Context) -> Json:
+    """List until the segment ends, the time is up, or ``limits.SEGMENT_ENTRIES`` are listed.
+
+    ``cut`` is the path after which the listing broke off, where it did: ListSegment goes no further.
+    """
+    ledger = context.ledger
+    stop_at = context.stop_at
+    files: list[str] = []
+    rows: list[list[object]] = []
+    cut, number = "", 0
+
+    def flush() -> None:
+        if rows:
+            files.append(keys.destination_entries_key(segment.id, context.nonce, len(files)))
+            ledger.write_rows(files[-1], rows)
+            rows.clear()
+
+    plan = ledger.read_plan()
+    # What is carried over from an earlier run is not compared with the destination again.
+    listed = () if segment.carried else context.destination(plan).list(segment, plan.request.filters.prunes)
+    for number, entry in enumerate(listed, start=1):
+        rows.append(entry_row(entry))
+        if len(rows) >= ENTRIES_PER_FILE:
+            flush()
+        if number >= limits.SEGMENT_ENTRIES or (number % 256 == 0 and context.clock.now() > stop_at):
+            cut = entry.path
+            break
+    flush()
+    document = {"schema_version": SCHEMA_VERSION, "files": files, "cut": cut}
+    ledger.write_json(keys.destination_listing_key(segment.id), document)
+    return {"segment": segment.id, "count": number}
+
+
+def cut_of(segment: Segment, plan: Plan, ledger: Ledger) -> str:
+    """The path at which a listing of the destination by another function broke off; empty where none did."""
+    if not plan.request.between_mounts:
+        return ""
+    cut = ledger.read_as(keys.destination_listing_key(segment.id), lambda row: row["cut"])
+    if not isinstance(cut, str):
+        raise LedgerBroken(f"the listing of the destination's segment {segment.id} names no path where it ends")
+    return cut

@@ -1,0 +1,173 @@
+"""ListSegment: lists both ends of a segment, decides, and writes shards and outcomes as entries stream by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.listing.deciding.clocks import ahead_of_runs, wider_by
+from fanout.listing.deciding.proofs import Proofs
+from fanout.listing.deciding.settle import Settler
+from fanout.listing.destination_process import listed_apart
+from fanout.listing.directories.extra_writer import lists_extras
+from fanout.listing.index.earlier_index import EarlierIndex
+from fanout.listing.intake import Intake
+from fanout.listing.list_destination import cut_of
+from fanout.listing.lookups import LookupQueue, found_for_listing
+from fanout.listing.manifests.list_manifest import Lookups, list_manifest
+from fanout.listing.march import merge_columns
+from fanout.listing.naming.files_elsewhere import FilesElsewhere, may_be_both
+from fanout.listing.naming.placement import naming_rule
+from fanout.listing.segment_writer import SegmentWriter
+from fanout.listing.unchanged_columns import apart
+from fanout.model.columns import FileColumns, first_path, last_path
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import FanoutError
+from fanout.model.path_rules import FilesAbove
+from fanout.model.segment import Segment, cut, no_pruning, rest_of
+from fanout.ports.tree import Tree
+from fanout.request.request import Mode, Request, knows_extras
+from fanout.work.context import Context
+from fanout.work.garbage import rare_collections
+
+
+def list_segment(segment: Segment, context: Context) -> Json:
+    """List a segment until it ends, the time is up, or its budget is used; then cut what is left."""
+    return noting_failure(_list_segment, segment, context)
+
+
+def noting_failure(work: Callable[[Segment, Context], Json], segment: Segment, context: Context) -> Json:
+    """Work on a segment; an error is noted in the ledger, because the Map that runs this hides it."""
+    try:
+        with rare_collections():
+            return work(segment, context)
+    except FanoutError as error:
+        row = {"segment": segment.id, "error": type(error).__name__, "message": str(error)}
+        context.ledger.write_json(keys.segment_failed_key(segment.id), row)
+        raise
+
+
+def _list_segment(segment: Segment, context: Context) -> Json:
+    """List a segment until it ends, the time is up, or its budget is used; then cut what is left.
+
+    Returns nothing of size: the segment's record in the ledger holds the counts, the
+    shards and the segments that are left. Raises ``ListingIncomplete``, ``Throttled``
+    or ``Transient`` if an end cannot be listed, and then nothing counts.
+    """
+    plan = context.ledger.read_plan()
+    request = plan.request
+    source_tree, destination_tree = context.source(plan), context.destination(plan)
+    writer = SegmentWriter(plan, segment, context, source_tree, destination_tree)
+    earlier, wider_ns = EarlierIndex(plan, context.ledger), wider_by(plan, context.ledger)
+    proofs = Proofs(plan, earlier, source_tree, destination_tree, wider_ns, ahead_of_runs(plan, context))
+    settler = Settler(writer, plan, proofs, destination_tree)
+    if segment.manifest is not None:
+        lookups = Lookups(plan, source_tree, destination_tree)
+        is_late, objects = partial(_late, context, context.stop_at), context.objects(request)
+        with LookupQueue(settler.ask, settler.settle) as queue:
+            refuse = lambda row: queue.run(partial(writer.refuse, row))  # noqa: E731
+            left = list_manifest(segment.manifest, plan, objects, lookups, queue.add, refuse, is_late)
+        writer.close(left)
+        return {"segment": segment.id}
+    find = found_for_listing(source_tree)
+    place_of = naming_rule(request.source, request.destination, request.on_conflict, find)
+    above = FilesAbove(segment.files_above)
+    filters, may_be_above, counts_scope = request.filters, may_be_both(request), writer.counts_scope
+
+    def find_taken(path: str) -> Entry | None:
+        entry = find(path)
+        return entry if entry is None or filters.reason(entry) is None else None
+
+    elsewhere = FilesElsewhere(segment.unlisted if may_be_above else "", find_taken, place_of)
+
+    def parents_of(source: Entry) -> tuple[str, ...]:
+        return elsewhere.parents(source.path, above.parents(source.path)) if may_be_above else ()
+
+    budget = _Budget(segment, context)
+    left = []
+    prunes = filters.prunes if filters.exclude else no_pruning
+    list_there = partial(destination_tree.list_columns, segment, prunes)
+    listed_there = cut_of(segment, plan, context.ledger)
+    with (
+        LookupQueue(settler.ask, settler.settle) as queue,
+        listed_apart(list_there, context.forks(plan)) as there,
+    ):
+        pairs = merge_columns(source_tree.list_columns(segment, prunes), there)
+        intake = Intake(filters, queue.add)
+        place_of_file = lambda one: place_of(one, parents_of(one))  # noqa: E731
+        for source, destination in apart(pairs, request, place_of_file, budget.room, proofs.unchanged_lengths):
+            if isinstance(source, FileColumns):
+                assert isinstance(destination, FileColumns)
+                intake.take_files(first_path(source))
+                queue.run(partial(writer.unchanged_pairs, source, destination), len(source))
+                if may_be_above:
+                    above.add_files(source.paths)
+                if budget.used(len(source)):
+                    left = _cut(rest_of(segment, last_path(source), above.snapshot()), source_tree, destination_tree)
+                    break
+                continue
+            assert not isinstance(destination, FileColumns)
+            if destination is not None and destination.kind is Kind.DIRECTORY:
+                # In its turn: what is settled below the directory before it must not find another one in its place.
+                queue.run(partial(writer.seen, source, destination))
+            elif destination is not None or counts_scope:
+                writer.seen(source, destination)
+            if source is not None:
+                place = intake.add(source, destination, partial(place_of, source, parents_of(source)))
+                if may_be_above and place.reason is None and source.kind is Kind.FILE:
+                    above.add(source.path)
+            elif destination is not None and _reports_extras(request) and not filters.protects(destination):
+                queue.run(partial(writer.extra, destination))
+            last = source or destination
+            at_cut = destination is not None and destination.path == listed_there
+            if last is not None and (budget.used(1) or at_cut):
+                left = _cut(rest_of(segment, last.path, above.snapshot()), source_tree, destination_tree)
+                break
+        intake.close(lambda directory: bool(left) or segment.ends_below(directory))
+    writer.close(left)
+    return {"segment": segment.id}
+
+
+# Entries after which the clock is looked at.
+_ENTRIES_A_LOOK = 256
+
+
+def _late(context: Context, stop_at: float, number: int) -> bool:
+    return number >= limits.SEGMENT_ENTRIES or (number % _ENTRIES_A_LOOK == 0 and context.clock.now() > stop_at)
+
+
+class _Budget:
+    """What a segment may use: entries, and time from the first of them; it lists some in any case."""
+
+    def __init__(self, segment: Segment, context: Context) -> None:
+        self._entries = min(segment.budget_entries, limits.SEGMENT_ENTRIES)
+        self._seconds = segment.budget_seconds
+        self._clock, self._stop_at, self._end = context.clock, context.stop_at, 0.0
+        self._listed = self._asked = 0
+
+    def room(self) -> int:
+        """How many entries more may be listed."""
+        return self._entries - self._listed
+
+    def used(self, entries: int) -> bool:
+        """Whether with so many entries more those listed, or the time that they took, are enough."""
+        if not self._listed:
+            self._end = min(self._stop_at, self._clock.now() + self._seconds)
+        self._listed += entries
+        if self._listed - self._asked < _ENTRIES_A_LOOK:
+            return self._listed >= self._entries
+        self._asked = self._listed
+        return self._listed >= self._entries or self._clock.now() > self._end
+
+
+def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:
+    """What is left, in pieces: cut by what the source holds or, where that is little, by what the destination does."""
+    return cut(rest, source.cuts(rest, rest.ways) or destination.cuts(rest, rest.ways))
+
+
+def _reports_extras(request: Request) -> bool:
+    """An escaped name has no counterpart under its own path, so it cannot be told from an extra one."""
+    return (request.mode is Mode.VERIFY and knows_extras(request)) or lists_extras(request)

@@ -1,0 +1,122 @@
+"""Questions about pairs: what stands at another name than the source's, and whether a pair is proved unchanged.
+
+The listings of both ends are merged by path. An escaped name sorts elsewhere than its key, so
+the merge cannot pair it; it is looked up by itself. A pair that times alone call unchanged is looked at. Such
+questions overlap, and everything is settled in the order in which it was listed; what waits is bounded.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+
+from msgspec import Struct
+
+from fanout.listing.deciding.decisions import Decision
+from fanout.listing.naming.placement import Place
+from fanout.model.entry import Entry
+from fanout.model.errors import AccessDenied, ItemError, Transient
+from fanout.ports.tree import Tree
+
+LOOKUPS_IN_FLIGHT = 32
+# What waits for a question before it: pairs and other work, and the files in it.
+WAITING = 1_024
+WAITING_FILES = 50_000
+
+
+class Pair(Struct, frozen=True):
+    """An entry of the source, what stands at its place, and what is to be done; ``None`` where that is no question."""
+
+    source: Entry
+    destination: Entry | None
+    place: Place
+    decision: Decision | None = None
+
+
+Find = Callable[[str], Entry | None]
+Question = Callable[[], Pair]
+Work = Callable[[], None]
+
+
+def found_for_listing(tree: Tree) -> Find:
+    """``find`` of a source for a listing: where a directory of the path changed, the listing begins anew."""
+
+    def find(path: str) -> Entry | None:
+        try:
+            return tree.find(path)
+        except ItemError as error:
+            raise Transient(f"{path}: {error.message}") from error
+
+    return find
+
+
+def found_at_destination(tree: Tree) -> Find:
+    """``find`` of a destination: nothing where it cannot be looked at, and the copy says what is in its way."""
+
+    def find(path: str) -> Entry | None:
+        try:
+            return tree.find(path)
+        except (ItemError, AccessDenied):
+            return None
+
+    return find
+
+
+class LookupQueue:
+    """Hands each pair to ``settle`` as ``ask`` answers it; all of them when it is left without an error.
+
+    ``ask`` returns the answer or, where it takes requests, a question that any thread may put.
+    """
+
+    def __init__(self, ask: Callable[[Pair], Pair | Question], settle: Callable[[Pair], None]) -> None:
+        self._ask, self._settle = ask, settle
+        # Starts a thread only for a question that waits.
+        self._pool = ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="look-up")
+        self._waiting: deque[tuple[Pair | Future[Pair] | Work, int]] = deque()
+        self._files = 0
+
+    def __enter__(self) -> LookupQueue:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._settle_down_to(0, 0)
+        self._pool.shutdown(cancel_futures=True)
+
+    def add(self, source: Entry, destination: Entry | None, place: Place) -> None:
+        """Take the next pair; ``destination`` is what stands under the source's own path."""
+        answer = self._ask(Pair(source, destination, place))
+        if isinstance(answer, Pair):
+            if not self._waiting:
+                self._settle(answer)
+                return
+            self._wait(answer, 1)
+        else:
+            self._wait(self._pool.submit(answer), 1)
+
+    def run(self, work: Work, files: int = 1) -> None:
+        """Do what has its turn after the pairs before it; ``files`` are what it holds in memory."""
+        if self._waiting:
+            self._wait(work, files)
+        else:
+            work()
+
+    def _wait(self, one: Pair | Future[Pair] | Work, files: int) -> None:
+        self._waiting.append((one, files))
+        self._files += files
+        self._settle_down_to(WAITING, WAITING_FILES)
+
+    def _settle_down_to(self, count: int, files: int) -> None:
+        while len(self._waiting) > count or self._files > files:
+            one, held = self._waiting.popleft()
+            self._files -= held
+            if isinstance(one, Pair):
+                self._settle(one)
+            elif isinstance(one, Future):
+                self._settle(one.result())
+            else:
+                one()

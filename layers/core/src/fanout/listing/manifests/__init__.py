@@ -1,0 +1,1 @@
+"""A list of entries in place of a listing."""

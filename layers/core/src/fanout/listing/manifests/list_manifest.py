@@ -1,0 +1,137 @@
+"""A segment that is a part of a manifest: its rows are looked up at both ends instead of being listed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache, partial
+
+from msgspec.structs import replace
+
+from fanout.facts import limits
+from fanout.listing.intake import Add, Intake
+from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, found_at_destination, found_for_listing
+from fanout.listing.manifests.manifest_lines import ManifestLines
+from fanout.listing.manifests.manifest_rows import BrokenRow, read_row
+from fanout.listing.naming.placement import Place, naming_rule
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import AccessDenied, ItemError
+from fanout.model.location import MountLocation, S3Location
+from fanout.model.outcome import Reason, Result
+from fanout.model.segment import ManifestPart, Row, Segment
+from fanout.ports.tree import ObjectReader, Tree
+from fanout.request.plan import Plan
+
+# Directories whose keys were looked up for files of their names.
+_DIRECTORIES_KEPT = 10_000
+# Directories to list that one segment hands back.
+_SUBTREES = 1_000
+
+Refuse = Callable[[Row], None]
+Late = Callable[[int], bool]
+
+
+class Lookups:
+    """What the two ends hold of a row's path. Many threads look up at once."""
+
+    def __init__(self, plan: Plan, source: Tree, destination: Tree) -> None:
+        request = plan.request
+        self._filters = request.filters
+        self._source, self._find_there = source, found_at_destination(destination)
+        self._find = found_for_listing(source)
+        self._place_of = naming_rule(request.source, request.destination, request.on_conflict, self._find)
+        between = isinstance(request.source, S3Location) and isinstance(request.destination, MountLocation)
+        self._is_file = lru_cache(_DIRECTORIES_KEPT)(self._find_file) if between else None
+
+    def __call__(self, row: Row) -> tuple[Row, Entry | None, Place]:
+        """The row, with its entry or the reason why there is none; what stands at its place, and the place."""
+        if row.entry is None:
+            row = self._at_source(row)
+        entry = row.entry
+        if entry is None or self._filters.reason(entry) is not None:
+            return row, None, Place(row.path)
+        place = self._place_of(entry, self._files_above(entry.path))
+        return row, None if place.reason else self._find_there(place.path), place
+
+    def _at_source(self, row: Row) -> Row:
+        try:
+            entry = self._source.find(row.path)
+        except AccessDenied as error:
+            return replace(row, reason=Reason.SOURCE_DENIED, result=Result.FAILED, message=str(error))
+        except ItemError as error:
+            return replace(row, reason=Reason.NOT_AT_SOURCE, result=Result.FAILED, message=error.message)
+        if entry is None:
+            return replace(row, reason=Reason.NOT_AT_SOURCE, result=Result.FAILED)
+        return replace(row, entry=entry)
+
+    def _files_above(self, path: str) -> tuple[str, ...]:
+        """The keys above a key that are files: a listing meets them on its way, a manifest need not hold them."""
+        if self._is_file is None:
+            return ()
+        above = [path[:at] for at in range(1, len(path)) if path[at] == "/"]
+        return tuple(key for key in above if self._is_file(key))
+
+    def _find_file(self, path: str) -> bool:
+        entry = self._find(path)
+        return entry is not None and entry.kind is Kind.FILE and self._filters.reason(entry) is None
+
+
+def list_manifest(
+    part: ManifestPart, plan: Plan, objects: ObjectReader, lookups: Lookups, settle: Add, refuse: Refuse, late: Late
+) -> list[Segment]:
+    """Settle the rows of a part until it ends, ``late`` says so or ``limits.SEGMENT_ENTRIES`` are settled.
+
+    ``refuse`` takes rows that are about no entry. Returns what is left: the rest of the part, and directories
+    to list that an earlier run could not. Raises ``InvalidRequest`` where the manifest cannot be read.
+    """
+    assert plan.request.manifest is not None
+    lines = ManifestLines(objects, plan.request.manifest, part)
+    left: list[Segment] = []
+    waiting: deque[Future[tuple[Row, Entry | None, Place]]] = deque()
+    intake = Intake(plan.request.filters, settle)
+
+    def settle_down_to(count: int) -> None:
+        while len(waiting) > count:
+            row, destination, place = waiting.popleft().result()
+            if row.entry is None:
+                refuse(row)
+            else:
+                intake.add(row.entry, destination, partial(_same, place))
+
+    with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="manifest") as pool:
+        try:
+            for number, line in enumerate(lines, start=1):
+                row = _row(line, part, plan, lines) if line != b"" else None
+                if row is not None and row.subtree:
+                    left.append(Segment("", prefix=row.path))
+                elif row is not None and row.reason is not None:
+                    refuse(row)
+                elif row is not None:
+                    waiting.append(pool.submit(lookups, row))
+                settle_down_to(WAITING)
+                if late(number) or len(left) >= _SUBTREES:
+                    left.append(Segment("", manifest=lines.rest))
+                    break
+            settle_down_to(0)
+        finally:
+            pool.shutdown(cancel_futures=True)
+    intake.close(lambda _directory: bool(left))
+    return left
+
+
+def _same(place: Place) -> Place:
+    return place
+
+
+def _row(line: bytes | None, part: ManifestPart, plan: Plan, lines: ManifestLines) -> Row | None:
+    """The row of a line. One that cannot be read, or is excluded, is about no entry; its reason says so."""
+    try:
+        if line is None:
+            raise BrokenRow(f"has over {limits.MANIFEST_ROW_BYTES:,} bytes; write a row to a line")
+        row = read_row(line, part, plan.request)
+    except BrokenRow as error:
+        return Row(lines.where, reason=Reason.MANIFEST_ROW, message=f"{lines.where} {error}")
+    if row is not None and plan.request.filters.prunes(row.path):
+        return Row(row.path, reason=Reason.EXCLUDED, result=Result.SKIPPED)
+    return row

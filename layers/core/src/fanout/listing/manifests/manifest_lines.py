@@ -1,0 +1,146 @@
+"""The rows of a part of a manifest, read by range with bounded memory."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from fanout.facts import limits
+from fanout.model.errors import InvalidRequest, NotFound, PreconditionFailed, Transient
+from fanout.model.segment import ManifestPart
+from fanout.ports.tree import ObjectReader
+from fanout.request.manifest import ManifestLocation
+
+# What is asked for at once after the end of a part: the rest of its last row.
+_LAST_ROW_BYTES = 64 * limits.KIB
+_GZIP = 16 + zlib.MAX_WBITS
+_BOM = b"\xef\xbb\xbf"
+
+
+class ManifestLines:
+    """The lines of a part, in order; holds ``limits.MANIFEST_READ_BYTES`` and a row.
+
+    A line of over ``limits.MANIFEST_ROW_BYTES`` comes as ``None``: it is read past and not held. Iterating raises
+    ``InvalidRequest`` where the file is not what was planned with, or cannot be read as its name says.
+    """
+
+    def __init__(self, objects: ObjectReader, location: ManifestLocation, part: ManifestPart) -> None:
+        self._objects, self._bucket, self._part = objects, location.bucket, part
+        # The byte, or row of a compressed file, after the last line, and that line's number if it is known.
+        self._next = part.done if part.is_compressed else part.first
+        self._line = part.line - 1
+
+    @property
+    def rest(self) -> ManifestPart:
+        """The part after the last line that was given."""
+        line = self._line + 1 if self._part.line else 0
+        if self._part.is_compressed:
+            return replace(self._part, done=self._next, line=line)
+        return replace(self._part, first=self._next, line=line)
+
+    @property
+    def where(self) -> str:
+        """The place of the last line that was given, for people."""
+        known = f"line {self._line}" if self._part.line else f"the line that ends at byte {self._next}"
+        return f"{known} of {self._name}"
+
+    @property
+    def _name(self) -> str:
+        return f"s3://{self._bucket}/{self._part.key}"
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        part = self._part
+        if part.is_compressed:
+            lines = _split(self._unpacked())
+            for _ in range(part.done):
+                next(lines, None)
+            for line, _ in lines:
+                self._next += 1
+                self._line += 1
+                yield _plain(line, first=self._next == 1)
+            return
+        start = max(part.first - 1, 0)
+        lines = _split(self._chunks(start, part.end), start, part.end)
+        if part.first:  # the rest of the line before, or its end
+            start += next(lines, (b"", 0))[1] + 1
+        self._next = start
+        for line, length in lines:
+            if self._next >= part.end:
+                return
+            is_first = self._next == 0
+            self._next += length + 1
+            self._line += 1
+            yield _plain(line, first=is_first)
+
+    def _chunks(self, offset: int, end: int) -> Iterator[bytes]:
+        while offset < self._part.size:
+            length = min(limits.MANIFEST_READ_BYTES, max(end - offset, _LAST_ROW_BYTES))
+            try:
+                data = self._objects.read(self._bucket, self._part.key, self._part.etag, offset, length)
+            except (NotFound, PreconditionFailed) as error:
+                raise self._refused("was written or removed after the run began", "start again") from error
+            if not data:
+                raise Transient(f"{self._name} gave no bytes from {offset} on")
+            yield data
+            offset += len(data)
+
+    def _unpacked(self) -> Iterator[bytes]:
+        """What a gzip file of one or more members holds, in pieces of bounded size."""
+        unpacker, begun = zlib.decompressobj(_GZIP), False
+        without_end = 0
+        try:
+            for chunk in self._chunks(0, self._part.size):
+                rest, more = chunk, True
+                while rest or more:
+                    piece = unpacker.decompress(rest, limits.MANIFEST_READ_BYTES)
+                    without_end = len(piece) if b"\n" in piece else without_end + len(piece)
+                    if without_end > limits.MANIFEST_LINE_BYTES:
+                        problem = f"has a line of over {limits.MANIFEST_LINE_BYTES:,} bytes"
+                        raise self._refused(problem, "write a row to a line")
+                    yield piece
+                    begun, rest = True, unpacker.unconsumed_tail
+                    more = len(piece) == limits.MANIFEST_READ_BYTES  # what is packed may all be taken in already
+                    if unpacker.eof:
+                        rest, unpacker, begun = unpacker.unused_data, zlib.decompressobj(_GZIP), False
+                        more = False
+        except zlib.error as error:
+            raise self._refused(f"is no gzip ({error})", "pack it again") from error
+        if begun or not self._part.size:
+            raise self._refused("is gzip that breaks off", "pack it again")
+
+    def _refused(self, problem: str, remedy: str) -> InvalidRequest:
+        return InvalidRequest("manifest", f"{self._name} {problem}", remedy)
+
+
+def _split(chunks: Iterator[bytes], offset: int = 0, end: int | None = None) -> Iterator[tuple[bytes | None, int]]:
+    """The lines with their lengths; one that is too long without its bytes.
+
+    Of such a line nothing is read after ``end``: where it ends does not matter to a part that ends before.
+    """
+    held: list[bytes] = []
+    length = 0
+    for chunk in chunks:
+        offset += len(chunk)
+        *whole, rest = chunk.split(b"\n")
+        for piece in whole:
+            yield _line(held, piece, length)
+            held, length = [], 0
+        length += len(rest)
+        held = [*held, rest] if length <= limits.MANIFEST_ROW_BYTES else []
+        if end is not None and offset >= end and length > limits.MANIFEST_ROW_BYTES:
+            break
+    if length:
+        yield _line(held, b"", length)
+
+
+def _line(held: list[bytes], last: bytes, length: int) -> tuple[bytes | None, int]:
+    """A line of ``length`` bytes, which ``held`` holds if it is not too long, and its last bytes."""
+    length += len(last)
+    return b"".join([*held, last]) if length <= limits.MANIFEST_ROW_BYTES else None, length
+
+
+def _plain(line: bytes | None, *, first: bool) -> bytes | None:
+    """A line without its carriage return and, the first one, without a mark of the byte order."""
+    return None if line is None else line.removeprefix(_BOM if first else b"").removesuffix(b"\r")

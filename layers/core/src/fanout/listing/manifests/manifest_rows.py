@@ -1,0 +1,140 @@
+"""The rows of a manifest as entries to look up; docs/manifests.md is the contract.
+
+A row is what somebody wrote, so nothing of it is believed: a path that leads out of the source is rejected,
+and what cannot be read becomes an outcome that names the row.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote_plus
+
+from fanout.model.entry import Entry, Kind
+from fanout.model.location import MountLocation, S3Location
+from fanout.model.outcome import Reason, Result, result_of
+from fanout.model.path_rules import key_too_long, reason_against_file_path
+from fanout.model.segment import ManifestPart, Row, Rows
+from fanout.request.manifest import KEY, PATH
+from fanout.request.options import OnConflict
+from fanout.request.request import Request
+from fanout.request.units import parse_time
+
+# What S3 makes; anything else would go into a request's header as it stands in the manifest.
+_ETAG = re.compile(r'"?([0-9a-fA-F]{32}(?:-[0-9]{1,5})?)"?')
+_NO_OBJECT = {"islatest": "false", "isdeletemarker": "true"}
+Fields = Mapping[str, Any]
+
+
+class BrokenRow(Exception):
+    """A row that cannot be read; the message says what is wrong with it."""
+
+
+def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
+    """The row of a line, or ``None`` where it is about nothing that the source holds. Raises ``BrokenRow``."""
+    text = line.decode("utf-8", "surrogateescape")
+    fields = _json_fields(text) if part.rows is Rows.JSONL else _csv_fields(text, part)
+    if part.rows is Rows.INVENTORY and not _is_object(fields, request):
+        return None
+    path = _path(fields, request)
+    if path is not None:
+        path = _speakable(path)
+    if path is None:
+        key = _speakable(str(fields[KEY]))
+        # An inventory is of the whole bucket.
+        return None if part.rows is Rows.INVENTORY else _refused(key, Reason.OUTSIDE_SOURCE)
+    if not path:
+        return None if KEY in fields else _refused(path, Reason.NAME_EMPTY)
+    if fields.get("reason") == Reason.EXTRA.value:
+        return Row(path, reason=Reason.EXTRA, result=Result.SKIPPED)
+    reason = _reason_against(path, request)
+    if reason is not None:
+        skips = request.on_conflict is OnConflict.SKIP and reason is not Reason.NAME_NUL
+        return Row(path, reason=reason, result=Result.SKIPPED if skips else Result.REJECTED)
+    if fields.get("reason") == Reason.UNLISTABLE.value and path.endswith("/"):
+        return Row(path, subtree=True)
+    return Row(path, _entry(path, fields) if isinstance(request.source, S3Location) else None)
+
+
+def _refused(path: str, reason: Reason) -> Row:
+    return Row(path, reason=reason, result=result_of(reason) if reason is Reason.OUTSIDE_SOURCE else Result.REJECTED)
+
+
+def _json_fields(text: str) -> Fields:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BrokenRow("is no JSON") from error
+    if isinstance(value, str):
+        return {PATH: value}
+    if not isinstance(value, dict) or not isinstance(value.get(PATH, value.get(KEY)), str):
+        raise BrokenRow("is neither a path as JSON string nor an object with the path or the key as one")
+    return value
+
+
+def _csv_fields(text: str, part: ManifestPart) -> Fields:
+    fields = csv_row(text)
+    if len(fields) != len(part.columns):
+        raise BrokenRow(f"has {len(fields)} fields, not {len(part.columns)} ({', '.join(part.columns)})")
+    named = dict(zip(part.columns, fields, strict=True))
+    if part.rows is Rows.INVENTORY:
+        named[KEY] = unquote_plus(named[KEY], errors="surrogateescape")
+    return named
+
+
+def csv_row(text: str) -> list[str]:
+    """The fields of a line of CSV. Raises ``BrokenRow``."""
+    try:
+        return next(csv.reader([text], strict=True), [])
+    except csv.Error as error:
+        raise BrokenRow(f"is no CSV ({error}); a name with a line break is written in JSON lines") from error
+
+
+def _is_object(fields: Fields, request: Request) -> bool:
+    bucket = fields.get("bucket")
+    if isinstance(request.source, S3Location) and bucket not in (None, request.source.bucket):
+        raise BrokenRow(f"is about the bucket {bucket!r}")
+    return not any(str(fields.get(name)).lower() == value for name, value in _NO_OBJECT.items())
+
+
+def _path(fields: Fields, request: Request) -> str | None:
+    """The path below the source; ``None`` for a key that is not below it."""
+    if isinstance(fields.get(PATH), str):
+        return str(fields[PATH])
+    if isinstance(request.source, MountLocation):
+        raise BrokenRow("has a key and no path, but the source is no bucket")
+    key, prefix = str(fields[KEY]), request.source.prefix
+    return key.removeprefix(prefix) if key.startswith(prefix) else None
+
+
+def _speakable(path: str) -> str:
+    """The path as a listing writes it. Raises ``BrokenRow`` for one that no bytes stand for."""
+    try:
+        return os.fsdecode(os.fsencode(path))
+    except UnicodeEncodeError as error:
+        raise BrokenRow(f"holds {error.object[error.start]!a}, which stands for no byte of a name") from error
+
+
+def _reason_against(path: str, request: Request) -> Reason | None:
+    """Why a path is refused before anything is looked up."""
+    if "\0" in path:
+        return Reason.NAME_NUL
+    to_files = isinstance(request.destination, MountLocation) and request.on_conflict is not OnConflict.ESCAPE
+    if isinstance(request.source, S3Location):
+        reason = key_too_long(path, len(request.source.prefix.encode()))
+        return reason or (reason_against_file_path(path) if to_files else None)
+    return reason_against_file_path(path)
+
+
+def _entry(path: str, fields: Fields) -> Entry | None:
+    """What a listing would show, if the row says it: size, ETag and time."""
+    size, etag = str(fields.get("size", "")), _ETAG.fullmatch(str(fields.get("etag", "")))
+    modified_ns = parse_time(str(fields.get("last_modified", fields.get("lastmodifieddate", ""))))
+    if etag is None or modified_ns is None or not re.fullmatch("[0-9]{1,15}", size):
+        return None
+    kind = Kind.DIRECTORY if path.endswith("/") and not int(size) else Kind.FILE
+    return Entry(path, kind, int(size), modified_ns, modified_ns, f'"{etag[1]}"')

@@ -1,0 +1,1 @@
+"""The name that an entry gets at the destination."""

@@ -1,0 +1,113 @@
+"""Under which path an entry stands at the destination, or why it cannot stand there.
+
+| on_conflict | a name that the destination cannot hold | every other name                                        |
+|-------------|------------------------------------------|---------------------------------------------------------|
+| fail        | rejected with its reason                 | as it is                                                |
+| skip        | skipped with its reason                  | as it is                                                |
+| escape      | escaped; rejected if it is too long then | as it is, but ``^`` is escaped                          |
+| unescape    | rejected with its reason                 | as before ``escape``; rejected if that never makes it   |
+
+Inside S3 every key stays as it is, if it is not too long below the new prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from fanout.listing.naming.escaping import EMPTY, escape_key, escape_path, unescape_key, unescape_path
+from fanout.model.entry import Entry, Kind
+from fanout.model.location import Location, S3Location
+from fanout.model.outcome import Reason, Result
+from fanout.model.path_rules import key_too_long, reason_against_file_path, reason_against_key
+from fanout.request.options import OnConflict
+
+FilesAbovePath = tuple[str, ...]
+
+
+# Not frozen, though nothing changes one: each entry gets its own, see ``Entry``.
+class Place(Struct, frozen=True):
+    """A path at the destination; with a reason it cannot be had, and ``result`` says what becomes of the entry."""
+
+    path: str
+    reason: Reason | None = None
+    result: Result = Result.REJECTED
+
+
+Find = Callable[[str], Entry | None]
+Naming = Callable[[Entry, FilesAbovePath], Place]
+
+
+def naming_rule(source: Location, destination: Location, on_conflict: OnConflict, find: Find) -> Naming:
+    """The rule of a direction. ``find`` looks a path up at the source.
+
+    The rule takes an entry, and the keys above it that are files.
+    """
+    if isinstance(destination, S3Location):
+        prefix_bytes = len(destination.prefix.encode())
+        if isinstance(source, S3Location):
+            rule: Naming = lambda entry, _: Place(entry.path, key_too_long(entry.path, prefix_bytes))  # noqa: E731
+        else:
+            rule = _to_keys(prefix_bytes, on_conflict, find)
+    else:
+        rule = _to_files(on_conflict)
+    if on_conflict is not OnConflict.SKIP:
+        return rule
+    return lambda entry, above: _skipped(rule(entry, above))
+
+
+def _skipped(place: Place) -> Place:
+    return Place(place.path, place.reason, Result.SKIPPED) if place.reason else place
+
+
+def _to_files(on_conflict: OnConflict) -> Naming:
+    def as_it_is(entry: Entry, files_above: FilesAbovePath) -> Place:
+        reason = reason_against_file_path(entry.path) or _not_a_directory(entry)
+        return Place(entry.path, reason or (Reason.FILE_AND_DIRECTORY if files_above else None))
+
+    def escaped(entry: Entry, files_above: FilesAbovePath) -> Place:
+        path = escape_key(entry.path, is_directory=entry.kind is Kind.DIRECTORY, files_above=files_above)
+        return Place(path, reason_against_file_path(path))
+
+    def unescaped(entry: Entry, files_above: FilesAbovePath) -> Place:
+        place = as_it_is(entry, files_above)
+        path = unescape_key(entry.path)
+        if place.reason or path is None:
+            return Place(entry.path, place.reason or Reason.NAME_NOT_ESCAPED)
+        return Place(path, reason_against_file_path(path))
+
+    return {OnConflict.ESCAPE: escaped, OnConflict.UNESCAPE: unescaped}.get(on_conflict, as_it_is)
+
+
+def _not_a_directory(entry: Entry) -> Reason | None:
+    return Reason.NAME_EMPTY if entry.kind is not Kind.DIRECTORY and entry.path.endswith("/") else None
+
+
+def _to_keys(prefix_bytes: int, on_conflict: OnConflict, find: Find) -> Naming:
+    def as_it_is(entry: Entry, _above: FilesAbovePath) -> Place:
+        return Place(entry.path, reason_against_key(entry.path, prefix_bytes))
+
+    def escaped(entry: Entry, _above: FilesAbovePath) -> Place:
+        path = escape_path(entry.path)
+        return Place(path, reason_against_key(path, prefix_bytes))
+
+    def unescaped(entry: Entry, _above: FilesAbovePath) -> Place:
+        is_directory = entry.path.endswith("/")
+        found = unescape_path(entry.path, is_directory=is_directory)
+        if found is None:
+            return Place(entry.path, Reason.NAME_NOT_ESCAPED)
+        key, siblings = found
+        of_nothing = key.endswith("/") and not is_directory and not entry.size
+        if of_nothing or not all(_is_file(find(path)) for path in siblings):
+            return Place(entry.path, Reason.NAME_NOT_ESCAPED)
+        if is_directory and _is_file(find(entry.path + EMPTY)):
+            # The key of the directory is that of the file without a name in it.
+            return Place(key, Reason.FILE_AND_DIRECTORY, Result.SKIPPED)
+        return Place(key, key_too_long(key, prefix_bytes))
+
+    return {OnConflict.ESCAPE: escaped, OnConflict.UNESCAPE: unescaped}.get(on_conflict, as_it_is)
+
+
+def _is_file(entry: Entry | None) -> bool:
+    return entry is not None and entry.kind in (Kind.FILE, Kind.SYMLINK)

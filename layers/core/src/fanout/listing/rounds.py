@@ -1,0 +1,39 @@
+"""The rounds of a listing: segments that are listed at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from fanout.facts import limits
+from fanout.facts.limits import LIST_CONCURRENCY
+from fanout.ledger import keys
+from fanout.ledger.rows import segment_row
+from fanout.model.document import Json
+from fanout.model.segment import Segment, open_round
+from fanout.request.plan import Plan
+from fanout.work.context import Context
+
+
+def list_concurrency(plan: Plan) -> int:
+    """How many functions list a round at once."""
+    return min(LIST_CONCURRENCY, plan.quota or LIST_CONCURRENCY)
+
+
+def begin_round(context: Context, number: int, pieces: Sequence[Segment], at_once: int = LIST_CONCURRENCY) -> Json:
+    """Write a round's list of segments; returns the reference to it. A count of 0 means that nothing is left to list.
+
+    The only segment of a round travels with the reference, so that it is listed without a Map.
+    """
+    rows = [segment_row(segment) for segment in open_round(number, pieces)]
+    if rows:
+        context.ledger.write_json(keys.round_key(number), rows)
+    reference: Json = {
+        "round": number,
+        "count": len(rows),
+        "key": context.ledger.prefix + keys.round_key(number),
+        "max_concurrency": at_once,
+    }
+    if len(rows) == 1 and len(json.dumps(rows[0])) <= limits.SEGMENT_STATE_BYTES:
+        reference["segment"] = rows[0]
+    return reference

@@ -1,0 +1,321 @@
+"""What one ListSegment found, written as it comes in files of bounded size."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.ledger.rows import count_row, counts_row, outcome_row, segment_row, shard_row
+from fanout.listing.directories.extra_writer import ExtraWriter, lists_extras
+from fanout.listing.directories.implied import ImpliedDirectories
+from fanout.listing.directories.open_directories import OpenDirectories
+from fanout.listing.directories.parent_directories import ParentDirectories, may_be_left_out
+from fanout.listing.index.index_writer import IndexWriter
+from fanout.listing.naming.names_writer import NamesWriter
+from fanout.listing.same_entries import SameEntries
+from fanout.model.books import Tally
+from fanout.model.columns import FileColumns, first_path, last_path
+from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ItemError
+from fanout.model.location import S3Location
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.segment import Row, Segment
+from fanout.model.shard import BigFile, Name, Shard
+from fanout.ports.tree import Tree
+from fanout.request.plan import Plan
+from fanout.request.request import Mode
+from fanout.shards.big_files import big_file_row, block_bytes_of
+from fanout.shards.crowds import Crowds
+from fanout.shards.packing import Packer, spread
+from fanout.shards.sizes import Sizes
+from fanout.work.context import Context
+
+OUTCOMES_PER_FILE = 50_000
+
+
+class SegmentWriter:
+    """Collects what one ListSegment finds, and writes it in files of bounded size."""
+
+    def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
+        self._plan, self._segment, self._context = plan, segment, context
+        self._source, self._destination = source, destination
+        self._began = context.clock.now()
+        self._to_files = not isinstance(plan.request.destination, S3Location)
+        self._around = OpenDirectories()
+        self._undecided: set[str] = set()
+        self._packer = Packer(plan.rates, plan.request.limits.shard_seconds)
+        self._shards: list[Shard] = []
+        self._big_files: list[Json] = []
+        self._outcomes: list[Outcome] = []
+        self._outcome_files: list[str] = []
+        self._same = SameEntries()
+        self._results = {result: Tally() for result in Result}
+        self._extras: list[Outcome] = []
+        self._implied = ImpliedDirectories()
+        self.index = IndexWriter(plan, segment, context)
+        self._sizes = Sizes()
+        self._crowds = Crowds()
+        self._names = NamesWriter(segment, context, self._crowds)
+        deletes = lists_extras(plan.request)
+        self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
+        parents = may_be_left_out(plan, segment)
+        self._parents = ParentDirectories(plan, segment, context, source, destination) if parents else None
+        # Filters narrow what the delete guard is about; without them it is about everything.
+        self._scope = plan.request.filters if deletes and not plan.request.filters.take_all else None
+        self._in_scope = Tally()
+        self.destination = Tally()
+        self.listed = Tally()
+        self.to_copy = Tally()
+        self.complete = True
+        self.directories: list[str] = []
+
+    def begin(self, entry: Entry) -> None:
+        """Count an entry of the source, and settle the directories that end before it."""
+        self.listed.add(entry.size)
+        self._sizes.add(entry)
+        if not self._implied.empty:
+            self._add_extras(self._implied.source_entry(entry.path))
+        if self._deletions:
+            self._deletions.source_entry(entry.path)
+        self._leave_before(entry.path)
+
+    def _leave_before(self, path: str) -> None:
+        for directory in self._around.left_before(path):
+            self._leave(directory)
+
+    def _leave(self, directory: Entry) -> None:
+        """Take a directory as unchanged, unless a name in it may yet be linked again: PartitionShards decides it."""
+        if directory.path in self._undecided:
+            self._undecided.discard(directory.path)
+            self._keep_name(Name(directory, unchanged=True, inode_there=""))
+        else:
+            self.settle(directory, Result.UNCHANGED, Reason.SAME)
+
+    def unchanged_files(self, files: FileColumns) -> None:
+        """As ``seen``, ``begin`` and ``unchanged`` for each of these files, which the destination holds alike."""
+        entries, size = len(files), sum(files.sizes)
+        for tally in (self.destination, self._in_scope, self.listed, self._results[Result.UNCHANGED]):
+            tally.add_all(entries, size)
+        self._sizes.add_files(files.sizes)
+        first = first_path(files)
+        if not self._implied.empty:
+            self._add_extras(self._implied.source_entry(first))
+        if self._deletions:  # those between lie in the same directory, and tell nothing else
+            self._deletions.source_entry(first)
+            self._deletions.source_entry(last_path(files))
+        if self._parents:
+            self._parents.add(first)
+        self._leave_before(first)
+        self._same.add_files(files)
+        self._write_many_outcomes()
+
+    def unchanged_pairs(self, source: FileColumns, destination: FileColumns) -> None:
+        """Take files that both ends hold alike, and what the next run is to know of them."""
+        self.unchanged_files(source)
+        self.index.add_files(source, destination)
+
+    @property
+    def counts_scope(self) -> bool:
+        """Whether entries of the source alone are to be ``seen`` too."""
+        return self._scope is not None
+
+    def seen(self, source: Entry | None, destination: Entry | None) -> None:
+        """Count a pair for the delete guard if it is in scope: the source's entry decides, where there is one.
+
+        A sync needs to know that nothing is missing at the destination.
+        """
+        entry = source or destination
+        if self._scope is None or entry is None or self._scope.reason(entry) is None:
+            if source is not None:
+                self._in_scope.add(source.size)
+            if destination is not None:
+                self.destination.add(destination.size)
+        if destination is not None and self._parents:
+            self._parents.seen_there(destination)
+        if destination is not None and destination.kind is Kind.UNLISTABLE and self._deletions:
+            self.complete = False
+
+    def copy(self, entry: Entry, *, is_new: bool, compare: bool = False) -> None:
+        """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes.
+
+        One to ``compare`` stays whole, so that one function reads it, up to ``limits.COMPARE_BYTES``.
+        """
+        self._place(entry)
+        request = self._plan.request
+        # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
+        splits = request.mode is not Mode.PLAN and not request.inside_s3
+        whole = compare and entry.size <= limits.COMPARE_BYTES
+        if splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
+            self._begin_big_file(entry)
+        else:
+            self._pack(entry)
+        if is_new:
+            self._touch(entry)
+
+    def unchanged(self, entry: Entry) -> None:
+        """Take an entry that is right, unless it is a directory into which something may yet be written."""
+        self._place(entry)
+        if entry.kind is Kind.DIRECTORY and self._to_files:
+            self._around.enter(entry)
+        else:
+            self.settle(entry, Result.UNCHANGED, Reason.SAME)
+
+    def _place(self, entry: Entry) -> None:
+        """Note the directories above an entry that has a place at the destination."""
+        if self._parents:
+            self._parents.add(entry.path, entry.target, is_directory=entry.kind is Kind.DIRECTORY)
+
+    def _touch(self, entry: Entry) -> None:
+        directory = self._around.touched(entry.path)
+        if directory is not None:
+            self._undecided.discard(directory.path)
+            self._pack(directory)
+
+    def _pack(self, entry: Entry) -> None:
+        self.to_copy.add(entry.size)
+        full = self._packer.add(entry)
+        if full is not None:
+            self._shards.append(self._write_shard(full))
+
+    def _begin_big_file(self, entry: Entry) -> None:
+        """Begun here, because only here both ends are at hand before the first block is copied."""
+        big_file_id = f"{self._segment.id}-{self._context.nonce}-big-{len(self._big_files):04d}"
+        try:
+            token = self._begin_blocks(entry) if self._plan.request.mode.writes else ""
+        except ItemError as error:
+            self.settle(entry, Result.FAILED, error.reason, error.message)
+            return
+        big = BigFile(big_file_id, entry, block_bytes_of(entry.size), token)
+        self._context.ledger.write_json(keys.big_file_key(big_file_id), big_file_row(big))
+        self._big_files.append({"id": big_file_id, "bytes": entry.size})
+        self.to_copy.add(entry.size)
+
+    def _begin_blocks(self, entry: Entry) -> str:
+        source = self._source.open(entry)
+        try:
+            return self._destination.begin_blocks(entry.placed, source.attributes)
+        finally:
+            source.close()
+
+    def name(self, name: Name) -> None:
+        """Keep a name of a file with several until all of them are known."""
+        self._place(name.entry)
+        if not name.looks_linked:
+            self._touch(name.entry)
+        elif directory := self._around.above(name.entry.path):
+            self._undecided.add(directory.path)
+        self._keep_name(name)
+
+    def compared_name(self, entry: Entry, inode_there: str) -> None:
+        """Keep a name of a file that has several at one end or both, in a run that compares how they are grouped."""
+        self._keep_name(Name(entry, unchanged=True, inode_there=inode_there))
+
+    def _keep_name(self, name: Name) -> None:
+        self.to_copy.add(name.entry.size)
+        self._names.add(name)
+
+    def settle(self, entry: Entry, result: Result, reason: Reason, message: str = "") -> None:
+        """Write an outcome for an entry that is not copied."""
+        self._results[result].add(entry.size)
+        if result is Result.UNCHANGED and reason is Reason.SAME:
+            self._same.add(entry)
+        else:
+            self._outcomes.append(Outcome(entry.path, entry.kind.value, entry.size, result, reason, message))
+        self._write_many_outcomes()
+
+    def _write_many_outcomes(self) -> None:
+        if len(self._outcomes) + len(self._same) >= OUTCOMES_PER_FILE:
+            self._write_outcomes()
+
+    def refuse(self, row: Row) -> None:
+        """Write the outcome of a manifest's row that is about no entry of the source; it counts as listed."""
+        kind = Kind.DIRECTORY if row.path.endswith("/") else Kind.FILE
+        self.listed.add(0)
+        self.settle(Entry(row.path, kind), row.result, row.reason or Reason.MANIFEST_ROW, row.message)
+
+    def extra(self, entry: Entry) -> None:
+        """Note an entry that only the destination holds; it is in no books, which are the source's."""
+        if self._deletions:
+            self._leave_before(entry.path)
+            self._touch(entry)  # deleting it changes its directory
+            self._deletions.destination_entry(entry)
+        elif entry.kind is Kind.DIRECTORY:
+            self._add_extras(self._implied.add(entry))
+        else:
+            self._add_extras([entry])
+
+    def _add_extras(self, entries: list[Entry]) -> None:
+        self._extras += [
+            Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.EXTRA) for entry in entries
+        ]
+
+    def _is_implied(self, directory: Entry) -> bool:
+        """Whether keys of the source lie below; on a mount each directory is an entry."""
+        if not isinstance(self._plan.request.source, S3Location):
+            return False
+        return next(self._source.list(Segment("", directory.path)), None) is not None
+
+    def close(self, left: list[Segment]) -> None:
+        """Write what is held, and the segment's record last: it makes all the rest count.
+
+        What is written into a directory that another segment goes on in is not known.
+        """
+        for directory in self._around.rest():
+            if left or self._segment.ends_below(directory.path):
+                self._pack(directory)
+            else:
+                self._leave(directory)
+        rest = self._packer.rest()
+        loose = self._write_shard(rest) if rest else None
+        if self._outcomes or self._same:
+            self._write_outcomes()
+        for directory in self._implied.close():
+            goes_on = left or self._segment.ends_below(directory.path)  # another segment lists what may imply it
+            if not (goes_on and self._is_implied(directory)):
+                self._add_extras([directory])
+        if self._extras:
+            key = keys.extras_key(self._segment.id, self._context.nonce)
+            self._context.ledger.write_rows(key, map(outcome_row, self._extras))
+        self._names.close()
+        if self._parents:
+            self.directories += self._parents.close()
+        record: Json = {
+            "schema_version": SCHEMA_VERSION,
+            "segment": segment_row(self._segment),
+            "complete": self.complete,
+            "listed": count_row(self.listed.count),
+            "sizes": self._sizes.row(),
+            "crowds": self._crowds.row(),
+            "to_copy": count_row(self.to_copy.count),
+            "outcomes": counts_row({result: tally.count for result, tally in self._results.items()}),
+            "outcome_files": self._outcome_files,
+            "shards": [shard_row(shard) for shard in self._shards],
+            "loose": shard_row(loose) if loose else None,
+            "big_files": self._big_files,
+            "index": self.index.close(),
+            "extras": keys.extras_key(self._segment.id, self._context.nonce) if self._extras else None,
+            "in_scope": count_row((self._in_scope if self._scope else self.listed).count),
+            "destination": count_row(self.destination.count),
+            "directories": self.directories,
+            "deletions": self._deletions.close(cut=bool(left)) if self._deletions else [],
+            "names": [shard_row(file) for file in self._names.files],
+            "left": [segment_row(segment) for segment in left],
+            "seconds": round(self._context.clock.now() - self._began, 3),
+        }
+        self._context.ledger.write_json(keys.segment_key(self._segment.id), record)
+
+    def _write_shard(self, entries: list[Entry]) -> Shard:
+        shard_id = f"{self._segment.id}-{self._context.nonce}-{len(self._shards):04d}"
+        size = sum(entry.size for entry in entries)
+        self._crowds.add(entries)
+        key = self._context.ledger.write_shard(shard_id, spread(entries))
+        return Shard(shard_id, key, len(entries), size, self._plan.rates.seconds(len(entries), size))
+
+    def _write_outcomes(self) -> None:
+        number = len(self._outcome_files)
+        key = keys.listed_outcomes_key(self._segment.id, self._context.nonce, number)
+        self._context.ledger.write_rows(key, chain(map(outcome_row, self._outcomes), self._same.rows()))
+        self._outcome_files.append(key)
+        self._outcomes, self._same = [], SameEntries()

@@ -1,0 +1,1 @@
+"""The values that every room speaks of: entry, outcome, location, segment, shard."""

@@ -1,0 +1,114 @@
+"""An entry of a tree, and what it carries beside its bytes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fanout.model.outcome import Reason
+
+# No ETag: each has quotes around it.
+NOTHING_THERE = "-"
+
+
+class Kind(StrEnum):
+    """What an entry is; ``UNLISTABLE`` is a directory whose content cannot be read."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    SYMLINK = "symlink"
+    SPECIAL = "special"
+    UNLISTABLE = "unlistable"
+
+
+# Not frozen, though nothing changes one: a listing makes two for each file, and a frozen one takes 2.0 µs, not 0.45.
+class Entry(Struct, frozen=True):
+    """One thing in a tree, as a listing shows it. It is a value: whoever needs another one makes it by ``replace``.
+
+    ``path`` is relative to the tree's root, with ``/`` between components and at
+    the end of a directory; bytes that are not UTF-8 stand as surrogate escapes.
+    ``changed_ns`` is when content or attributes last changed by the store's own
+    clock (ctime, Last-Modified), ``mtime_ns`` what the owner says; both in
+    nanoseconds since 1970. ``etag`` pins an object; ``size``, ``mtime_ns`` and ``changed_ns`` pin a file.
+    ``inode`` tells which names of the same tree are one file; empty for a file with
+    one name. ``problem`` says why the listing could make no file or directory of a symlink
+    that is to be followed.
+    ``target`` is the path at the destination where it is another one. ``replaces`` is what the listing saw at its
+    place in a bucket: an ETag or ``NOTHING_THERE``; empty where that is not known.
+    """
+
+    path: str
+    kind: Kind
+    size: int = 0
+    mtime_ns: int = 0
+    changed_ns: int = 0
+    etag: str = ""
+    inode: str = ""
+    problem: Reason | None = None
+    target: str = ""
+    replaces: str = ""
+
+    @property
+    def placed(self) -> Entry:
+        """The entry under its path at the destination."""
+        return replace(self, path=self.target, target="") if self.target else self
+
+    @property
+    def sort_key(self) -> bytes:
+        """The path's bytes: the order in which S3 lists keys."""
+        return os.fsencode(self.path)
+
+
+# Not frozen either: one is made for each file that is copied.
+class Attributes(Struct):
+    """What an entry carries beside its bytes; ``None`` means that the source does not know.
+
+    ``mode`` is the whole ``st_mode``; times are in nanoseconds since 1970. ``modified_ns`` is when an object was
+    written: a copy of it gets that time as its mtime where the object's metadata holds none.
+    ``headers`` holds an object's own headers (Content-Type, Cache-Control,
+    ``x-amz-meta-*``) without those that describe a POSIX file.
+    """
+
+    mode: int | None = None
+    uid: int | None = None
+    gid: int | None = None
+    mtime_ns: int | None = None
+    atime_ns: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    modified_ns: int | None = None
+
+    @property
+    def copied_mtime_ns(self) -> int | None:
+        """The mtime that a copy in a file system gets; ``None`` where nothing tells one."""
+        return self.modified_ns if self.mtime_ns is None else self.mtime_ns
+
+    @property
+    def is_symlink(self) -> bool:
+        """Whether the source says that the bytes are the target of a symlink."""
+        return self.mode is not None and stat.S_ISLNK(self.mode)
+
+
+class Found(Struct, frozen=True):
+    """What one request tells of a path; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one.
+
+    ``attributes`` are what the same answer told of the entry; ``None`` where ``open`` has to be asked.
+    """
+
+    entry: Entry
+    crc64nvme: int | None
+    attributes: Attributes | None = None
+
+    @property
+    def mtime_ns(self) -> int | None:
+        """The owner's time in an object's metadata (``file-mtime``), ``None`` without."""
+        return None if self.attributes is None else self.attributes.mtime_ns
+
+    @property
+    def is_symlink(self) -> bool:
+        """Whether an object's metadata makes it a symlink."""
+        return self.attributes is not None and self.attributes.is_symlink

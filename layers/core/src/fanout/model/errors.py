@@ -1,0 +1,144 @@
+"""The closed list of errors.
+
+A task error ends or repeats a whole task: the name of its class is the Step
+Functions error name and says what to do. An ``ItemError`` is about one entry
+and becomes an outcome row, never a failed task.
+"""
+
+from __future__ import annotations
+
+from fanout.model.outcome import Reason
+
+
+class FanoutError(Exception):
+    """Base of the task errors."""
+
+
+class InvalidRequest(FanoutError):
+    """The request cannot be carried out as it stands; never retried.
+
+    The message names the field, what is wrong with it, and what is allowed.
+    """
+
+    def __init__(self, field: str, problem: str, allowed: str) -> None:
+        super().__init__(f"{field}: {problem}; {allowed}" if allowed else f"{field}: {problem}")
+        self.field, self.problem, self.allowed = field, problem, allowed
+
+    def of_field(self, field: str) -> InvalidRequest:
+        """The same about another field: an adapter that names a bucket does not know which field named it."""
+        return InvalidRequest(field, self.problem, self.allowed)
+
+
+class AccessDenied(FanoutError):
+    """A permission is missing; never retried. The message ends with the remedy."""
+
+    def __init__(self, operation: str, target: str, remedy: str) -> None:
+        super().__init__(f"{operation} on {target} is not permitted; {remedy}")
+
+
+class Archived(AccessDenied):
+    """An object lies in an archive and cannot be read before it is restored; always about one entry."""
+
+
+class CustomerKey(AccessDenied):
+    """An object is encrypted with a key of its customer (SSE-C), which no request can name; always about one entry."""
+
+
+class Throttled(FanoutError):
+    """A service asks for fewer requests; retried with back-off and full jitter."""
+
+
+class Transient(FanoutError):
+    """A failure that may pass by itself (time-out, reset, 5xx, EIO); retried."""
+
+
+class Unreachable(FanoutError):
+    """A service does not answer from where the function runs; never retried. The message ends with the remedy."""
+
+
+class NotFound(FanoutError):
+    """An object, bucket or file that was named does not exist; the caller decides what it means.
+
+    ``code`` is the store's own word for what is missing, if it has one.
+    """
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class PreconditionFailed(FanoutError):
+    """A condition of a request (If-Match, If-None-Match) did not hold; the caller decides."""
+
+
+class LedgerBroken(FanoutError):
+    """The ledger lacks or contradicts something that an earlier state must have written; never retried."""
+
+
+class DeleteRefused(FanoutError):
+    """A sync would delete more than it may; nothing was copied or deleted. Never retried."""
+
+
+class DestinationBusy(FanoutError):
+    """Another run that writes to the same tree has to end first; the state is retried for about a day."""
+
+    def __init__(self, destination: str, run_id: str, mode: str) -> None:
+        problem = f"the run {run_id} (mode {mode}) writes there, and it is another transfer than this one"
+        super().__init__(f"destination: {destination} is in use: {problem}; start again when it has ended, or stop it")
+
+
+class Superseded(FanoutError):
+    """A later run has taken the right to write from this one, which writes nothing more. Never retried."""
+
+    def __init__(self, run_id: str) -> None:
+        who = "a later run to the same destination, or somebody, removed its staging directory"
+        super().__init__(f"the run {run_id} writes nothing more: {who}")
+
+
+class ListingIncomplete(FanoutError):
+    """A part of a tree could not be listed; the run must not go on as if it were empty."""
+
+
+TASK_ERRORS: tuple[type[FanoutError], ...] = (
+    InvalidRequest,
+    AccessDenied,
+    Throttled,
+    Transient,
+    Unreachable,
+    NotFound,
+    PreconditionFailed,
+    LedgerBroken,
+    ListingIncomplete,
+    DeleteRefused,
+    DestinationBusy,
+    Superseded,
+)
+
+
+class OutOfTime(Exception):
+    """The time is up in the middle of an entry; it is left for the tail."""
+
+
+class ItemError(Exception):
+    """What is wrong with one entry; becomes its outcome."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+def problem_of(error: Exception) -> ItemError:
+    """What is wrong with the one entry that was worked on when an exception came up; never the shard's, whatever it is.
+
+    Raises what is about the whole task: no time or memory left, and the task errors but those that a store gives
+    about one entry.
+    """
+    if isinstance(error, ItemError):
+        return error
+    message = f"{type(error).__name__}: {error}"
+    if isinstance(error, Throttled | Transient | NotFound):
+        return ItemError(Reason.TRANSIENT, message)
+    if isinstance(error, FanoutError | OutOfTime | MemoryError):
+        raise error
+    return ItemError(Reason.TRANSIENT if isinstance(error, OSError) else Reason.UNEXPECTED, message)

@@ -1,0 +1,39 @@
+"""What is known of a file system: its kind, its mode, its measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class ThroughputMode(StrEnum):
+    """How a file system's throughput is set; ``ASSUMED`` where it could not be asked."""
+
+    BURSTING = "bursting"
+    PROVISIONED = "provisioned"
+    ELASTIC = "elastic"
+    ASSUMED = "assumed"
+
+
+class Reading(Struct, frozen=True):
+    """One value of a metric and its time, seconds since 1970: bytes of credit, bytes a second, percent, or bytes."""
+
+    at: float
+    value: float
+
+
+class Described(Struct, frozen=True):
+    """A file system as EFS describes it; sizes by storage class in bytes."""
+
+    mode: ThroughputMode
+    performance_mode: str
+    one_zone: bool
+    standard_bytes: int
+    infrequent_bytes: int
+    archive_bytes: int
+    provisioned_bytes_per_second: float
+
+
+Readings = Mapping[str, Sequence[Reading]]

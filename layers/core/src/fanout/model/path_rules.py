@@ -1,0 +1,98 @@
+"""Which paths may stand at a destination; every other one is rejected with its reason."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from fanout.facts import limits
+from fanout.model.outcome import Reason
+
+STAGING_PREFIX = ".fanout-staging-"
+# What a probe and the doctor make for themselves; no run stages there.
+PROBE_PREFIX = f"{STAGING_PREFIX}probe-"
+DOCTOR_PREFIX = f"{STAGING_PREFIX}doctor-"
+
+
+def reason_against_file_path(path: str) -> Reason | None:
+    """Why a path cannot be an entry of a file system below the root, or ``None``.
+
+    A single ``/`` at the end marks a directory and is not an empty component.
+    """
+    # What nearly every path is, in 0.3 µs instead of 1.5: too short for a limit, and no dot where one could matter.
+    short = len(path) <= (limits.NAME_BYTES if path.isascii() else limits.NAME_BYTES // 4)
+    if short and path and path[0] not in "/." and "/." not in path and "//" not in path and "\0" not in path:
+        return None
+    if path.startswith("/"):
+        return Reason.NAME_ABSOLUTE
+    if "\0" in path:
+        return Reason.NAME_NUL
+    parts = path.removesuffix("/").split("/")
+    if len(parts) > limits.DIRECTORY_DEPTH:
+        return Reason.PATH_TOO_DEEP
+    if parts[0].startswith(STAGING_PREFIX):
+        return Reason.NAME_RESERVED
+    for part in parts:
+        if not part:
+            return Reason.NAME_EMPTY
+        if part in (".", ".."):
+            return Reason.NAME_DOT
+        if len(part) > limits.NAME_BYTES // 4 and len(os.fsencode(part)) > limits.NAME_BYTES:
+            return Reason.NAME_TOO_LONG
+    return None
+
+
+def reason_against_key(path: str, prefix_bytes: int) -> Reason | None:
+    """Why a path cannot be a key below a prefix of ``prefix_bytes`` bytes, or ``None``."""
+    reason = key_too_long(path, prefix_bytes)
+    if reason is not None:
+        return reason
+    if path.split("/", 1)[0].startswith(STAGING_PREFIX):
+        return Reason.NAME_RESERVED
+    return None
+
+
+def key_too_long(path: str, prefix_bytes: int) -> Reason | None:
+    """The reason against a path that is no key at all: over 1,024 bytes with its prefix, or not UTF-8."""
+    try:
+        length = len(path.encode("utf-8"))
+    except UnicodeEncodeError:
+        return Reason.KEY_NOT_UTF8
+    return Reason.KEY_TOO_LONG if length + prefix_bytes > limits.KEY_BYTES else None
+
+
+class FilesAbove:
+    """Finds keys below a key that is a file itself (``a`` beside ``a/b``) in one pass in key order.
+
+    Between ``a`` and ``a/b`` other keys that begin with ``a`` may stand (``a-b``
+    sorts before ``a/b``), so the files that are a prefix of the current key are
+    kept on a stack, at most one for every byte of a key.
+    """
+
+    def __init__(self, files: tuple[str, ...] = ()) -> None:
+        self._stack = list(files)
+
+    def covers(self, path: str) -> bool:
+        """Whether a file seen before is a parent directory of ``path``. Call in key order."""
+        return bool(self.parents(path))
+
+    def parents(self, path: str) -> tuple[str, ...]:
+        """The files seen before that are parent directories of ``path``. Call in key order."""
+        while self._stack and not path.startswith(self._stack[-1]):
+            self._stack.pop()
+        if not self._stack:
+            return ()
+        return tuple(name for name in self._stack if path.startswith("/", len(name)))
+
+    def add(self, path: str) -> None:
+        """Remember a file; call after ``covers`` for the same path."""
+        self._stack.append(path)
+
+    def add_files(self, paths: Sequence[str]) -> None:
+        """Remember files of one directory; of them only those matter that begin the last path: see the class."""
+        last = paths[-1]
+        self._stack += [path for path in paths if last.startswith(path)]
+
+    def snapshot(self) -> tuple[str, ...]:
+        """The files to hand to the segment that goes on after the current key."""
+        return tuple(self._stack)

@@ -1,0 +1,183 @@
+"""A segment: the part of a tree that one ListSegment lists, as a range of paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.facts import limits
+from fanout.model.entry import Entry
+from fanout.model.outcome import Reason, Result
+
+Prunes = Callable[[str], bool]
+
+
+class Row(Struct, frozen=True):
+    """A path below the source, or why there is none; ``entry`` is set where the row says all that a listing would.
+
+    A ``subtree`` is a directory that an earlier run could not list.
+    """
+
+    path: str
+    entry: Entry | None = None
+    reason: Reason | None = None
+    result: Result = Result.REJECTED
+    message: str = ""
+    subtree: bool = False
+
+
+class Rows(StrEnum):
+    """How the rows of a manifest's file are written."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    INVENTORY = "inventory"
+
+
+class ManifestPart(Struct, frozen=True):
+    """A part of a manifest: the rows of a file whose first byte lies from ``first`` to before ``end``.
+
+    The file at ``key``, in the manifest's bucket, is pinned by its ETag. A compressed one is read from its
+    beginning, and its first ``done`` rows are left out. ``line`` is the number of the first row that counts,
+    from 1, or 0 where that is not known. ``columns`` are those of CSV, in lower case.
+    ``size`` is that of the file in bytes.
+    """
+
+    key: str
+    etag: str
+    size: int
+    rows: Rows
+    first: int
+    end: int
+    done: int = 0
+    line: int = 0
+    columns: tuple[str, ...] = ()
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether the file is gzip."""
+        return self.key.endswith(".gz")
+
+
+class Segment(Struct, frozen=True):
+    """The entries whose path begins with ``prefix`` and lies after ``after``, up to ``until`` and with it.
+
+    Paths compare by their bytes, as S3 compares keys. ``after`` and ``until`` are
+    whole paths below the tree's root, of an entry or of none; empty means no bound. ``files_above`` holds
+    the file keys before ``after`` that may still turn out to be directories too; those among the prefixes
+    of ``unlisted``, a path that another segment lists, are not known and must be looked up.
+    A segment with a ``manifest`` is the rows of that part of it, and one with ``carried`` what stands
+    under that key of the ledger, taken over from an earlier run; they have no bounds.
+    After ``budget_entries`` or ``budget_seconds`` the rest is handed back in about ``ways`` pieces.
+    """
+
+    id: str
+    prefix: str = ""
+    after: str = ""
+    until: str = ""
+    files_above: tuple[str, ...] = ()
+    manifest: ManifestPart | None = None
+    carried: str = ""
+    unlisted: str = ""
+    budget_entries: int = limits.SEGMENT_ENTRIES
+    budget_seconds: float = limits.SEGMENT_SECONDS
+    ways: int = limits.FRONTIER_SEGMENTS
+
+    def ends_below(self, directory: str) -> bool:
+        """Whether the segment ends inside a directory (whose path ends in ``/``), which another one then goes on in."""
+        return self.until.startswith(directory) and self.until != ""
+
+
+# Sorts after every name: 255 bytes is the longest name, and 0xFF is in no UTF-8 text.
+_AFTER_EVERY_NAME = "\udcff" * 256
+
+
+def after_subtree(directory: str) -> str:
+    """A bound after every path below ``directory`` (which ends in ``/``) and before all that sorts later."""
+    return directory + _AFTER_EVERY_NAME
+
+
+def within(segment: Segment, path: str) -> bool:
+    """Whether a path lies in the segment."""
+    key = os.fsencode(path)
+    if not path.startswith(segment.prefix) or key <= os.fsencode(segment.after):
+        return False
+    return not segment.until or key <= os.fsencode(segment.until)
+
+
+def rest_of(segment: Segment, last: str, files_above: tuple[str, ...]) -> Segment:
+    """What is left of a segment after the path ``last`` of it."""
+    return replace(segment, after=last, files_above=files_above)
+
+
+def cut(rest: Segment, cuts: Iterable[str]) -> list[Segment]:
+    """The segment in pieces that end at the cuts, which are paths of entries or of none, in any order.
+
+    The pieces are disjoint, and together they are the segment, whatever the cuts: those that lie
+    outside are left out. Their ids are empty: the next round numbers them.
+    """
+    inside = sorted({one for one in cuts if within(rest, one)}, key=os.fsencode)
+    ends = [*inside, rest.until]
+    pieces = [_piece(replace(rest, id="", until=ends[0]))]
+    for after, until in zip(inside, ends[1:], strict=True):
+        pieces.append(_piece(replace(rest, id="", after=after, until=until, files_above=(), unlisted=after)))
+    return pieces
+
+
+def _piece(segment: Segment) -> Segment:
+    """The segment below the deepest directory that both its bounds lie in: all between them begins with it."""
+    if not segment.until:
+        return segment
+    directory = ""
+    for end, (one, other) in enumerate(zip(segment.after, segment.until, strict=False), start=1):
+        if one != other:
+            break
+        if one == "/":
+            directory = segment.after[:end]
+    return replace(segment, prefix=directory) if len(directory) > len(segment.prefix) else segment
+
+
+def open_round(number: int, pieces: Sequence[Segment]) -> list[Segment]:
+    """The pieces as segments of a round: numbered, and with a budget.
+
+    Few segments hand back early, in many pieces, so that all listers have work; many work
+    on, because the frontier is wide enough and each round costs a Map.
+    """
+    few = len(pieces) < limits.FRONTIER_SEGMENTS // 4
+    entries = limits.FIRST_SEGMENT_ENTRIES if few else limits.SEGMENT_ENTRIES
+    seconds = limits.FIRST_SEGMENT_SECONDS if few else limits.SEGMENT_SECONDS
+    ways = max(2, -(-limits.FRONTIER_SEGMENTS // max(1, len(pieces))))
+    return [
+        replace(piece, id=f"{number:04d}-{index:06d}", budget_entries=entries, budget_seconds=seconds, ways=ways)
+        for index, piece in enumerate(pieces)
+    ]
+
+
+def part_row(part: ManifestPart) -> dict[str, Any]:
+    """A part, as it stands in its segment."""
+    return {
+        "key": part.key,
+        "etag": part.etag,
+        "size": part.size,
+        "rows": part.rows.value,
+        "first": part.first,
+        "end": part.end,
+        "done": part.done,
+        "line": part.line,
+        "columns": list(part.columns),
+    }
+
+
+def part_from_row(row: dict[str, Any]) -> ManifestPart:
+    """The part of a row."""
+    return ManifestPart(**{**row, "rows": Rows(row["rows"]), "columns": tuple(row["columns"])})
+
+
+def no_pruning(_path: str) -> bool:
+    """Everything is listed."""
+    return False

@@ -1,0 +1,109 @@
+"""What one function copies: a shard, a part of a big file with its receipts, names of files with several hard links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from fanout.facts import limits
+from fanout.model.checksum import NO_BYTES
+from fanout.model.entry import Entry
+from fanout.model.outcome import Reason
+
+# Operations of one file at an EFS destination: create, write, setattr, close, rename, and half a
+# look-up of a directory that other files share.
+OPERATIONS_PER_FILE = 5.5
+# In one directory: one creation after the other, at the best-case latency of a write.
+CREATIONS_PER_SECOND = 1 / limits.EFS_WRITE_SECONDS
+
+
+class Rates(Struct, frozen=True):
+    """What one function does: seconds an entry and bytes a second."""
+
+    seconds_per_entry: float
+    bytes_per_second: float
+
+    def seconds(self, entries: int, size: int) -> float:
+        """Predicted seconds for so many entries of ``size`` bytes in all."""
+        return entries * self.seconds_per_entry + size / self.bytes_per_second
+
+
+class Name(Struct, frozen=True):
+    """One name of a file with several: whether what stands at the destination is right, and its inode there."""
+
+    entry: Entry
+    unchanged: bool
+    inode_there: str
+
+    @property
+    def looks_linked(self) -> bool:
+        """Whether nothing is to be done for it unless another name of its file is new."""
+        return self.unchanged and bool(self.inode_there)
+
+
+class BigFile(Struct, frozen=True):
+    """A file that is copied, or only compared, in blocks of ``block_bytes``.
+
+    ``token`` is what the destination knows it by while it is written; empty where it is only compared.
+    """
+
+    id: str
+    entry: Entry
+    block_bytes: int
+    token: str
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks, the last of which may be shorter."""
+        return -(-self.entry.size // self.block_bytes)
+
+    def block(self, index: int) -> tuple[int, int]:
+        """Offset and length of a block in bytes."""
+        offset = index * self.block_bytes
+        return offset, min(self.block_bytes, self.entry.size - offset)
+
+
+class Receipt(Struct, frozen=True):
+    """What became of a block: its checksum and the destination's word for it, or why it failed."""
+
+    index: int
+    crc64nvme: int = NO_BYTES
+    etag: str = ""
+    reason: Reason | None = None
+    message: str = ""
+
+
+class Shard(Struct, frozen=True):
+    """What the other states need to know of a shard: its file in the ledger, its size, its predicted seconds.
+
+    A shard of ``blocks`` (the first, and the one after the last) is a part of the big file that ``key`` describes.
+    """
+
+    id: str
+    key: str
+    entries: int
+    bytes: int
+    seconds: float
+    blocks: tuple[int, int] | None = None
+
+    @property
+    def items(self) -> int:
+        """What the shard holds an outcome of each: entries, or blocks."""
+        return self.entries if self.blocks is None else self.blocks[1] - self.blocks[0]
+
+
+def receipt_row(receipt: Receipt) -> dict[str, Any]:
+    """What became of a block, as it stands in the ledger."""
+    row: dict[str, Any] = {"index": receipt.index, "crc64nvme": f"{receipt.crc64nvme:016x}"}
+    if receipt.etag:
+        row["etag"] = receipt.etag
+    if receipt.reason is not None:
+        row |= {"reason": receipt.reason.value, "message": receipt.message}
+    return row
+
+
+def receipt_from_row(row: dict[str, Any]) -> Receipt:
+    """The receipt of a row."""
+    reason = Reason(row["reason"]) if "reason" in row else None
+    return Receipt(row["index"], int(row["crc64nvme"], 16), row.get("etag", ""), reason, row.get("message", ""))

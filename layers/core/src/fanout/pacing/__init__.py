@@ -1,0 +1,1 @@
+"""Keeping the copy within rates and burst credits."""

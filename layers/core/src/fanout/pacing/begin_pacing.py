@@ -1,0 +1,45 @@
+"""What PaceCopy starts from: how many functions at first, at what rate, and what there is to do to each file system."""
+
+from __future__ import annotations
+
+from fanout.efs.load import Work
+from fanout.efs.measure import measured_file_systems
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.pacing.rule import Pacing
+from fanout.pacing.start import entry_bytes_of, paced_at_first, seen_at_first
+from fanout.rates.run_limits import PacedRate, rate_row
+from fanout.request.plan import Plan
+from fanout.request.request import Request
+from fanout.work.context import Context
+
+
+def begin_pacing(plan: Plan, work: Work, functions: int, context: Context) -> int:
+    """Write pacing/plan.json and, where credits are to be kept, pacing/rate.json; returns the functions at first.
+
+    The credits are those of the plan, so this holds for a single shard too, which is not paced later.
+    """
+    seen = seen_at_first(plan.request, work, measured_file_systems(context.ledger))
+    mounts = {one.mount: {"metered": one.metered_left, "rate_per_metered": one.rate_per_metered} for one in seen}
+    now = context.clock.now()
+    pacing = paced_at_first(plan.request, seen, functions, now)
+    context.ledger.write_json(
+        keys.PACING_PLAN,
+        {"schema_version": SCHEMA_VERSION, "functions": pacing.concurrency, "mounts": mounts, "began": now},
+    )
+    write_rate(pacing, plan.request, context.ledger)
+    return min(functions, pacing.concurrency)
+
+
+def write_rate(pacing: Pacing, request: Request, ledger: Ledger) -> None:
+    """Write pacing/rate.json where there is a rate, or was one."""
+    if pacing.bytes_per_second is None and ledger.find_json(keys.PACED_RATE) is None:
+        return
+    ledger.write_json(keys.PACED_RATE, rate_row(PacedRate(pacing.bytes_per_second, entry_bytes_of(request))))
+
+
+def pacing_plan(ledger: Ledger) -> Json:
+    """What ``begin_pacing`` wrote."""
+    found: Json = ledger.read_as(keys.PACING_PLAN, dict)
+    return found

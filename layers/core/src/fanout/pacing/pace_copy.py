@@ -1,0 +1,156 @@
+"""PaceCopy: watches what the file systems have to give while CopyShards goes on, and moves its pace.
+
+It works for some minutes and says whether the Map has ended, so that a run of a day takes a hundred tasks. It learns of
+the end from a note that EndPacing leaves, which it looks for every second or few, or else from the Map itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from fanout.efs.measure import measured_file_systems
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.errors import FanoutError
+from fanout.model.file_system import Readings
+from fanout.pacing.begin_pacing import pacing_plan, write_rate
+from fanout.pacing.rows import decision_row, resumed, seen_of
+from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, Bounds, Pacing, decide
+from fanout.pacing.start import bounds_of
+from fanout.ports.map_run import MapRun
+from fanout.ports.pacing import MapRuns
+from fanout.rates.run_limits import limits_from_row, minute_of
+from fanout.request.plan import Plan
+from fanout.work.context import Context
+
+Found = TypeVar("Found")
+
+LABEL = "CopyShards"
+# Chosen. DescribeMapRun refills at 1/s for a whole account: one in so many seconds.
+MAP_SECONDS = 30.0
+FIRST_MAP_SECONDS = 15.0
+
+
+def end_pacing(context: Context) -> Json:
+    """Note that the Map has ended."""
+    context.ledger.write_json(keys.COPIED, {"schema_version": SCHEMA_VERSION, "at": context.clock.now()})
+    return {"done": True}
+
+
+def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
+    """Pace until the Map has ended or the time is up; returns ``done``.
+
+    What cannot be asked or set is a note, and no error: the copying goes on, as carefully as without a metric.
+    """
+    pacer = _Pacer(execution_arn, context, maps)
+    stop_at, began = context.stop_at, context.clock.now()
+    next_map, next_decision = began + FIRST_MAP_SECONDS, pacer.last_decision + DECIDE_SECONDS
+    while context.ledger.find_json(keys.COPIED) is None:
+        now = context.clock.now()
+        if now >= stop_at:
+            return {"done": False}
+        if now >= next_map or now >= next_decision:
+            pacer.look()
+            next_map = now + MAP_SECONDS
+            if pacer.map_run is not None and pacer.map_run.ended:
+                return {"done": True}
+        if now >= next_decision:
+            pacer.decide()
+            next_decision = now + DECIDE_SECONDS
+        context.clock.sleep(END_SECONDS if now - began < DECIDE_SECONDS else END_LATER_SECONDS)
+    return {"done": True}
+
+
+class _Pacer:
+    """One task's view of the Map and of the file systems."""
+
+    def __init__(self, execution_arn: str, context: Context, maps: MapRuns) -> None:
+        self.execution_arn, self.context, self.maps = execution_arn, context, maps
+        self.map_run: MapRun | None = None
+        self._rows: list[Json] = []
+        self._readings: dict[str, Readings] = {}
+        self._problems: dict[str, str] = {}
+        ledger = context.ledger
+        self.plan: Plan = ledger.read_plan()
+        self.start = pacing_plan(ledger)
+        self.states = measured_file_systems(ledger)
+        row = last_decision(ledger)
+        self.last_decision: float = self.start["began"] if row is None else row["at"]
+        self.pacing = resumed(Pacing(self.start["functions"], _rate(ledger), self.start["began"]), row)
+        self._name = f"{keys.DECISIONS}{round(self.context.clock.now() * 1000)}-{self.context.nonce}.jsonl"
+
+    def look(self) -> None:
+        """Ask for the Map, if it is there by now."""
+        found = self._tried("the Map could not be asked", lambda: self.maps.find(self.execution_arn, LABEL))
+        if found is not None:
+            self.map_run = found
+            self.pacing = replace(self.pacing, concurrency=found.max_concurrency or self.pacing.concurrency)
+
+    def decide(self) -> None:
+        """Measure, decide, set, and note it."""
+        now, run = self.context.clock.now(), self.map_run
+        share_left = 1.0 if run is None else run.share_left
+        seen = []
+        for mount, found in self.start["mounts"].items():
+            left = found["metered"] * share_left
+            state, readings = self.states[mount], self._read(mount, now)
+            per_metered = found["rate_per_metered"]
+            seen.append(seen_of(mount, state, readings, now, left, per_metered, self.pacing.bytes_per_second))
+        throttled = self._throttled(now)
+        after = decide(now, self.pacing, seen, throttled, self._bounds())
+        write_rate(after, self.plan.request, self.context.ledger)
+        if run is not None and after.concurrency != run.max_concurrency:
+            self._tried("the Map could not be moved", lambda: self.maps.move(run.arn, after.concurrency))
+        waiting, running = (0, 0) if run is None else (run.waiting, run.running)
+        self._rows.append(decision_row(now, self.pacing, after, seen, running, waiting, throttled))
+        self.context.ledger.write_rows(self._name, self._rows)
+        self.pacing = after
+
+    def _bounds(self) -> Bounds:
+        """As the request says, but for a rate that was changed since."""
+        bounds = bounds_of(self.plan.request, self.start["functions"])
+        limits = self.context.ledger.find_as(keys.LIMITS, limits_from_row)
+        return replace(bounds, bytes_per_second=None if limits is None else limits.bytes_per_second)
+
+    def _read(self, mount: str, now: float) -> Readings:
+        """The readings of a file system, or the last ones that there were: they only grow older."""
+        file_system_id = self.context.file_system_ids.get(mount, "")
+        found = self._tried(f"{mount} could not be measured", lambda: self.context.meter.readings(file_system_id, now))
+        if found is not None:
+            self._readings[mount] = found
+        return self._readings.get(mount, {})
+
+    def _throttled(self, now: float) -> int:
+        """Functions that were told to slow down in this minute and the one before."""
+        ledger, minute = self.context.ledger, minute_of(now)
+        return len({key for one in (minute - 1, minute) for key in ledger.keys(f"{keys.THROTTLED}{one:010d}/")})
+
+    def _tried(self, problem: str, ask: Callable[[], Found]) -> Found | None:
+        """What was asked for; a failure is noted once for each kind."""
+        try:
+            return ask()
+        except FanoutError as error:
+            if problem not in self._problems:
+                self._problems[problem] = f"{problem} ({type(error).__name__}: {error}); nothing more was risked"
+                self.context.ledger.write_json(keys.note_key("pace"), [*self._problems.values()])
+            return None
+
+
+def last_decision(ledger: Ledger) -> Json | None:
+    """The newest decision of the run."""
+    names = list(ledger.keys(keys.DECISIONS))
+    rows = list(ledger.read_rows(names[-1])) if names else []
+    return rows[-1] if rows else None
+
+
+def decisions(ledger: Ledger) -> list[Json]:
+    """All decisions of the run, in their order."""
+    return [row for name in ledger.keys(keys.DECISIONS) for row in ledger.read_rows(name)]
+
+
+def _rate(ledger: Ledger) -> float | None:
+    return ledger.find_as(keys.PACED_RATE, lambda row: row["bytes_per_second"])

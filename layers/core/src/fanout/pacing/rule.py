@@ -1,0 +1,174 @@
+"""How a run keeps to what its file systems have to give: the concurrency of its Map and the rate of all functions.
+
+The rate (bytes a second of all functions together) protects burst credits, because a function that works cannot be
+stopped and one alone uses more than a small file system earns. The concurrency follows it, and PercentIOLimit:
+
+| seen                                                  | the concurrency                                   |
+|-------------------------------------------------------|---------------------------------------------------|
+| functions report throttling                           | times ``DOWN``, at most once in ``SETTLE_SECONDS`` |
+| PercentIOLimit at ``IO_HIGH`` or more                 | times ``DOWN``, at most once in ``SETTLE_SECONDS`` |
+| PercentIOLimit or MeteredIOBytes late or missing      | not over the plan's                               |
+| one of them at ``IO_ROOM``, ``USE_ROOM`` or more      | stays                                             |
+| none of these, and no change for ``SETTLE_SECONDS``   | times ``UP``, up to what the request allows       |
+| a rate                                                | at most a function for each ``LEAST_SHARE_BYTES`` |
+
+Credits of a file system in the mode Bursting: what CloudWatch said last, less what bursting since then would have
+spent. The rate is the fastest constant one that keeps the reserve at the end; with nothing above the reserve, or
+without any metric, it is what the file system earns, less what others use. With less than ``LOW_SHARE`` of the most
+credits it is less in proportion: a metric tells late of what others use. Never below ``LEAST_RATE``; so others that
+leave less than that of what is earned can use the credits up, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fanout.efs.model import FileSystemState, baseline, burst, kept_rate, most_credits, reserve_bytes
+from fanout.facts.limits import MIB
+from fanout.rates.run_limits import functions_for
+
+# Chosen. Percent of the limit of operations, and share of the permitted throughput.
+IO_HIGH, IO_ROOM, USE_ROOM = 90.0, 75.0, 0.9
+DOWN, UP = 0.6, 1.25
+# Chosen: CloudWatch has a value a minute.
+DECIDE_SECONDS = 60.0
+# Chosen: seconds between two looks for the note of the end, in the first ``DECIDE_SECONDS`` of a task and later.
+END_SECONDS, END_LATER_SECONDS = 1.0, 3.0
+# Chosen: CloudWatch shows what a change did after three minutes or so; until then there is no other.
+SETTLE_SECONDS = 300.0
+# Chosen: what is older says nothing about now.
+LATE_SECONDS = 10 * 60.0
+# Chosen: below it a run would never end, and a file that is not divided would not fit in a function's time.
+LEAST_RATE = 1.0 * MIB
+# Chosen: of 100 GB it is what others at full baseline use in an hour and more; metrics are minutes late.
+LOW_SHARE = 0.01
+
+
+class Seen(Struct, frozen=True):
+    """What is known of one file system now.
+
+    ``credits`` are bytes and ``credits_age`` seconds since they were measured, ``None`` where nothing was.
+    ``io_percent`` and ``used`` (metered bytes a second of all) are of the newest minute, ``None`` if that is late.
+    ``metered_left`` is what the run has yet to do to it; ``ours`` the most that the run can have used of ``used``.
+    ``rate_per_metered`` turns a metered rate into the one that functions keep to: 3 where they read.
+    """
+
+    mount: str
+    state: FileSystemState
+    metered_left: float
+    credits: float | None = None
+    credits_age: float = 0.0
+    io_percent: float | None = None
+    used: float | None = None
+    ours: float | None = None
+    rate_per_metered: float = 1.0
+
+
+class Pacing(Struct, frozen=True):
+    """What is set: functions at once, and bytes a second of all of them together, ``None`` for as fast as they can.
+
+    ``moved_at`` is when the concurrency was last changed for what was seen, seconds since 1970.
+    """
+
+    concurrency: int
+    bytes_per_second: float | None = None
+    moved_at: float = 0.0
+    reason: str = "as planned"
+
+
+class Bounds(Struct, frozen=True):
+    """What the request and the plan say: the most functions, those of the plan, the reserve, the request's rate."""
+
+    most: int
+    planned: int
+    reserve_percent: float
+    bytes_per_second: float | None = None
+
+
+def decide(now: float, pacing: Pacing, seen: Sequence[Seen], throttled: int, bounds: Bounds) -> Pacing:
+    """The next pacing, by the table above; ``throttled`` functions were told lately to slow down."""
+    rate, why_rate = _rate(seen, bounds.reserve_percent)
+    concurrency, why = _concurrency(now, pacing, seen, throttled, bounds)
+    slowest = min((one for one in (rate, bounds.bytes_per_second) if one is not None), default=None)
+    useful = bounds.most if slowest is None else functions_for(slowest)
+    if concurrency > useful:
+        concurrency, why = useful, why_rate if slowest == rate else "the rate of the request needs no more"
+    moved_at = pacing.moved_at if concurrency == pacing.concurrency else now
+    return Pacing(concurrency, rate, moved_at, why or why_rate or "nothing to change")
+
+
+def credits_left(seen: Seen) -> float:
+    """Credits at least, bytes: as if everything had burst since they were measured; 0 where they never were."""
+    if seen.credits is None:
+        return 0.0
+    size = seen.state.standard_bytes
+    return max(0.0, seen.credits - (burst(size) - baseline(size)) * seen.credits_age)
+
+
+def credit_rate(seen: Seen, reserve_percent: float) -> float | None:
+    """Metered bytes a second that keep the reserve; ``None`` where credits play no part."""
+    if seen.state.credits_bytes is None:
+        return None
+    others = seen.state.others_bytes_per_second
+    if seen.used is not None and seen.ours is not None:
+        others = max(others, seen.used - seen.ours)
+    state = _with_credits(seen.state, credits_left(seen), others)
+    rate = kept_rate(state, max(seen.metered_left, 1.0), reserve_bytes(state, reserve_percent))
+    if seen.credits is not None:
+        rate *= min(1.0, credits_left(seen) / (LOW_SHARE * most_credits(seen.state.standard_bytes)))
+    return max(rate, LEAST_RATE)
+
+
+def _with_credits(state: FileSystemState, credits: float, others: float) -> FileSystemState:
+    return FileSystemState(
+        mode=state.mode,
+        permitted_bytes_per_second=state.permitted_bytes_per_second,
+        one_zone=state.one_zone,
+        standard_bytes=state.standard_bytes,
+        others_bytes_per_second=others,
+        credits_bytes=credits,
+    )
+
+
+def _rate(seen: Sequence[Seen], reserve_percent: float) -> tuple[float | None, str]:
+    """The slowest rate that a file system asks of the functions, and why."""
+    rates = [
+        (rate * one.rate_per_metered, one) for one in seen if (rate := credit_rate(one, reserve_percent)) is not None
+    ]
+    if not rates:
+        return None, ""
+    rate, one = min(rates, key=lambda found: found[0])
+    spendable = credits_left(one) - reserve_bytes(one.state, reserve_percent)
+    if one.credits is None:
+        return rate, f"{one.mount}: no credits are known, so none are spent"
+    if spendable <= 0:
+        return rate, f"{one.mount}: no credits above the reserve, so none are spent"
+    return rate, f"{one.mount}: the fastest rate that keeps the reserve of credits"
+
+
+def _concurrency(now: float, pacing: Pacing, seen: Sequence[Seen], throttled: int, bounds: Bounds) -> tuple[int, str]:
+    """The concurrency by operations and throttling, and why."""
+    current = min(pacing.concurrency, bounds.most)
+    settled = now - pacing.moved_at >= SETTLE_SECONDS
+    percents = [(one.io_percent, one.mount) for one in seen if one.io_percent is not None]
+    highest = max(percents, default=(0.0, ""))
+    if throttled or highest[0] >= IO_HIGH:
+        cause = f"{throttled} functions were throttled" if throttled else f"{highest[1]}: PercentIOLimit {highest[0]:g}"
+        if not settled:
+            return current, f"{cause}; the last change has yet to show"
+        return max(1, math.floor(current * DOWN)), cause
+    unknown = [one.mount for one in seen if one.io_percent is None or one.used is None]
+    if unknown:
+        why = f"{unknown[0]}: metrics are late or missing, so not over the plan"
+        return min(current, bounds.planned), why
+    if highest[0] >= IO_ROOM:
+        return current, f"{highest[1]}: PercentIOLimit {highest[0]:g}"
+    full = [one.mount for one in seen if (one.used or 0.0) >= USE_ROOM * one.state.permitted_bytes_per_second]
+    if full:
+        return current, f"{full[0]}: the throughput is used"
+    if not settled or current >= bounds.most:
+        return current, ""
+    return min(bounds.most, max(current + 1, math.floor(current * UP))), "there is room"

@@ -1,0 +1,59 @@
+"""What the pacing of a run starts from: what there is to do to each measured file system, and the plan's own figures.
+
+The forecast and the run itself begin with it, so that what is said is what is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fanout.efs.load import READ_OPERATIONS_PER_FILE, Work, loads_of
+from fanout.efs.model import FileSystemState
+from fanout.facts.quotas import EFS_LEAST_METERED
+from fanout.model.location import MountLocation
+from fanout.model.shard import OPERATIONS_PER_FILE
+from fanout.pacing.rule import Bounds, Pacing, Seen, decide
+from fanout.request.request import Mode, Request
+
+
+def bounds_of(request: Request, planned: int) -> Bounds:
+    """What the request allows, and the plan wants."""
+    limits = request.limits
+    return Bounds(limits.max_concurrency, planned, limits.credit_reserve_percent, limits.bytes_per_second)
+
+
+def entry_bytes_of(request: Request) -> float:
+    """What the operations of an entry count as, at the end that counts most."""
+    operations = OPERATIONS_PER_FILE if isinstance(request.destination, MountLocation) else READ_OPERATIONS_PER_FILE
+    return operations * EFS_LEAST_METERED.value
+
+
+def limited_bytes(request: Request, work: Work) -> int:
+    """Bytes that count against ``limits.bytes_per_second``: a comparison reads them at each end on a file system.
+
+    S3 is taken to know its checksums; what it has to send for want of one counts too, and makes the run slower.
+    """
+    if request.mode is not Mode.VERIFY:
+        return work.bytes
+    return work.bytes * max(1, sum(isinstance(end, MountLocation) for end in (request.source, request.destination)))
+
+
+def seen_at_first(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> list[Seen]:
+    """The measured file systems that the work is done to; the plan has taken off for the age of what it read."""
+    charged = limited_bytes(request, work) + work.entries * entry_bytes_of(request)
+    return [
+        Seen(
+            mount,
+            states[mount],
+            load.metered_bytes,
+            credits=states[mount].credits_bytes,
+            rate_per_metered=charged / load.metered_bytes,
+        )
+        for mount, load in loads_of(request, work).items()
+        if mount in states and load.metered_bytes
+    ]
+
+
+def paced_at_first(request: Request, seen: list[Seen], functions: int, now: float) -> Pacing:
+    """The pacing that the copying starts with, of so many functions that the plan wants."""
+    return decide(now, Pacing(functions, moved_at=now), seen, 0, bounds_of(request, functions))

@@ -1,0 +1,1 @@
+"""PartitionShards: what the listing found, as shards in order."""

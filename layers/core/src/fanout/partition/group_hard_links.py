@@ -1,0 +1,140 @@
+"""The names of files with several: grouped by file, and put into shards of copies and of links.
+
+Names of one file may be listed by any segment; ``name_buckets`` brings them together. With the names come the
+directories that hold them and looked unchanged: linking a name again moves its directory's mtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.ledger.rows import entry_from_row, link_row, name_from_row, shard_row
+from fanout.listing.directories.parents import parent_of
+from fanout.model.books import Count
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.shard import Name, Shard
+from fanout.partition.name_buckets import listed_rows, spread_rows
+from fanout.request.plan import Plan
+from fanout.request.request import keeps_hard_links
+from fanout.shards.hard_links import Placed, files_of, place
+from fanout.shards.packing import spread
+from fanout.work.context import Context
+
+
+def place_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard]:
+    """Write the shards of names to copy, which are returned, links.json, and a note on further names."""
+    linked = keeps_hard_links(plan.request)
+    writer = _Writer(plan, context)
+    further = Count()
+    for bucket in _buckets(listed, context):
+        for names in files_of(bucket, linked=linked):
+            further += Count(len(names) - 1, sum(name.entry.size for name in names[1:]))
+            writer.add(place(names, linked=linked))
+    for directories in _directories(listed, writer.rewritten(), context):
+        writer.add(directories)
+    writer.close()
+    context.ledger.write_json(keys.LINKS, writer.links)
+    if further.entries:
+        context.ledger.write_json(keys.note_key("partition"), [_note(further, linked)])
+    return writer.shards
+
+
+def _note(further: Count, linked: bool) -> str:
+    what = f"{further.entries:,} further names of files with several hard links, {further.bytes:,} bytes,"
+    return f"{what} are kept as hard links" if linked else f"{what} are stored as objects of their own"
+
+
+def _buckets(listed: list[Shard], context: Context) -> Iterator[list[Name]]:
+    count = sum(shard.entries for shard in listed)
+    names = (row for row in listed_rows(listed, context) if not _is_directory(row))
+    rows = spread_rows(names, count, _inode_of_row, "by-file", context)
+    return (list(map(name_from_row, bucket)) for bucket in rows)
+
+
+def _inode_of_row(row: list[Any]) -> str:
+    return entry_from_row(row).inode
+
+
+def _is_directory(row: list[Any]) -> bool:
+    return bool(row[1] == Kind.DIRECTORY.value)
+
+
+def _directories(listed: list[Shard], rewritten: Iterator[list[Any]], context: Context) -> Iterator[Placed]:
+    """The directories that were right as long as no name in them is written again; ``rewritten`` are those."""
+    count = sum(shard.entries for shard in listed)
+    held = (row for row in listed_rows(listed, context) if _is_directory(row))
+    for bucket in spread_rows(chain(rewritten, held), count, _path_of_row, "by-directory", context):
+        written = {row[0] for row in bucket if len(row) == 1}
+        for name in (name_from_row(row) for row in bucket if len(row) > 1):
+            right = name.unchanged and name.entry.path not in written
+            yield Placed(unchanged=[name.entry]) if right else Placed(copies=[name.entry])
+
+
+def _path_of_row(row: list[Any]) -> str:
+    return str(row[0])
+
+
+class _Writer:
+    """Writes shards of copies, and beside each the shard of links that waits for it."""
+
+    def __init__(self, plan: Plan, context: Context) -> None:
+        self._plan, self._ledger, self._nonce = plan, context.ledger, context.nonce
+        self._copies: list[Entry] = []
+        self._links: list[tuple[Entry, str]] = []
+        self._rewritten: list[list[str]] = []
+        self._rewritten_files: list[str] = []
+        self._seconds = 0.0
+        self._number = 0
+        self.shards: list[Shard] = []
+        self.links: list[Json] = []
+
+    def add(self, placed: Placed) -> None:
+        """Take what becomes of one file's names."""
+        self._copies += placed.copies
+        self._links += placed.links + [(entry, "") for entry in placed.unchanged]
+        self._seconds += self._plan.rates.seconds(len(placed.copies), sum(entry.size for entry in placed.copies))
+        full = len(self._copies) + len(self._links) >= limits.SHARD_ENTRIES
+        if full or self._seconds >= self._plan.request.limits.shard_seconds:
+            self.close()
+        for entry in placed.rewritten:
+            self._rewrite(parent_of(entry.path))
+
+    def _rewrite(self, directory: str) -> None:
+        if self._rewritten and self._rewritten[-1] == [directory]:
+            return
+        self._rewritten.append([directory])
+        if len(self._rewritten) >= limits.LINKED_NAMES:
+            number = len(self._rewritten_files)
+            key = keys.spilled_names_key(0, self._nonce, number, "rewritten")
+            self._ledger.write_rows(key, self._rewritten)
+            self._rewritten_files.append(key)
+            self._rewritten = []
+
+    def rewritten(self) -> Iterator[list[Any]]:
+        """The paths of the directories that names were written into though they looked unchanged, a row each."""
+        for key in self._rewritten_files:
+            yield from self._ledger.read_rows(key)
+        yield from self._rewritten
+
+    def close(self) -> None:
+        """Write what is held."""
+        copied_by = ""
+        if self._copies:
+            copied_by = f"names-{self._number:06d}"
+            key = self._ledger.write_shard(copied_by, spread(self._copies))
+            size = sum(entry.size for entry in self._copies)
+            self.shards.append(Shard(copied_by, key, len(self._copies), size, self._seconds))
+        if self._links:
+            shard_id = f"links-{self._number:06d}"
+            key = keys.shard_key(shard_id)
+            self._ledger.write_rows(key, (link_row(entry, first) for entry, first in self._links))
+            size = sum(entry.size for entry, _ in self._links)
+            shard = Shard(shard_id, key, len(self._links), size, 0.0)
+            self.links.append({"shard": shard_row(shard), "copied_by": copied_by})
+        self._copies, self._links, self._seconds = [], [], 0.0
+        self._number += 1

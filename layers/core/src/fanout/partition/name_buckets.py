@@ -1,0 +1,53 @@
+"""Names of files with several hard links, brought together by file in memory that does not grow with the tree.
+
+Names of one file may be listed by any segment, so they are spread over buckets by a hash of the file, as many as keep
+a bucket at ``limits.LINKED_NAMES`` on average, and worked off bucket by bucket. So memory holds about twice as many
+names at once, whatever the tree; only the names of one file are never parted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from zlib import crc32
+
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.model.shard import Shard
+from fanout.work.context import Context
+
+Row = list[Any]
+
+
+def listed_rows(listed: list[Shard], context: Context) -> Iterator[Row]:
+    """The rows of names that the segments wrote, as the ledger holds them."""
+    for shard in listed:
+        yield from context.ledger.read_rows(shard.key)
+
+
+def spread_rows(
+    rows: Iterable[Row], count: int, file_of: Callable[[Row], str], where: str, context: Context
+) -> Iterator[list[Row]]:
+    """``count`` rows in buckets; those of which ``file_of`` says the same are in one. ``where`` tells spills apart."""
+    buckets = -(-count // limits.LINKED_NAMES)
+    if buckets <= 1:
+        yield list(rows)
+        return
+    spilled: list[list[str]] = [[] for _ in range(buckets)]
+    held: list[list[Row]] = [[] for _ in range(buckets)]
+    for number, row in enumerate(rows, start=1):
+        held[crc32(file_of(row).encode("utf-8", "surrogateescape")) % buckets].append(row)
+        if number % limits.LINKED_NAMES == 0:
+            _spill(held, spilled, where, context)
+    _spill(held, spilled, where, context)
+    for files in spilled:
+        yield [row for key in files for row in context.ledger.read_rows(key)]
+
+
+def _spill(held: list[list[Row]], spilled: list[list[str]], where: str, context: Context) -> None:
+    for bucket, rows in enumerate(held):
+        if rows:
+            key = keys.spilled_names_key(bucket, context.nonce, len(spilled[bucket]), where)
+            context.ledger.write_rows(key, rows)
+            spilled[bucket].append(key)
+            rows.clear()

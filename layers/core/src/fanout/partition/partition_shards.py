@@ -1,0 +1,144 @@
+"""PartitionShards: joins the loose ends, orders the shards, longest first, and forecasts the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fanout.deleting.deletions import listed_extras
+from fanout.deleting.guard import empty_source
+from fanout.forecast.of_run import work_of, write_forecast
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import shard_from_row, shard_row
+from fanout.model.document import Json
+from fanout.model.entry import Entry
+from fanout.model.errors import DeleteRefused
+from fanout.model.shard import Shard
+from fanout.pacing.begin_pacing import begin_pacing
+from fanout.partition.compare_names import compare_names
+from fanout.partition.group_hard_links import place_names
+from fanout.request.plan import Plan
+from fanout.request.request import Mode, Request, Verify
+from fanout.shards.big_files import big_file_from_row, cut
+from fanout.shards.crowds import Crowds
+from fanout.shards.packing import pack, spread, target_seconds
+from fanout.shards.rounds import whole_listing
+from fanout.work.context import Context
+
+# Chosen: up to so many loose ends are joined whatever their size, which makes the fewest shards.
+LOOSE_ENDS_READ = 100
+
+
+def partition_shards(context: Context) -> Json:
+    """Write shards.json, what CopyShards reads, and forecast.json; returns the key, the number of shards, and how many
+    run at once: as the request limits it, or fewer where they reach the limit of a measured file system.
+
+    Raises ``DeleteRefused`` before anything is copied if a sync would delete more than its guard allows.
+    """
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    extra = _guarded(plan, ledger)
+    full: list[Shard] = []
+    loose: list[Shard] = []
+    big_files: list[Json] = []
+    names: list[Shard] = []
+    listed, crowds = 0, Crowds()
+    for done in whole_listing(ledger):
+        listed += done["listed"]["entries"]
+        crowds.merge(done.get("crowds", {}))
+        full += [shard_from_row(row) for row in done["shards"]]
+        loose += [shard_from_row(row) for row in done["loose"]]
+        big_files += done["big_files"]
+        names += [shard_from_row(row) for row in done["names"]]
+    if plan.request.mode is Mode.VERIFY:
+        ledger.write_json(keys.LINKS, [])
+        full += compare_names(names, plan, context)
+    else:
+        full += place_names(names, plan, context)
+    target = _target_seconds(full + loose, big_files, plan)
+    shards = full + _join(loose, target, plan, ledger) + _cut(big_files, target, plan, ledger)
+    shards.sort(key=lambda shard: (-shard.seconds, shard.id))
+    ledger.write_json(keys.BIG_FILES, big_files)
+    ledger.write_json(keys.SHARDS, [{"shard": shard_row(shard)} for shard in shards])
+    functions = plan.request.limits.max_concurrency
+    if not ledger.is_verification:
+        would_go = listed_extras(ledger, plan.request).extra.entries if plan.request.mode is Mode.PLAN else extra
+        work = work_of(listed, len(big_files), shards, crowds.largest, would_go)
+        functions = begin_pacing(plan, work, write_forecast(plan, work, context).pace.max_concurrency, context)
+    if shards and plan.request.mode is not Mode.PLAN:
+        context.begin("copy" if plan.request.mode.writes else plan.request.mode.value)
+    return {
+        "count": len(shards),
+        "key": ledger.prefix + keys.SHARDS,
+        "next": _next(plan, len(shards)),
+        "verify": _verifies_after(plan.request),
+        "extras": extra,
+        "max_concurrency": min(functions, max(1, len(shards))),
+        "paced": len(shards) > 1,
+    }
+
+
+def _verifies_after(request: Request) -> str:
+    """Which way the verification after the copy takes: ``none``, ``copied``, or ``all`` for both whole trees."""
+    verify = request.verifies_after
+    return Verify.ALL.value if verify.whole_trees else verify.value
+
+
+def _next(plan: Plan, count: int) -> str:
+    """What is done with the shards: ``copy``, ``verify``, or nothing where there is none; ``plan`` for a plan."""
+    if plan.request.mode is Mode.PLAN:
+        return "plan"
+    if not count:
+        return "nothing"
+    return "copy" if plan.request.mode.writes else plan.request.mode.value
+
+
+def _guarded(plan: Plan, ledger: Ledger) -> int:
+    """The number of entries that a sync deletes. Raises ``DeleteRefused`` if they are too many."""
+    if plan.request.mode is not Mode.SYNC:
+        return 0
+    extras = listed_extras(ledger, plan.request)
+    problem = extras.refusal(plan.request) or ("" if extras.found.source else empty_source(extras.found))
+    if problem:
+        raise DeleteRefused(f"{problem}; nothing was copied or deleted")
+    return extras.extra.entries
+
+
+def _target_seconds(shards: list[Shard], big_files: list[Json], plan: Plan) -> float:
+    limits = plan.request.limits
+    total = sum(shard.seconds for shard in shards) + sum(plan.rates.seconds(1, big["bytes"]) for big in big_files)
+    return target_seconds(total, limits.max_concurrency, limits.shard_seconds)
+
+
+def _cut(big_files: list[Json], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
+    shards: list[Shard] = []
+    for row in big_files:
+        key = keys.big_file_key(row["id"])
+        shards += cut(ledger.read_as(key, big_file_from_row), key, plan.rates, target)
+    return shards
+
+
+def _join(loose: list[Shard], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
+    """The loose ends as shards of the right size; those that have about it already stay as they are.
+
+    So only small ones are read again: of very many segments all of them would be more than one function has time for.
+    """
+    small = target / 4 if len(loose) > LOOSE_ENDS_READ else target
+    kept = [shard for shard in loose if (small <= shard.seconds or len(loose) == 1) and shard.seconds <= target]
+    names = {shard.id for shard in kept}
+    rest = [shard for shard in loose if shard.id not in names]
+    return kept + [
+        _write_shard(f"joined-{number:06d}", entries, plan, ledger)
+        for number, entries in enumerate(pack(_entries(rest, ledger), plan.rates, target))
+    ]
+
+
+def _entries(loose: list[Shard], ledger: Ledger) -> Iterator[Entry]:
+    for shard in loose:
+        yield from ledger.read_shard(shard)
+
+
+def _write_shard(shard_id: str, entries: list[Entry], plan: Plan, ledger: Ledger) -> Shard:
+    size = sum(entry.size for entry in entries)
+    key = ledger.write_shard(shard_id, spread(entries))
+    return Shard(shard_id, key, len(entries), size, plan.rates.seconds(len(entries), size))

@@ -1,0 +1,1 @@
+"""PlanTransfer and CheckMount: everything before the first entry is listed."""

@@ -1,0 +1,70 @@
+"""CheckMount: the ends as the functions that copy will see them, and the end of what earlier runs left at work."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from fanout.deleting.missing_at_source import note_source_root
+from fanout.ledger import keys
+from fanout.listing.deciding.clocks import measure_clocks
+from fanout.model.document import Json
+from fanout.model.location import MountLocation
+from fanout.planning.plan_transfer import check_ends
+from fanout.planning.writers import place_of
+from fanout.ports.turns import Fence, Turn
+from fanout.request.plan import Plan
+from fanout.request.request import Mode, is_fenced
+from fanout.verifying.verify_rules import note_owners, recall_owners
+from fanout.work.context import Context
+
+
+def check_mount(context: Context) -> Json:
+    """Check the mounted end, and that S3 answers from here too; note what the destination cannot keep
+    and how far the clocks of S3 and of a destination on a mount differ.
+
+    Where the run writes to a mount, it fences the runs whose turn it took before anything is listed.
+    Raises ``InvalidRequest`` or ``AccessDenied`` that names the end and the remedy, and ``Superseded`` where a later
+    run has its turn by now.
+    """
+    plan = context.ledger.read_plan()
+    writes = plan.request.mode.writes and is_fenced(plan.request)
+    # Asked first, so that an attempt that comes late makes nothing.
+    turn = context.turns.turn(plan) if writes and context.turns is not None else Turn()
+    check_ends(plan, context, on_mount=True)
+    check_ends(plan, context, on_mount=False)
+    if writes:
+        _fence_others(plan, turn, context)
+    if plan.request.mode is Mode.SYNC:
+        note_source_root(context.source(plan), context.ledger)
+    notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
+    if notes:
+        context.ledger.write_json(keys.note_key("check"), list(notes))
+    context.begin("list")
+    return {}
+
+
+def _try_destination(plan: Plan, context: Context) -> tuple[str, ...]:
+    """Note whether the destination keeps owners; returns what it cannot keep, a sentence each."""
+    if not isinstance(plan.request.destination, MountLocation):
+        return ()
+    if not plan.request.mode.writes:
+        if plan.request.mode is Mode.VERIFY:
+            recall_owners(plan, context.ledger)
+        return ()
+    limitations = context.destination(plan).limitations()
+    if limitations is None:
+        return ()  # the function on the other side tries
+    note_owners(limitations, plan, context.ledger)
+    return limitations
+
+
+def _fence_others(plan: Plan, turn: Turn, context: Context) -> None:
+    """Fence whom the run's turn names, the runs that it resumes, and whoever else has staged at its root."""
+    place = place_of(plan.request)
+    known = [*turn.fences, *(Fence(place, run_id) for run_id in plan.resumes)]
+
+    def beside() -> Collection[str]:
+        return context.turns.turn(plan).beside if context.turns is not None else ()
+
+    if context.destination(plan).fence(known, beside):
+        context.ledger.write_json(keys.FENCED, {})

@@ -1,0 +1,56 @@
+"""Which function a state calls: a function sees one mount, so each that mounts exists once a mount.
+
+| state                                                | its function is on the mount of                     |
+|------------------------------------------------------|-----------------------------------------------------|
+| CheckMount, ListSegment, PackShard, DigestShard      | the source; of the destination if the source has none |
+| CheckOtherMount, ListDestination, UnpackShard        | the destination; of the source if that has none     |
+| CopyShard, FinishTree, VerifyShard                   | the destination; of the source if that has none     |
+| DeleteShard, RemoveDirectories                       | the destination; of the source if that has none     |
+
+A transfer inside S3 runs on the first mount's functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fanout.model.errors import InvalidRequest
+from fanout.model.location import MountLocation
+from fanout.request.request import Request
+
+# The state, and the function that does its work.
+ON_SOURCE = {
+    "CheckMount": "CheckMount",
+    "ListSegment": "ListSegment",
+    "PackShard": "CopyShard",
+    "DigestShard": "VerifyShard",
+}
+ON_DESTINATION = {
+    "CheckOtherMount": "CheckMount",
+    "ListDestination": "ListSegment",
+    "CopyShard": "CopyShard",
+    "UnpackShard": "CopyShard",
+    "FinishTree": "FinishTree",
+    "VerifyShard": "VerifyShard",
+    "DeleteShard": "DeleteShard",
+    "RemoveDirectories": "RemoveDirectories",
+}
+
+
+def functions_of(request: Request, mounts: tuple[str, ...], offered: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """The function of each state that mounts; ``offered`` holds for each mount its functions by their names.
+
+    Raises ``InvalidRequest`` for a mount that the stack has no functions for.
+    """
+    names = [end.mount for end in (request.source, request.destination) if isinstance(end, MountLocation)]
+    names = names or list(mounts[:1])
+    source, destination = (offered[_index(name, mounts, offered)] for name in (names[0], names[-1]))
+    found = {state: source[function] for state, function in ON_SOURCE.items()}
+    return found | {state: destination[function] for state, function in ON_DESTINATION.items()}
+
+
+def _index(name: str, mounts: tuple[str, ...], offered: Sequence[Mapping[str, str]]) -> int:
+    index = mounts.index(name)
+    if index >= len(offered):
+        raise InvalidRequest("mount", f"the stack has no functions on {name!r}", "deploy it with this mount")
+    return index

@@ -1,0 +1,149 @@
+"""PlanTransfer: from a request to a plan and the first round of segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from msgspec.structs import replace
+
+from fanout.efs.calibration import creations_of, rates_of
+from fanout.efs.calibrations import read_calibrations
+from fanout.efs.measure import measure_file_systems
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.listing.index.earlier_index import note_earlier_run
+from fanout.listing.rounds import begin_round, list_concurrency
+from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.errors import InvalidRequest
+from fanout.model.location import MountLocation
+from fanout.planning.first_round import first_round
+from fanout.planning.functions_of_states import functions_of
+from fanout.planning.quota import find_quota, within_quota
+from fanout.planning.skip_run import skip_run
+from fanout.rates.run_limits import RunLimits, limits_row
+from fanout.request.plan import Plan
+from fanout.request.prices import check_prices
+from fanout.request.request import Mode, Request
+from fanout.resuming.earlier_run import find_earlier_run, write_carried
+from fanout.resuming.rules import check_resumed
+from fanout.work.context import Context
+from fanout.work.reference import run_reference
+
+
+def plan_transfer(
+    document: Any,
+    context: Context,
+    mounts: tuple[str, ...],
+    max_concurrency: int,
+    bucket: str,
+    functions: Sequence[Mapping[str, str]] = (),
+    execution: str = "",
+) -> Json:
+    """Check the request and the S3 end, write request.json, plan.json and round 1.
+
+    ``functions`` are those that see a mount, by their names, for each of ``mounts``; ``execution`` is the run's ARN.
+    Returns the references that the other states travel with, or why the run is skipped. Raises ``InvalidRequest``,
+    ``AccessDenied`` or ``DestinationBusy`` before anything is written.
+    """
+    began = context.clock.now()
+    # Here, because the states that only check or list need none of pydantic's import time.
+    from fanout.request.parse import parse_request
+
+    earlier = find_earlier_run(document, context.ledger)
+    document = earlier.document if earlier else document
+    request = with_prices_of(context, parse_request(document, mounts, max_concurrency))
+    called = functions_of(request, mounts, functions) if functions else {}
+    if earlier:
+        check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
+    calibrations, notes = read_calibrations(request, context)
+    quota = find_quota(context, notes)
+    request = within_quota(request, quota, context, notes)
+    plan = Plan(
+        context.ledger.run_id,
+        request,
+        rates_of(request, calibrations),
+        earlier.resumes if earlier else (),
+        creations_of(request, calibrations),
+        quota,
+    )
+    check_ends(plan, context, on_mount=False)
+    ledger = context.ledger
+    check_new(ledger)
+    other = context.turns.take(plan, execution) if context.turns else None
+    if other is not None:
+        return skip_run(plan, document, other, began, context)
+    with naming("manifest"):
+        pieces = [] if earlier else first_round(request, context.objects(request))
+    ledger.write_json(keys.phase_key("plan"), {"began": began})
+    ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
+    ledger.write_plan(plan)
+    note_earlier_run(plan, ledger)
+    write_limits(RunLimits(request.limits.bytes_per_second, request.limits.files_per_second), ledger)
+    measure_file_systems(request, context, calibrations, notes)
+    if earlier:
+        pieces = write_carried(earlier, ledger)
+    return {
+        "run": {**run_reference(plan, ledger, bucket), "functions": called},
+        "list": begin_round(context, 1, pieces, list_concurrency(plan)),
+    }
+
+
+def with_prices_of(context: Context, request: Request) -> Request:
+    """The request with the stack's prices where it names none. Raises ``InvalidRequest`` for a wrong one of them."""
+    check_prices("Prices", context.prices)
+    return replace(request, prices={**context.prices, **request.prices})
+
+
+def check_new(ledger: Ledger) -> None:
+    """Raise ``InvalidRequest`` where another run has a ledger under this id: what it did would count as done.
+
+    What an earlier attempt of this task wrote is written over.
+    """
+    notes = (keys.note_key("plan"), keys.note_key("measure"), keys.note_key("index"))
+    documents = (
+        keys.REQUEST,
+        keys.PLAN,
+        keys.LIMITS,
+        keys.FILE_SYSTEMS,
+        keys.EARLIER,
+        keys.phase_key("plan"),
+        keys.round_key(1),
+    )
+    skipped = (keys.SUMMARY, keys.FAILURES, keys.REPORT)
+    mine = (*documents, *notes, *skipped, keys.CARRIED)
+    other = next((key for key in ledger.keys("") if not key.startswith(mine)), None)
+    if other is not None:
+        problem = f"{ledger.prefix} holds the ledger of an earlier run ({other})"
+        raise InvalidRequest("run_id", problem, "start it under another name, or remove that ledger")
+
+
+def write_limits(limits: RunLimits, ledger: Ledger) -> None:
+    """Write limits.json, if the request sets any; ``fanout limit`` may write it later."""
+    if limits != RunLimits():
+        ledger.write_json(keys.LIMITS, limits_row(limits))
+
+
+def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
+    """Check the ends that lie on a mount, or those that do not."""
+    request: Request = plan.request
+    if isinstance(request.source, MountLocation) is on_mount:
+        with naming("source"):
+            context.source(plan).check(writing=False)
+    if isinstance(request.destination, MountLocation) is on_mount:
+        made_later = request.mode is Mode.PLAN and on_mount  # a copy would make it
+        if not made_later:
+            with naming("destination"):
+                context.destination(plan).check(writing=request.mode.writes)
+
+
+@contextmanager
+def naming(field: str) -> Iterator[None]:
+    """Name the field of the request where an adapter says that a bucket is wrong."""
+    try:
+        yield
+    except InvalidRequest as error:
+        if error.field != "bucket":
+            raise
+        raise error.of_field(field) from error

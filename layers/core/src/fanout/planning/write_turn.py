@@ -1,0 +1,114 @@
+"""Whose turn it is to write: a run is entered in the list of its destination before it writes, and taken out after.
+
+The list is one object a store (a bucket or a mount), changed by conditional writes alone, so of two runs that come
+at once one sees the other. A run that was stopped or broke down never takes itself out; whether one goes on is
+therefore asked of Step Functions, and who does not is taken out by the next one that comes. Its functions may still be
+at work. On a mount the next one fences them (CheckMount), and until then its own entry says whom it is to fence.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.model.errors import DestinationBusy, PreconditionFailed, Superseded, Transient
+from fanout.planning.writers import (
+    Meeting,
+    fence_of,
+    list_key,
+    meeting,
+    overlap,
+    writer_of,
+    writers_bytes,
+    writers_from_bytes,
+)
+from fanout.ports.tree import Clock, Executions, VersionedStore
+from fanout.ports.turns import Fence, Turn, Writer
+from fanout.request.plan import Plan
+from fanout.request.request import is_fenced
+
+# Chosen: each attempt that fails is another run's that succeeded.
+ATTEMPTS = 50
+PAUSE_SECONDS = 0.05
+# Chosen: of those that are in nobody's way, so many of the oldest are asked about, so that the lost ones go in time.
+OLDEST_ASKED = 5
+
+
+class WriteTurns(Struct, frozen=True):
+    """The lists in the work bucket."""
+
+    store: VersionedStore
+    executions: Executions
+    clock: Clock
+
+    def take(self, plan: Plan, execution: str) -> Writer | None:
+        """Enter a run that writes; returns the run of the same transfer that goes on already, if one does.
+
+        Raises ``DestinationBusy`` where another run that goes on has to end before.
+        """
+        if not plan.request.mode.writes:
+            return None
+        key, mine = list_key(plan.request), writer_of(plan, execution, self.clock.now())
+        goes_on = cache(self.executions.running)
+        for number in range(ATTEMPTS):
+            found = self.store.read_version(key)
+            stored = writers_from_bytes(found.data)
+            others = [one for one in stored if one.run_id != mine.run_id]
+            in_the_way = [one for one in others if meeting(mine, one) is not Meeting.APART]
+            near = [one for one in others if is_fenced(plan.request) and overlap(mine.place, one.place)]
+            asked = dict.fromkeys([*in_the_way, *near, *others[:OLDEST_ASKED]])
+            ended = [one for one in asked if not goes_on(one.execution)]
+            for other in in_the_way:
+                if other not in ended:
+                    return _give_way(plan, mine, other)
+            left = [one for one in others if one not in ended]
+            entered = replace(mine, fences=_fences(plan, stored, ended))
+            if self._written(key, [*left, entered], found.version, number):
+                return None
+        raise Transient(f"{key} was changed by others {ATTEMPTS} times")
+
+    def turn(self, plan: Plan) -> Turn:
+        """Whom a run that has its turn fences, and who writes beside it. Raises ``Superseded`` if it has it no more."""
+        stored = writers_from_bytes(self.store.read_version(list_key(plan.request)).data)
+        mine = next((one for one in stored if one.run_id == plan.run_id), None)
+        if mine is None:
+            raise Superseded(plan.run_id)
+        fenced = {fence.run_id for fence in mine.fences}
+        return Turn(mine.fences, frozenset(one.run_id for one in stored if one.run_id not in fenced))
+
+    def release(self, plan: Plan) -> None:
+        """Take a run out that has ended and left nothing at work; one that is not in the list stays out."""
+        if not plan.request.mode.writes:
+            return
+        key = list_key(plan.request)
+        for number in range(ATTEMPTS):
+            found = self.store.read_version(key)
+            stored = writers_from_bytes(found.data)
+            left = [one for one in stored if one.run_id != plan.run_id]
+            if len(left) == len(stored) or self._written(key, left, found.version, number):
+                return
+        raise Transient(f"{key} was changed by others {ATTEMPTS} times")
+
+    def _written(self, key: str, writers: list[Writer], version: str, number: int) -> bool:
+        try:
+            self.store.write_version(key, writers_bytes(writers), version)
+        except PreconditionFailed:
+            self.clock.sleep(PAUSE_SECONDS * min(number, 10))
+            return False
+        return True
+
+
+def _fences(plan: Plan, stored: list[Writer], ended: list[Writer]) -> tuple[Fence, ...]:
+    """Whom a run fences: those that it takes out and, where an attempt entered it already, those of that one."""
+    if not is_fenced(plan.request):
+        return ()
+    kept = [fence for one in stored if one.run_id == plan.run_id for fence in one.fences]
+    return tuple(dict.fromkeys([*kept, *(fence for one in ended for fence in fence_of(one))]))
+
+
+def _give_way(plan: Plan, mine: Writer, other: Writer) -> Writer:
+    if meeting(mine, other) is Meeting.SAME:
+        return other
+    raise DestinationBusy(str(plan.request.destination), other.run_id, other.mode)

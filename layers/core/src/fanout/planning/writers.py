@@ -1,0 +1,107 @@
+"""Which runs may write at the same time, and who writes now.
+
+A run that writes (mode copy or sync) is entered in the list of its destination's store before it writes
+anything. What becomes of one that meets another whose destination is the same, inside or above its own:
+
+| the other run                                            | this run                                     |
+|----------------------------------------------------------|----------------------------------------------|
+| is this run itself, as an earlier attempt entered it     | goes on                                      |
+| carries out the same transfer                            | is skipped: the other one does the same work |
+| and this one copy, and at least one copies by a manifest | goes on: neither deletes, files appear whole |
+| is any other                                             | waits until the other one has ended          |
+
+Two transfers are the same if their requests are but for what decides only how they work (``transfer_fields``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from enum import Enum
+from hashlib import sha256
+
+from msgspec.structs import asdict
+
+from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.location import S3Location
+from fanout.ports.turns import Fence, Writer
+from fanout.request.plan import Plan, plan_row
+from fanout.request.request import Mode, Request
+from fanout.request.transfer_fields import Decides, fields_up_to
+
+# What differs between two runs of the same transfer.
+_OF_THE_RUN = fields_up_to(Decides.WORK)
+
+
+class Meeting(Enum):
+    """What becomes of a run that meets another one."""
+
+    APART = "apart"
+    SAME = "same"
+    WAITS = "waits"
+
+
+def writer_of(plan: Plan, execution: str, now: float) -> Writer:
+    """A run as it is entered in the list."""
+    request = plan.request
+    same = {name: value for name, value in plan_row(plan).items() if name not in _OF_THE_RUN}
+    digest = sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
+    names = request.manifest is not None
+    return Writer(plan.run_id, execution, place_of(request), digest, request.mode.value, names, now)
+
+
+def place_of(request: Request) -> str:
+    """The place of a destination in its store: a path or prefix that is empty or ends in ``/``."""
+    end = request.destination
+    if isinstance(end, S3Location):
+        return end.prefix
+    return f"{end.path}/" if end.path else ""
+
+
+def list_key(request: Request) -> str:
+    """Where the work bucket holds the list of those who write to the destination's store, a bucket or a mount."""
+    end = request.destination
+    return f"locks/s3/{end.bucket}.json" if isinstance(end, S3Location) else f"locks/mounts/{end.mount}.json"
+
+
+def overlap(place: str, other: str) -> bool:
+    """Whether two trees of one store share an entry."""
+    return place.startswith(other) or other.startswith(place)
+
+
+def meeting(writer: Writer, other: Writer) -> Meeting:
+    """The table above, for another run that goes on."""
+    if not overlap(writer.place, other.place) or writer.run_id == other.run_id:
+        return Meeting.APART
+    if writer.transfer == other.transfer:
+        return Meeting.SAME
+    both_copy = writer.mode == other.mode == Mode.COPY.value
+    return Meeting.APART if both_copy and (writer.names or other.names) else Meeting.WAITS
+
+
+def writers_bytes(writers: Iterable[Writer]) -> bytes:
+    """The list as it is stored."""
+    rows = [_row(writer) for writer in writers]
+    return json.dumps({"schema_version": SCHEMA_VERSION, "writers": rows}, indent=1).encode()
+
+
+def writers_from_bytes(data: bytes) -> list[Writer]:
+    """The list as it was stored, the one that began first at first; nothing stored is an empty list."""
+    rows = json.loads(data)["writers"] if data else []
+    return sorted(map(_from_row, rows), key=lambda writer: writer.since)
+
+
+def _row(writer: Writer) -> Json:
+    row = asdict(writer)
+    fences = row.pop("fences")
+    return {**row, "fences": [[one.place, one.run_id] for one in fences]} if fences else row
+
+
+def _from_row(row: Json) -> Writer:
+    fences = tuple(Fence(place, run_id) for place, run_id in row.get("fences", ()))
+    return Writer(**{**row, "fences": fences})
+
+
+def fence_of(writer: Writer) -> tuple[Fence, ...]:
+    """Who is to be fenced when a writer that has ended is taken out: itself, and those that it may not have fenced."""
+    return (*writer.fences, Fence(writer.place, writer.run_id))

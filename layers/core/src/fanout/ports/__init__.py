@@ -1,0 +1,1 @@
+"""What use cases ask of the outside, as protocols."""

@@ -1,0 +1,32 @@
+"""The ports of what copies whole entries without blocks passing through the use case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from fanout.model.checksum import Crc64Nvme
+from fanout.model.entry import Entry
+
+
+class EntryCopier(Protocol):
+    """Copies entries between two trees of one store, which moves the bytes itself."""
+
+    def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
+        """Copy the entry, pinned to what was listed, with all that it carries beside its bytes.
+
+        Visible as a whole or not at all. Returns the store's own CRC64NVME of the copy, as S3
+        writes it, or ``None`` if it keeps none. Raises ``OutOfTime`` where it had to stop.
+        """
+
+
+class SmallFiles(Protocol):
+    """Copies small files between two trees of one kind, in fewer steps than by a source and a target."""
+
+    def copy(self, entry: Entry, crc64nvme: Crc64Nvme) -> int | None:
+        """Copy a file of less than ``limits.BLOCK_BYTES_FREE``, with all that a source and a target promise.
+
+        Returns the checksum of its bytes; ``None`` where the source is not one for this way, or not as it was listed:
+        the general way says what it is.
+        Raises ``ItemError`` where it cannot be written; nothing of it is visible then.
+        """

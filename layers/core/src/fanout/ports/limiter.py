@@ -1,0 +1,100 @@
+"""What holds work back to the rates that the run may use."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from fanout.model.errors import OutOfTime
+
+
+class Limiter(ABC):
+    """What holds work back. Who asks is told when to ask again, so that nobody waits inside of it."""
+
+    @abstractmethod
+    def ask(self, size: int, ticket: object) -> float:
+        """0 where so many bytes may be moved now, else the seconds to wait; the tickets that came first go first."""
+
+    @abstractmethod
+    def leave(self, ticket: object, *, cut_off: bool) -> None:
+        """A ticket asks no more; ``cut_off`` where it was out of time before it might move anything."""
+
+    @abstractmethod
+    def ask_to_begin(self, files: int, size: int) -> float:
+        """As ``ask``, for so many entries and bytes that are to be begun. Tickets that wait go first."""
+
+    @abstractmethod
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+    def read(self, size: int, out_of_time: Callable[[], bool]) -> None:
+        """Wait until so many bytes may be moved. Raises ``OutOfTime``."""
+        ticket = object()
+        is_cut_off = False
+        try:
+            while pause := self.ask(size, ticket):
+                if out_of_time():
+                    is_cut_off = True
+                    raise OutOfTime
+                self.sleep(pause)
+        finally:
+            self.leave(ticket, cut_off=is_cut_off)
+
+    def admit(self, out_of_time: Callable[[], bool], files: int = 1, size: int = 0) -> bool:
+        """Wait until so many entries and bytes may be begun; whether there is time."""
+        while pause := self.ask_to_begin(files, size):
+            if out_of_time():
+                return False
+            self.sleep(pause)
+        return True
+
+
+class TaskLimiter(Limiter):
+    """The limiter of a whole task."""
+
+    @abstractmethod
+    def holds(self) -> bool:
+        """Whether anything is held back now."""
+
+    @abstractmethod
+    def cut_off(self, size: int) -> bool:
+        """Whether work was out of time because it was held back, and a task with the whole rate could do so many bytes.
+
+        Such work is handed back to another task and has not failed.
+        """
+
+    @abstractmethod
+    def end(self) -> None:
+        """The task is over."""
+
+
+class NoLimits(TaskLimiter):
+    """A limiter that holds nothing back."""
+
+    def ask(self, size: int, ticket: object) -> float:
+        """See ``Limiter``."""
+        return 0.0
+
+    def leave(self, ticket: object, *, cut_off: bool) -> None:
+        """See ``Limiter``."""
+
+    def ask_to_begin(self, files: int, size: int) -> float:
+        """See ``Limiter``."""
+        return 0.0
+
+    def sleep(self, seconds: float) -> None:
+        """See ``Limiter``."""
+
+    def holds(self) -> bool:
+        """See ``TaskLimiter``."""
+        return False
+
+    def cut_off(self, size: int) -> bool:
+        """See ``TaskLimiter``."""
+        return False
+
+    def end(self) -> None:
+        """See ``TaskLimiter``."""
+
+
+NO_LIMITS = NoLimits()

@@ -1,0 +1,63 @@
+"""What a probe needs of a file system; the ports of transfers stand in ``ports.tree``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class ProbeFile(Protocol):
+    """A file of a probe. Raises ``ItemError``."""
+
+    def write(self, offset: int, data: bytes | memoryview) -> None:
+        """Write all of a block."""
+
+    def read(self, offset: int, length: int) -> int:
+        """Read up to so many bytes; returns how many there were."""
+
+    def sync(self) -> None:
+        """Wait until what was written is on the server."""
+
+    def forget(self) -> None:
+        """Have this client keep nothing of the file, as far as it can, so that what is read comes from the server."""
+
+    def close(self) -> None:
+        """Wait until what was written is on the server, as a close does."""
+
+
+class ProbeDirectory(Protocol):
+    """The one directory of a mount that a probe works in; nothing beside it is read, written or removed.
+
+    Paths are relative to it. No symlink is followed. Raises ``ItemError``.
+    """
+
+    @property
+    def client(self) -> str:
+        """Names what caches files: functions of one client see what another one wrote only on the server."""
+
+    def free_bytes(self) -> int:
+        """What the file system says is free."""
+
+    def prepare(self) -> Sequence[str]:
+        """Make it, and remove what earlier probes left. Returns the names of those that are still at work."""
+
+    def claim(self, name: str) -> bool:
+        """Make a directory in it that nobody made before; whether that is so."""
+
+    def make(self, path: str) -> None:
+        """Make a directory, unless it is there."""
+
+    def files(self, path: str) -> Sequence[str]:
+        """The paths of all files below a directory, in their order; none if it is not there."""
+
+    def create(self, path: str, *, shared: bool = False) -> ProbeFile:
+        """A new file, open for writing; where it is ``shared``, another function may have made it."""
+
+    def open(self, path: str) -> ProbeFile:
+        """A file, open for reading."""
+
+    def remove(self) -> None:
+        """Remove it with all that it holds; one that is not there counts as removed."""
+
+    def close(self) -> None:
+        """Release what is held open."""

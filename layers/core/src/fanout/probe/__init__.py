@@ -1,0 +1,1 @@
+"""Measuring a file system: experiments, their plan and their result."""

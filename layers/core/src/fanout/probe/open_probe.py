@@ -1,0 +1,68 @@
+"""OpenProbe and CloseProbe: the directory that a probe works in, made and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from fanout.ledger import probe_keys as keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.document import Json
+from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, ItemError, Transient
+from fanout.model.outcome import Reason
+from fanout.ports.probe import ProbeDirectory
+from fanout.probe.guard import check_space
+from fanout.probe.plan import ProbePlan, probe_plan_from_row
+from fanout.work.context import Context
+
+# The directory of a probe, of its id and of the path below the mount.
+Directories = Callable[[str, str], AbstractContextManager[ProbeDirectory]]
+_GONE = (Reason.DESTINATION_KIND, Reason.LINK_IN_PATH)
+
+
+def open_probe(context: Context, directories: Directories) -> Json:
+    """Make the directory, and remove what probes left that were stopped.
+
+    Raises ``InvalidRequest`` where space is short, or another probe is at work: each would measure the other.
+    """
+    plan = read_probe_plan(context.ledger)
+    try:
+        context.begin("open")
+        with directories(plan.probe_id, plan.request.path) as directory:
+            check_space(directory.free_bytes(), plan.request)
+            others = directory.prepare()
+            if others:
+                directory.remove()
+                problem = f"another probe is at work there ({', '.join(others)})"
+                raise InvalidRequest("path", problem, "wait for its end; of one that was stopped, five minutes")
+    except ItemError as error:
+        raise task_error(error, f"/{plan.request.path}") from error
+    return {}
+
+
+def close_probe(context: Context, directories: Directories) -> Json:
+    """Remove the directory with all that the probe wrote, whatever became of the probe."""
+    plan = read_probe_plan(context.ledger)
+    try:
+        context.begin("close")
+        with directories(plan.probe_id, plan.request.path) as directory:
+            directory.remove()
+    except ItemError as error:
+        raise task_error(error, f"/{plan.request.path}") from error
+    return {}
+
+
+def read_probe_plan(ledger: Ledger) -> ProbePlan:
+    """What PlanProbe wrote."""
+    return ledger.read_as(keys.PLAN, probe_plan_from_row)
+
+
+def task_error(error: ItemError, target: str) -> FanoutError:
+    """What an error in the probe's own directory means for the whole probe."""
+    if error.reason is Reason.DESTINATION_DENIED:
+        return AccessDenied("probing", target, "check the access point's identity, and owner and mode of the directory")
+    if error.reason is Reason.NO_SPACE:
+        return InvalidRequest("path", error.message, "free space, or raise the quota")
+    if error.reason in _GONE or "ENOENT" in error.message:
+        return InvalidRequest("path", f"{target} is no directory of the mount ({error.message})", "name one that is")
+    return Transient(error.message)

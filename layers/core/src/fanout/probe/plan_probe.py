@@ -1,0 +1,49 @@
+"""PlanProbe: what a probe may do, split over its rounds before any of them begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fanout.efs.measurement import state_of
+from fanout.efs.model import FileSystemState
+from fanout.ledger import probe_keys as keys
+from fanout.model.document import Json
+from fanout.model.errors import InvalidRequest
+from fanout.probe.experiments import ENDS_PART, rounds_of
+from fanout.probe.guard import check_credits
+from fanout.probe.plan import ProbePlan, probe_plan_row
+from fanout.work.context import Context
+
+
+def plan_probe(document: Any, context: Context, mount: str, max_concurrency: int, bucket: str) -> Json:
+    """Check the request and the burst credits, and write probe-plan.json. Returns the rounds by their numbers.
+
+    Raises ``InvalidRequest`` where the file system lacks what the budget needs. One that cannot be asked is not
+    probed: its credits may be others'. One without an id, as on a machine of one's own, has none.
+    """
+    began = context.clock.now()
+    # Here, because the other functions of a probe need none of pydantic's import time.
+    from fanout.probe.request import parse_probe_request
+
+    request = parse_probe_request(document, mount, max_concurrency)
+    file_system_id = context.file_system_ids.get(mount, "")
+    state = _state(context, file_system_id, began) if file_system_id else None
+    if state is not None:
+        check_credits(state, request)
+    ledger = context.ledger
+    other = next((key for key in ledger.keys("") if key != keys.PLAN), None)
+    if other is not None:
+        problem = f"{ledger.prefix} holds the ledger of an earlier run ({other})"
+        raise InvalidRequest("probe_id", problem, "start it under another name")
+    rounds = rounds_of(request)
+    ends_at = began + ENDS_PART * request.budget_seconds
+    plan = ProbePlan(ledger.run_id, mount, file_system_id, request, began, ends_at, state, rounds)
+    ledger.write_json(keys.PLAN, probe_plan_row(plan))
+    return {
+        "run": {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix},
+        "rounds": [{"number": one.number, "members": list(range(one.functions))} for one in rounds],
+    }
+
+
+def _state(context: Context, file_system_id: str, now: float) -> FileSystemState:
+    return state_of(context.meter.describe(file_system_id), context.meter.readings(file_system_id, now), now)

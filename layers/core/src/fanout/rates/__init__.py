@@ -1,0 +1,1 @@
+"""Rates, shared among functions and processes."""

@@ -1,0 +1,128 @@
+"""The rates that all functions of a run keep to together, and how they stand in the ledger.
+
+Those of the request, which ``fanout limit`` changes, and that of the pacing are files of their own: so each has one
+writer.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from msgspec import Struct
+
+from fanout.facts.limits import MIB
+from fanout.ledger import keys
+from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.rates.shares import Presence
+
+# Chosen: less a function and it is mostly idle; enough for a file of ``limits.SPLIT_BYTES`` in a function's time.
+LEAST_SHARE_BYTES = 4 * MIB
+
+# Chosen: seconds between two looks of a function at the rates and the other functions, and where there is no rate.
+LOOK_SECONDS, IDLE_LOOK_SECONDS = 5.0, 10.0
+# A note of a function at work counts for the minute in which it stands, and a little longer: the next one may be late.
+NOTE_SECONDS = 60.0
+LATE_NOTE_SECONDS = 20.0
+
+
+class RunLimits(Struct, frozen=True):
+    """Bytes and files a second of all functions together; ``None`` for no limit."""
+
+    bytes_per_second: float | None = None
+    files_per_second: float | None = None
+
+
+class PacedRate(Struct, frozen=True):
+    """The pacing's rate: bytes a second, in which each entry counts as ``entry_bytes`` more for its operations."""
+
+    bytes_per_second: float | None = None
+    entry_bytes: float = 0.0
+
+
+class Cost(Struct, frozen=True):
+    """What an operation uses."""
+
+    bytes: float = 0.0
+    files: float = 0.0
+
+
+def limits_row(limits: RunLimits) -> Json:
+    """limits.json."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "bytes_per_second": limits.bytes_per_second,
+        "files_per_second": limits.files_per_second,
+    }
+
+
+def limits_from_row(row: Any) -> RunLimits:
+    """The limits of limits.json."""
+    return RunLimits(row["bytes_per_second"], row["files_per_second"])
+
+
+def rate_row(rate: PacedRate) -> Json:
+    """pacing/rate.json."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "bytes_per_second": rate.bytes_per_second,
+        "entry_bytes": rate.entry_bytes,
+    }
+
+
+def rate_from_row(row: Any) -> PacedRate:
+    """The rate of pacing/rate.json."""
+    return PacedRate(row["bytes_per_second"], row["entry_bytes"])
+
+
+def buckets(limits: RunLimits, rate: PacedRate) -> dict[str, tuple[float, float]]:
+    """Each rate that is in force by its name, with how many functions share it."""
+    found: dict[str, tuple[float, float]] = {}
+    if limits.bytes_per_second is not None:
+        found["bytes"] = (limits.bytes_per_second, functions_for(limits.bytes_per_second))
+    if limits.files_per_second is not None:
+        found["files"] = (limits.files_per_second, inf)
+    if rate.bytes_per_second is not None:
+        found["pace"] = (rate.bytes_per_second, functions_for(rate.bytes_per_second))
+    return found
+
+
+def amount(name: str, cost: Cost, rate: PacedRate) -> float:
+    """What a cost takes of the rate of that name."""
+    return {"bytes": cost.bytes, "files": cost.files, "pace": cost.bytes + cost.files * rate.entry_bytes}[name]
+
+
+def minute_of(time: float) -> int:
+    """The minute that a note stands in."""
+    return int(time // NOTE_SECONDS)
+
+
+def note_key(phase: str, minute: int, one: Presence) -> str:
+    """The key of a note: all that it says, as those of ``attempts``."""
+    begun = f"{keys.WORKERS}{phase}/{minute:010d}/{one.name}-{round(one.began * 1000)}"
+    return begun if one.ended == inf else f"{begun}-{round(one.ended * 1000)}"
+
+
+def notes_prefix(phase: str, minute: int) -> str:
+    """Where the notes of a minute lie."""
+    return f"{keys.WORKERS}{phase}/{minute:010d}/"
+
+
+def presence_from_key(key: str) -> Presence:
+    """The function of a note. One that did not note its end is gone when its note has expired."""
+    *_, minute, name = key.split("/")
+    nonce, began, *ended = name.split("-")
+    expires = (int(minute) + 1) * NOTE_SECONDS + LATE_NOTE_SECONDS
+    return Presence(int(began) / 1000, nonce, int(ended[0]) / 1000 if ended else expires)
+
+
+def latest(found: dict[str, Presence], one: Presence, *, is_end: bool) -> None:
+    """Keep what says most of a function: its end, else the note that expires last."""
+    known = found.get(one.name)
+    if known is None or is_end or one.ended > known.ended:
+        found[one.name] = one
+
+
+def functions_for(bytes_per_second: float) -> int:
+    """How many functions share a rate; the others would only wait."""
+    return max(1, int(bytes_per_second // LEAST_SHARE_BYTES))

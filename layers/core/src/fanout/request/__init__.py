@@ -1,0 +1,1 @@
+"""A request: fields, bounds, parsing, and the plan made of it."""

@@ -1,0 +1,158 @@
+"""Which entries a request is about; docs/filters.md is the contract, and its table is run by the tests.
+
+| an entry                                              | is                                          |
+|-------------------------------------------------------|---------------------------------------------|
+| that an ``exclude`` matches, or a directory above it   | skipped: excluded                           |
+| that no ``include`` matches, where there are any       | skipped: not included                       |
+| a file smaller or larger than the bounds               | skipped: size out of the bounds             |
+| a file whose mtime is out of the bounds                | skipped: time out of the bounds             |
+| any other                                             | taken                                       |
+| a directory that is not included but holds what is     | taken, see ``HeldDirectories``              |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from fanout.model.columns import FileColumns
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import InvalidRequest
+from fanout.model.outcome import Reason
+from fanout.request.globs import compile_globs
+
+_BOUNDS = ("min_size", "max_size", "modified_after_ns", "modified_before_ns")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Globs over paths, bounds of sizes in bytes (both included) and of mtimes in nanoseconds since 1970.
+
+    ``modified_after_ns`` is the first time that is taken, ``modified_before_ns`` the first one that is not.
+    Raises ``InvalidRequest`` that names the field.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    min_size: int | None = None
+    max_size: int | None = None
+    modified_after_ns: int | None = None
+    modified_before_ns: int | None = None
+    _included: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
+    _excluded: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_included", _compiled("include", self.include))
+        object.__setattr__(self, "_excluded", _compiled("exclude", self.exclude))
+        if self.min_size is not None and self.max_size is not None and self.min_size > self.max_size:
+            problem = f"{self.min_size} is over max_size {self.max_size}"
+            raise InvalidRequest("min_size", problem, "no file would be taken; swap them or leave one out")
+        after, before = self.modified_after_ns, self.modified_before_ns
+        if after is not None and before is not None and after >= before:
+            problem = "is not before modified_before"
+            raise InvalidRequest("modified_after", problem, "no file would be taken; swap them or leave one out")
+
+    @property
+    def take_all(self) -> bool:
+        """Whether there is no filter at all."""
+        return not (self.include or self.exclude) and all(getattr(self, name) is None for name in _BOUNDS)
+
+    def reason(self, entry: Entry) -> Reason | None:
+        """Why an entry is not taken, or ``None``; of a directory that is not included see ``HeldDirectories``."""
+        if self.prunes(entry.path):
+            return Reason.EXCLUDED
+        if self._included is not None and not self._included.match(entry.path):
+            return Reason.NOT_INCLUDED
+        if entry.kind is not Kind.FILE:
+            return None
+        if _outside(entry.size, self.min_size, self.max_size):
+            return Reason.SIZE_FILTERED
+        return Reason.TIME_FILTERED if self._time_filtered(entry.mtime_ns) else None
+
+    def take_files(self, files: FileColumns) -> bool:
+        """Whether every one of these files is taken."""
+        if self._excluded is not None and any(map(self._excluded.match, files.paths)):
+            return False
+        if self._included is not None and not all(map(self._included.match, files.paths)):
+            return False
+        bounded = self.min_size is not None or self.max_size is not None
+        if bounded and any(
+            _outside(size, self.min_size, self.max_size) for size in (min(files.sizes), max(files.sizes))
+        ):
+            return False
+        timed = self.modified_after_ns is not None or self.modified_before_ns is not None
+        return not timed or not any(map(self._time_filtered, files.mtimes_ns))
+
+    def _time_filtered(self, mtime_ns: int) -> bool:
+        last_ns = None if self.modified_before_ns is None else self.modified_before_ns - 1
+        return _outside(mtime_ns, self.modified_after_ns, last_ns)
+
+    def prunes(self, path: str) -> bool:
+        """Whether a path is excluded; of a directory then everything that it holds is too, and need not be listed."""
+        return self._excluded is not None and self._excluded.match(path) is not None
+
+    def protects(self, entry: Entry) -> bool:
+        """Whether an entry that only the destination holds is none of the request's business, and must stay.
+
+        Everything that would not be taken if it stood at the source: by its path, size and mtime there.
+        A directory that is not protected may hold what is.
+        """
+        return self.reason(entry) is not None
+
+
+def _compiled(name: str, patterns: tuple[str, ...]) -> re.Pattern[str] | None:
+    for number, pattern in enumerate(patterns):
+        try:
+            compile_globs([pattern])
+        except ValueError as error:
+            raise InvalidRequest(f"{name}.{number}", f"{pattern[:80]!r} {error}", "see docs/filters.md") from error
+    return compile_globs(patterns) if patterns else None
+
+
+def _outside(value: int, lowest: int | None, highest: int | None) -> bool:
+    return (lowest is not None and value < lowest) or (highest is not None and value > highest)
+
+
+def filters_row(filters: Filters) -> dict[str, Any]:
+    """Filters as they stand in plan.json."""
+    bounds = {name: value for name in _BOUNDS if (value := getattr(filters, name)) is not None}
+    return {"include": list(filters.include), "exclude": list(filters.exclude), **bounds}
+
+
+def filters_from_row(row: dict[str, Any]) -> Filters:
+    """The filters of a row."""
+    return Filters(tuple(row["include"]), tuple(row["exclude"]), **{name: row.get(name) for name in _BOUNDS})
+
+
+class HeldDirectories:
+    """Directories that no ``include`` names, kept until it shows whether they hold what is taken; call in path order.
+
+    What stands for a directory is a call that settles it: with ``True`` as taken, with ``False`` as skipped.
+    Memory is bounded by the depth.
+    """
+
+    def __init__(self) -> None:
+        self._stack: list[tuple[str, Callable[[bool], None]]] = []
+
+    def hold(self, path: str, settle: Callable[[bool], None]) -> None:
+        """Keep a directory; call ``leave`` for its path first."""
+        self._stack.append((path, settle))
+
+    def leave(self, path: str) -> None:
+        """Skip the directories that end before ``path``: nothing in them was taken."""
+        while self._stack and not path.startswith(self._stack[-1][0]):
+            self._stack.pop()[1](False)
+
+    def take(self) -> None:
+        """Something that the held directories hold is taken, and so are they, from the top down."""
+        held, self._stack = self._stack, []
+        for _, settle in held:
+            settle(True)
+
+    def close(self, goes_on: Callable[[str], bool]) -> None:
+        """Settle what is held at the end of a segment: taken where another segment goes on in the directory."""
+        for path, settle in self._stack:
+            settle(goes_on(path))
+        self._stack = []

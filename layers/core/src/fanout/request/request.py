@@ -1,0 +1,207 @@
+"""A request, validated: what the plan is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from fanout.facts import limits
+from fanout.model.errors import InvalidRequest
+from fanout.model.location import Location, MountLocation, S3Location, overlap
+from fanout.request.bucket_options import BucketOptions
+from fanout.request.filters import Filters
+from fanout.request.manifest import ManifestLocation
+from fanout.request.object_options import ObjectOptions
+from fanout.request.options import Compare, DeleteGuard, OnConflict
+
+
+class Symlinks(StrEnum):
+    """What becomes of a symlink of the source."""
+
+    KEEP = "keep"
+    FOLLOW = "follow"
+    SKIP = "skip"
+
+
+class Mode(StrEnum):
+    """What the run does.
+
+    Copy what is new or changed; the same, and delete what is not at the source; only compare
+    both ends by checksum; or only say what a copy and a sync would do.
+    """
+
+    COPY = "copy"
+    SYNC = "sync"
+    VERIFY = "verify"
+    PLAN = "plan"
+
+    @property
+    def writes(self) -> bool:
+        """Whether the destination is written."""
+        return self in (Mode.COPY, Mode.SYNC)
+
+
+# What can be done where a function sees one end alone.
+BETWEEN_MOUNTS = frozenset({Mode.COPY, Mode.VERIFY, Mode.PLAN})
+
+
+class Verify(StrEnum):
+    """What a copy verifies afterwards: nothing more, what it copied, or both whole trees.
+
+    ``CONTENT`` compares both trees by names, kinds, sizes and bytes, ``ALL`` by attributes too. In ``mode: verify``
+    ``CONTENT`` means the same, and every other value means ``ALL``.
+    """
+
+    NONE = "none"
+    COPIED = "copied"
+    CONTENT = "content"
+    ALL = "all"
+
+    @property
+    def whole_trees(self) -> bool:
+        """Whether both whole trees are compared after a copy."""
+        return self in (Verify.CONTENT, Verify.ALL)
+
+
+# Of ``Request.calibration``, beside the id of a probe: whose rates a plan uses.
+NEWEST, NO_PROBE = "newest", "none"
+# Chosen: burst credits that stay for others.
+CREDIT_RESERVE_PERCENT = 20.0
+
+
+class Limits(Struct, frozen=True):
+    """What the run may use. ``max_concurrency`` counts functions, ``shard_seconds`` is a shard's predicted time.
+
+    A file of at least ``split_bytes`` is copied in blocks by several functions. ``credit_reserve_percent`` of the
+    most burst credits that a file system keeps stay for others. ``bytes_per_second`` and ``files_per_second`` hold over
+    all functions that copy, verify or delete at the same time.
+    """
+
+    max_concurrency: int
+    shard_seconds: float = 60.0
+    split_bytes: int = limits.SPLIT_BYTES
+    credit_reserve_percent: float = CREDIT_RESERVE_PERCENT
+    bytes_per_second: float | None = None
+    files_per_second: float | None = None
+
+
+class Request(Struct, frozen=True):
+    """One transfer. ``prices`` are dollars by the names of ``fanout.facts.prices``, instead of the table's.
+
+    ``calibration`` is the id of a probe, ``NEWEST`` (of each file system) or ``NO_PROBE``.
+    """
+
+    source: Location
+    destination: Location
+    compare: Compare
+    limits: Limits
+    mode: Mode = Mode.COPY
+    verify: Verify = Verify.NONE
+    symlinks: Symlinks = Symlinks.KEEP
+    on_conflict: OnConflict = OnConflict.FAIL
+    objects: ObjectOptions = field(default_factory=ObjectOptions)
+    filters: Filters = field(default_factory=Filters)
+    manifest: ManifestLocation | None = None
+    delete_guard: DeleteGuard = field(default_factory=DeleteGuard)
+    prices: Mapping[str, float] = field(default_factory=dict)
+    calibration: str = NEWEST
+    source_bucket: BucketOptions = field(default_factory=BucketOptions)
+    destination_bucket: BucketOptions = field(default_factory=BucketOptions)
+
+    @property
+    def bucket_options(self) -> dict[str, BucketOptions]:
+        """How the bucket of each end in S3 is asked; of two ends in one bucket, what either end says."""
+        found: dict[str, BucketOptions] = {}
+        for end, own in ((self.source, self.source_bucket), (self.destination, self.destination_bucket)):
+            if isinstance(end, S3Location):
+                other = found.get(end.bucket, own)
+                pays = own.requester_pays or other.requester_pays
+                found[end.bucket] = BucketOptions(pays, own.expected_owner or other.expected_owner)
+        return found
+
+    @property
+    def inside_s3(self) -> bool:
+        """Whether both ends lie in S3, which then copies by itself."""
+        return isinstance(self.source, S3Location) and isinstance(self.destination, S3Location)
+
+    @property
+    def verifies_after(self) -> Verify:
+        """What is verified after the copying; nothing where nothing is copied."""
+        return self.verify if self.mode.writes else Verify.NONE
+
+    @property
+    def between_mounts(self) -> bool:
+        """Whether the ends lie on two mounts, of which no function sees both."""
+        source, destination = self.source, self.destination
+        if isinstance(source, MountLocation) and isinstance(destination, MountLocation):
+            return source.mount != destination.mount
+        return False
+
+
+def keeps_hard_links(request: Request) -> bool:
+    """Whether names of one file at the source become names of one file at the destination."""
+    return isinstance(request.source, MountLocation) and isinstance(request.destination, MountLocation)
+
+
+def knows_extras(request: Request) -> bool:
+    """Whether an entry that only the destination holds can be told: an escaped name stands under another path."""
+    return request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
+
+
+def check_request(request: Request) -> None:
+    """Raise ``InvalidRequest`` for ends that cannot be combined."""
+    if overlap(request.source, request.destination):
+        raise InvalidRequest(
+            "destination",
+            f"{request.destination} is equal to, inside or above the source {request.source}",
+            "name a tree that shares no entry with the source",
+        )
+    _check_bucket_options(request)
+    if request.between_mounts and request.mode not in BETWEEN_MOUNTS:
+        allowed = ", ".join(sorted(BETWEEN_MOUNTS))
+        problem = f"{request.mode.value} is not possible from {request.source} to {request.destination}"
+        raise InvalidRequest("mode", problem, f"allowed between two mounts are {allowed}")
+    if request.between_mounts and request.compare is Compare.CHECKSUM:
+        problem = f"no function sees both a file of {request.source} and one of {request.destination}"
+        raise InvalidRequest("compare", problem, "allowed between two mounts are size-mtime and always")
+    if request.between_mounts and request.manifest is not None:
+        problem = f"{request.destination} is not looked up path by path from the other mount"
+        raise InvalidRequest("manifest", problem, "leave it out, and name include or exclude")
+    same_scheme = isinstance(request.source, S3Location) == isinstance(request.destination, S3Location)
+    if same_scheme and request.on_conflict in (OnConflict.ESCAPE, OnConflict.UNESCAPE):
+        problem = f"there is nothing to {request.on_conflict.value} from {request.source} to {request.destination}"
+        raise InvalidRequest("on_conflict", problem, "allowed between ends of one kind are fail and skip")
+    if request.manifest is not None and request.mode is Mode.SYNC:
+        problem = "what it does not name is not missing at the source, and a sync would delete it"
+        raise InvalidRequest("manifest", problem, "leave it out, or mode copy")
+    if request.manifest is not None and request.symlinks is Symlinks.FOLLOW:
+        raise InvalidRequest("manifest", "its paths are not followed", "leave it out, or symlinks: keep or skip")
+    if request.mode is Mode.SYNC and not knows_extras(request):
+        problem = "a sync cannot tell which names of the destination stand for those of the source"
+        raise InvalidRequest("on_conflict", problem, "with mode sync, fail and skip are allowed")
+    if request.inside_s3 and request.limits.bytes_per_second is not None:
+        problem = "S3 copies between two buckets by itself, as fast as it does"
+        raise InvalidRequest("limits.bytes_per_second", problem, "leave it out; limits.files_per_second is possible")
+    if request.limits.shard_seconds > limits.LAMBDA_TIMEOUT_SECONDS / 2:
+        raise InvalidRequest("limits.shard_seconds", "is over half of what a function has", "at most 450")
+
+
+def _check_bucket_options(request: Request) -> None:
+    source, destination = request.source, request.destination
+    given = (("source", source, request.source_bucket), ("destination", destination, request.destination_bucket))
+    for name, end, options in given:
+        if options != BucketOptions() and not isinstance(end, S3Location):
+            raise InvalidRequest(f"{name}_bucket", f"the {name} {end} is no bucket", "leave it out, or name s3://")
+    if not (isinstance(source, S3Location) and isinstance(destination, S3Location)):
+        return
+    owner, other = request.source_bucket.expected_owner, request.destination_bucket.expected_owner
+    if source.bucket == destination.bucket and owner and other and owner != other:
+        problem = f"{other} is not the {owner} of source_bucket, and both ends lie in {source.bucket}"
+        raise InvalidRequest("destination_bucket.expected_owner", problem, "name one account")
+
+
+def is_fenced(request: Request) -> bool:
+    """Whether the runs that write to the destination's store can be fenced: on a mount, by its staging directory."""
+    return isinstance(request.destination, MountLocation)

@@ -1,0 +1,45 @@
+"""Sizes and times as people write them in a request."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from fanout.facts import limits
+from fanout.model.errors import InvalidRequest
+
+Size = int | str
+
+_SIZE = re.compile(r"([0-9]{1,15}) ?(B|KiB|MiB|GiB|TiB)?")
+_UNITS = {None: 1, "B": 1, "KiB": limits.KIB, "MiB": limits.MIB, "GiB": limits.GIB, "TiB": 1024 * limits.GIB}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def size_of(field: str, value: Size | None) -> int | None:
+    """Bytes of a number or of a text such as ``10 MiB``. Raises ``InvalidRequest`` that names the field."""
+    if value is None or (isinstance(value, int) and value >= 0):
+        return value
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise InvalidRequest(field, f"{value!r} is not a size", 'bytes as a number from 0, or text such as "10 MiB"')
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def time_of(field: str, text: str | None) -> int | None:
+    """Nanoseconds since 1970 of an ISO 8601 time. Raises ``InvalidRequest`` that names the field."""
+    if text is None:
+        return None
+    nanoseconds = parse_time(text)
+    if nanoseconds is None:
+        allowed = "ISO 8601 with a time zone, for example 2026-01-31T00:00:00Z"
+        raise InvalidRequest(field, f"{text[:80]!r} is not a time with its zone", allowed)
+    return nanoseconds
+
+
+def parse_time(text: str) -> int | None:
+    """Nanoseconds since 1970, ``None`` for what is no ISO 8601 time with a zone; below microseconds it is cut."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return None if moment.tzinfo is None else (moment - _EPOCH) // timedelta(microseconds=1) * 1000

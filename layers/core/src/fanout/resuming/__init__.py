@@ -1,0 +1,1 @@
+"""Going on with what an earlier run did."""

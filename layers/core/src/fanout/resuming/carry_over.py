@@ -1,0 +1,176 @@
+"""Taking over what an earlier run listed and did: the work of ListSegment on a segment that is carried.
+
+Nothing of the trees is listed. What was done is settled, what was not goes into shards of this
+run, so that its ledger says everything by itself and can be resumed in turn.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import chain
+
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import link_from_row, listed_outcomes, name_from_row, shard_from_row
+from fanout.listing.list_segment import list_segment, noting_failure
+from fanout.listing.segment_writer import SegmentWriter
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.segment import Segment
+from fanout.model.shard import Name
+from fanout.ports.tree import Tree
+from fanout.request.plan import Plan
+from fanout.resuming.rules import Part, better, carried, segment_of_one
+from fanout.shards.big_files import big_file_from_row
+from fanout.shards.shard_results import big_file_outcomes
+from fanout.work.context import Context
+
+
+def list_or_carry_over(segment: Segment, context: Context) -> Json:
+    """ListSegment: list a segment of the tree, or take over the parts of the earlier run that it names."""
+    return noting_failure(carry_over, segment, context) if segment.carried else list_segment(segment, context)
+
+
+def carry_over(segment: Segment, context: Context) -> Json:
+    """Take over the parts that the segment names; writes a segment's record as a listing does."""
+    plan = context.ledger.read_plan()
+    run_id, parts = context.ledger.read_as(segment.carried, lambda row: (str(row["run_id"]), list(row["parts"])))
+    carrier = _Carrier(plan, segment, context, context.ledger.of_run(run_id))
+    for part in parts:
+        carrier.carry(part)
+    carrier.close()
+    return {"segment": segment.id}
+
+
+class _Carrier:
+    """Takes parts of the earlier run's ledger over into this one's."""
+
+    def __init__(self, plan: Plan, segment: Segment, context: Context, earlier: Ledger) -> None:
+        self._segment, self._context, self._earlier = segment, context, earlier
+        self._apart = plan.request.between_mounts
+        self._destination: Tree = context.destination(plan)
+        self._writer = SegmentWriter(plan, segment, context, context.source(plan), self._destination)
+        self._left: list[Segment] = []
+        self._directories = 0
+        self._take: dict[str, Callable[[Part], None]] = {
+            "outcomes": self._outcomes,
+            "big_file": self._big_file,
+            "directories": self._directory_attributes,
+            "shard": self._shard,
+            "links": self._links,
+            "names": self._names,
+        }
+
+    def carry(self, part: Part) -> None:
+        """Take one part over."""
+        self._take[part["kind"]](part)
+
+    def close(self) -> None:
+        """Write what is held, and the record that makes it count; what failed in the listing is listed again."""
+        self._writer.close(self._left)
+
+    def _outcomes(self, part: Part) -> None:
+        rows = self._earlier.read_rows_as(part["key"], lambda row: list(listed_outcomes(row)))
+        for outcome in chain.from_iterable(rows):
+            if outcome.reason is Reason.UNLISTABLE:
+                self._left.append(Segment("", outcome.path))
+            elif carried(outcome) is None:
+                self._left.append(segment_of_one(outcome.path))
+            else:
+                self._settle(_entry_of(outcome), outcome)
+
+    def _shard(self, part: Part) -> None:
+        shard = shard_from_row(part["shard"])
+        outcomes = _outcomes_of(shard.id, self._earlier)
+        for index, entry in enumerate(self._earlier.read_shard(shard)):
+            outcome = outcomes.get(index)
+            if outcome is not None and carried(outcome) is not None:
+                self._settle(entry, outcome)
+            else:
+                self._count(entry)
+                self._writer.copy(entry, is_new=False)
+
+    def _links(self, part: Part) -> None:
+        """Copies and the further names of the same files: each file is done with all its names, or not at all."""
+        files: defaultdict[str, list[tuple[Entry, Outcome | None]]] = defaultdict(list)
+        for entry, first, outcome in self._named(part):
+            if first:
+                files[first].append((entry, outcome))
+            else:
+                self._count(entry)
+                self._writer.settle(entry, Result.UNCHANGED, Reason.SAME)
+        for names in files.values():
+            if all(outcome is not None and carried(outcome) is not None for _, outcome in names):
+                for entry, outcome in names:
+                    self._settle(entry, outcome)
+            else:
+                for entry, _ in names:
+                    self._name(Name(entry, unchanged=False, inode_there=""))
+
+    def _named(self, part: Part) -> Iterator[tuple[Entry, str, Outcome | None]]:
+        """Every name with the path of its file's first one, empty for a name that was right, and its outcome."""
+        if part["copies"] is not None:
+            copies = shard_from_row(part["copies"])
+            outcomes = _outcomes_of(copies.id, self._earlier)
+            for index, entry in enumerate(self._earlier.read_shard(copies)):
+                yield entry, entry.path, outcomes.get(index)
+        links = shard_from_row(part["shard"])
+        outcomes = _outcomes_of(links.id, self._earlier)
+        for index, (entry, first) in enumerate(self._earlier.read_rows_as(links.key, link_from_row, links.entries)):
+            yield entry, first, outcomes.get(index)
+
+    def _names(self, part: Part) -> None:
+        for name in self._earlier.read_rows_as(part["key"], name_from_row, part["entries"]):
+            self._name(name)
+
+    def _big_file(self, part: Part) -> None:
+        """Begun anew unless it is whole: what was written of it was discarded, or is now."""
+        big = self._earlier.read_as(part["key"], big_file_from_row)
+        outcome = self._big_file_outcomes.get(big.id)
+        if part["counted"] and outcome is not None and carried(outcome) is not None:
+            self._settle(big.entry, outcome)
+            return
+        if not self._apart:  # else this function does not see it, and FinishTree removes what the earlier run staged
+            self._destination.open_blocks(big.entry.placed, big.token).discard()
+        if part["counted"]:
+            self._count(big.entry)
+            self._writer.copy(big.entry, is_new=False)
+
+    @cached_property
+    def _big_file_outcomes(self) -> dict[str, Outcome]:
+        return dict(big_file_outcomes(self._earlier))
+
+    def _directory_attributes(self, part: Part) -> None:
+        """Set again at the end: this run may write into directories that the earlier one made."""
+        key = keys.carried_directories_key(self._segment.id, self._context.nonce, self._directories)
+        self._context.ledger.write_rows(key, self._earlier.read_rows_as(part["key"], dict, part["rows"]))
+        self._writer.directories.append(key)
+        self._directories += 1
+
+    def _settle(self, entry: Entry, outcome: Outcome | None) -> None:
+        counts_as = carried(outcome) if outcome is not None else None
+        assert counts_as is not None
+        self._count(entry)
+        self._writer.settle(entry, *counts_as)
+
+    def _name(self, name: Name) -> None:
+        self._count(name.entry)
+        self._writer.name(name)
+
+    def _count(self, entry: Entry) -> None:
+        self._writer.listed.add(entry.size)
+
+
+def _entry_of(outcome: Outcome) -> Entry:
+    return Entry(outcome.path, Kind(outcome.kind), outcome.size)
+
+
+def _outcomes_of(shard_id: str, ledger: Ledger) -> dict[int, Outcome]:
+    outcomes: dict[int, Outcome] = {}
+    for file in ledger.outcome_files(shard_id):
+        for index, outcome in ledger.read_outcomes(file):
+            outcomes[index] = better(outcomes.get(index), outcome)
+    return outcomes

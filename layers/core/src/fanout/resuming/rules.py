@@ -1,0 +1,92 @@
+"""Resuming: what of an earlier run a new one takes over, as pure rules.
+
+| entry of the earlier run                  | in the run that resumes it                        |
+|-------------------------------------------|---------------------------------------------------|
+| copied                                    | unchanged, ``Reason.DONE_EARLIER``                |
+| unchanged, skipped, rejected              | the same again, with the same reason              |
+| failed while it was copied, or no outcome | copied, pinned to what the earlier run listed     |
+| failed while it was listed                | listed again                                      |
+| a name of a file with several             | as above if all names of the file are done,       |
+|                                           | else the file is copied and linked again          |
+| in a part of the tree not listed yet      | listed                                            |
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec.structs import fields
+
+from fanout.model.errors import InvalidRequest
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.segment import Segment, after_subtree
+from fanout.request.request import Mode, Request
+from fanout.request.transfer_fields import Decides, fields_up_to
+
+# What may be asked anew: it changes neither what is listed nor what is decided about an entry.
+MAY_DIFFER = fields_up_to(Decides.OBJECT)
+# Chosen: what one ListSegment takes over, in entries; far below what it has time for, and fewer than it lists.
+CARRIED_ENTRIES = 200_000
+
+Part = dict[str, Any]
+
+
+def resumed_document(given: dict[str, Any], earlier: dict[str, Any]) -> dict[str, Any]:
+    """The earlier run's request with the fields that the new one gives; limits are laid over one by one."""
+    merged = {**earlier, **given}
+    if isinstance(given.get("limits"), dict) and isinstance(earlier.get("limits"), dict):
+        merged["limits"] = {**earlier["limits"], **given["limits"]}
+    return merged
+
+
+def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
+    """Raise ``InvalidRequest`` for a field that must be what it was in the earlier run."""
+    if earlier.mode is not Mode.COPY:
+        problem = f"{run_id} is a run of mode {earlier.mode.value}, which cannot be resumed"
+        raise InvalidRequest("resume_from", problem, "start its request again without resume_from")
+    if request.manifest is not None and request.verify.whole_trees:
+        problem = f"{request.verify.value} is not told for what is left of a manifest"
+        raise InvalidRequest("verify", problem, "ask for copied")
+    for field in fields(Request):
+        before, now = getattr(earlier, field.name), getattr(request, field.name)
+        if field.name not in MAY_DIFFER and before != now:
+            raise InvalidRequest(field.name, f"{now} is not the {before} of {run_id}", "leave the field out")
+
+
+def carried(outcome: Outcome) -> tuple[Result, Reason, str] | None:
+    """What an entry with this outcome counts as in the new run; ``None`` if it is to be done again."""
+    if outcome.result is Result.FAILED:
+        return None
+    if outcome.result is Result.COPIED or outcome.reason is None:
+        return Result.UNCHANGED, Reason.DONE_EARLIER, ""
+    return outcome.result, outcome.reason, outcome.message
+
+
+def better(known: Outcome | None, other: Outcome) -> Outcome:
+    """The outcome that counts of two attempts at one entry: a failure counts least."""
+    return other if known is None or known.result is Result.FAILED else known
+
+
+def chunks(parts: Iterable[tuple[Part, int]]) -> Iterator[list[Part]]:
+    """The parts in lists of about ``CARRIED_ENTRIES``, each part with its weight in entries."""
+    held: list[Part] = []
+    weight = 0
+    for part, entries in parts:
+        if held and weight + entries > CARRIED_ENTRIES:
+            yield held
+            held, weight = [], 0
+        held.append(part)
+        weight += entries
+    if held:
+        yield held
+
+
+def segment_of_one(path: str) -> Segment:
+    """The segment that holds the entry of one path and nothing else. Its id is empty: the next round numbers it."""
+    if path.endswith("/"):
+        return Segment("", path, until=path)
+    raw = os.fsencode(path)
+    after = after_subtree(os.fsdecode(raw[:-1] + bytes([raw[-1] - 1]))) if raw[-1] else path[:-1]
+    return Segment("", path[: path.rfind("/") + 1], after, path)

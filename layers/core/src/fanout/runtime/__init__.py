@@ -1,0 +1,1 @@
+"""What a deployed function starts from: settings, clients, events, handlers, telemetry."""

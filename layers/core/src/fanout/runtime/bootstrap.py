@@ -1,0 +1,218 @@
+"""The one place where adapters are chosen."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fanout.adapters.aws.credentials import Credentials, LooksEverySecond, credentials_from_environment
+from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
+from fanout.adapters.posix.tree import PosixTree
+from fanout.adapters.s3.client.bucket_headers import headers_of_buckets
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.copier import S3EntryCopier
+from fanout.adapters.s3.metadata import write_headers
+from fanout.adapters.s3.object_reader import S3ObjectReader
+from fanout.adapters.s3.tree import S3Tree
+from fanout.adapters.s3.work_store import S3WorkStore
+from fanout.ledger.ledger import Ledger
+from fanout.model.errors import InvalidRequest
+from fanout.model.location import Location, MountLocation, S3Location
+from fanout.planning.write_turn import WriteTurns
+from fanout.ports.copying import EntryCopier
+from fanout.ports.pacing import Account, MapRuns
+from fanout.ports.tree import Meter, Tree
+from fanout.rates.throttle import Throttle
+from fanout.request.object_options import ContentType
+from fanout.request.plan import Plan
+from fanout.request.request import Request, Symlinks
+from fanout.runtime.events import only_mount
+from fanout.runtime.late import LateAccount, LateExecutions, LateMeter
+from fanout.runtime.settings import Settings, settings_from
+from fanout.staging.unseen_tree import UnseenTree
+from fanout.work.context import Context
+
+if TYPE_CHECKING:
+    from fanout.adapters.aws.step_functions import StepFunctionsExecutions
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> float:
+        """See ``ports.tree.Clock``."""
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        """See ``ports.tree.Clock``."""
+        time.sleep(seconds)
+
+
+@cache
+def settings() -> Settings:
+    """The settings of this environment, read once."""
+    return settings_from(os.environ)
+
+
+@cache
+def _work_client() -> S3Client:
+    here = settings()
+    return S3Client(Endpoint(here.region, here.endpoint_url), LooksEverySecond(credentials_from_environment))
+
+
+@cache
+def _data_client() -> S3Client:
+    here = settings()
+    data = here.data_endpoint
+    if data is None:
+        return _work_client()
+    credentials = Credentials(data.access_key_id, data.secret_access_key)
+    return S3Client(Endpoint(here.region, data.url), lambda: credentials)
+
+
+def _client_for(request: Request) -> S3Client:
+    """What asks the buckets of a request."""
+    return _data_client().for_buckets(headers_of_buckets(request.bucket_options))
+
+
+def _objects_for(request: Request) -> S3ObjectReader:
+    """What reads the manifest of a request, which may lie in the ledger of an earlier run."""
+    client = _client_for(request)
+    return S3ObjectReader(lambda bucket: _work_client() if bucket == settings().work_bucket else client)
+
+
+@cache
+def _meter() -> Meter:
+    from fanout.adapters.aws.meter import AwsMeter
+
+    here = settings()
+    return AwsMeter(here.region, here.efs_url, here.metrics_url)
+
+
+def make_work_store() -> S3WorkStore:
+    """The work bucket."""
+    return S3WorkStore(_work_client(), settings().work_bucket)
+
+
+@cache
+def make_executions() -> StepFunctionsExecutions:
+    """What asks about executions and starts them."""
+    from fanout.adapters.aws.step_functions import StepFunctionsExecutions
+
+    return StepFunctionsExecutions(settings().region, settings().states_url)
+
+
+def make_account() -> Account:
+    """What asks Lambda about the account."""
+    from fanout.adapters.aws.lambda_account import LambdaAccount
+
+    return LambdaAccount(settings().region, settings().lambda_url)
+
+
+def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str = "") -> Context:
+    """The context of one attempt, of the task of a state, that may take so many seconds."""
+    clock = SystemClock()
+    nonce = secrets.token_hex(4)
+
+    opened: list[Tree] = []
+
+    store = make_work_store()
+    ledger = Ledger(store, run_id, prefix)
+    executions = LateExecutions(make_executions)
+
+    def tree(field: str, location: Location, plan: Plan) -> Tree:
+        is_seen = isinstance(location, S3Location) or location.mount in settings().mounts
+        if plan.request.between_mounts and not is_seen:
+            return UnseenTree(ledger, nonce, str(location))
+        opened.append(make_tree(field, location, plan, nonce))
+        return opened[-1]
+
+    def release() -> None:
+        for one in opened:
+            one.close()
+
+    return Context(
+        ledger=ledger,
+        clock=clock,
+        deadline=clock.now() + remaining_seconds,
+        nonce=nonce,
+        source=lambda plan: tree("source", plan.request.source, plan),
+        destination=lambda plan: tree("destination", plan.request.destination, plan),
+        entry_copier=make_entry_copier,
+        release=release,
+        forks=both_are_mounts,
+        processors=len(os.sched_getaffinity(0)),
+        objects=_objects_for,
+        meter=LateMeter(_meter),
+        file_system_ids=settings().file_systems,
+        prices=settings().prices,
+        account=LateAccount(make_account),
+        reserved_concurrency=settings().reserved_concurrency,
+        turns=WriteTurns(store, executions, clock),
+        limiter=Throttle(state, ledger, nonce, clock.now, clock.sleep),
+    )
+
+
+def both_are_mounts(plan: Plan) -> bool:
+    """Whether both ends are mounts of this function."""
+    ends = (plan.request.source, plan.request.destination)
+    return all(isinstance(end, MountLocation) and end.mount in settings().mounts for end in ends)
+
+
+def make_map_runs() -> MapRuns:
+    """What knows the Maps of an execution."""
+    from fanout.adapters.aws.step_functions import StepFunctionsMaps
+
+    return StepFunctionsMaps(settings().region, settings().states_url)
+
+
+def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
+    """The adapter of a location; only a source's symlinks are ever followed."""
+    if isinstance(location, S3Location):
+        objects = plan.request.objects
+        return S3Tree(
+            _client_for(plan.request),
+            location.bucket,
+            location.prefix,
+            write_headers=write_headers(objects),
+            guess_content_type=objects.content_type is ContentType.GUESS,
+        )
+    mount = settings().mounts.get(location.mount)
+    if mount is None:
+        known = ", ".join(settings().mounts) or "none"
+        raise InvalidRequest(field, f"this function does not see the mount {location.mount!r}", f"it sees {known}")
+    follow = field == "source" and plan.request.symlinks is Symlinks.FOLLOW
+    return PosixTree(mount, location.path, plan.run_id, nonce, field, follow=follow)
+
+
+@cache
+def _client_id() -> str:
+    """Of this process: in Lambda of the environment, which is a client of the file system with a cache of its own."""
+    return secrets.token_hex(4)
+
+
+@contextmanager
+def probe_directories(probe_id: str, path: str) -> Iterator[PosixProbeDirectory]:
+    """The directory of a probe on the mount that this function sees."""
+    mounts = settings().mounts
+    directory = PosixProbeDirectory(mounts[only_mount(mounts)], path, probe_id, _client_id())
+    try:
+        yield directory
+    finally:
+        directory.close()
+
+
+def make_entry_copier(plan: Plan) -> EntryCopier | None:
+    """What copies inside the store that holds both ends, if one does."""
+    source, destination = plan.request.source, plan.request.destination
+    if isinstance(source, S3Location) and isinstance(destination, S3Location):
+        objects = plan.request.objects
+        client = _client_for(plan.request)
+        return S3EntryCopier(client, source, destination, write_headers(objects), tags=objects.tags)
+    return None

@@ -1,0 +1,75 @@
+"""The checks that only a function inside the network can make: for ``fanout doctor``, and before a run copies."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+from fanout.adapters.aws.credentials import credentials_from_environment
+from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.posix.probe.probe import probe_mount
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.reach import reach
+from fanout.model.document import Json
+from fanout.model.errors import FanoutError, Unreachable
+from fanout.model.finding import Finding, fail, finding_row, ok
+from fanout.runtime.bootstrap import settings
+from fanout.runtime.settings import Settings
+
+PROBE_KEY = "runs/doctor/probe"
+
+
+def is_doctor(event: Json) -> bool:
+    """Whether an event asks for the findings instead of being a state's."""
+    return "doctor" in event
+
+
+def require_s3() -> None:
+    """Raise ``Unreachable`` in seconds where S3 does not answer, before anything waits for it."""
+    here = settings()
+    reach(Endpoint(here.region, here.endpoint_url), here.work_bucket)
+
+
+def examine(event: Json) -> Json:
+    """The findings from here; ``{"doctor": {"kms_key_id": ...}}`` tries a key too."""
+    asked = event["doctor"] or {}
+    return {"findings": [finding_row(finding) for finding in findings(settings(), asked.get("kms_key_id", ""))]}
+
+
+def findings(here: Settings, kms_key_id: str) -> Iterator[Finding]:
+    """S3, then every mount that this function sees, then the key if one is named."""
+    endpoint = Endpoint(here.region, here.endpoint_url)
+    try:
+        seconds = reach(endpoint, here.work_bucket)
+    except Unreachable as error:
+        what, _, remedy = str(error).partition("; ")
+        yield fail("S3 from the network", what, remedy)
+    else:
+        yield ok("S3 from the network", f"connected in {1000 * seconds:.0f} ms")
+        yield from _bucket(S3Client(endpoint, credentials_from_environment), here, kms_key_id)
+    for name, path in here.mounts.items():
+        yield from probe_mount(name, path, secrets.token_hex(4))
+
+
+def _bucket(client: S3Client, here: Settings, kms_key_id: str) -> Iterator[Finding]:
+    title, remedy = "work bucket from the network", "check the endpoint's policy and the role of CheckMount"
+    try:
+        client.put_object(here.work_bucket, PROBE_KEY, b"probe")
+        client.get_object(here.work_bucket, PROBE_KEY)
+    except FanoutError as error:
+        yield fail(title, str(error), remedy)
+        return
+    yield ok(title, "an object was written and read")
+    if kms_key_id:
+        yield _kms(client, here, kms_key_id)
+
+
+def _kms(client: S3Client, here: Settings, kms_key_id: str) -> Finding:
+    headers = {"x-amz-server-side-encryption": "aws:kms", "x-amz-server-side-encryption-aws-kms-key-id": kms_key_id}
+    try:
+        client.put_object(here.work_bucket, f"{PROBE_KEY}-kms", b"probe", headers)
+        client.get_object(here.work_bucket, f"{PROBE_KEY}-kms")
+    except FanoutError as error:
+        remedy = "deploy with the key's ARN in KmsKeyArns, and let the key's policy allow the account's roles"
+        return fail("KMS key", str(error), remedy)
+    return ok("KMS key", "an object was encrypted and decrypted")

@@ -1,0 +1,130 @@
+"""What the states hand to the functions, typed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from fanout.ledger.keys import VERIFICATION, run_prefix
+from fanout.ledger.rows import segment_from_row, shard_from_row
+from fanout.model.document import Json
+from fanout.model.errors import InvalidRequest
+from fanout.model.segment import Segment
+from fanout.model.shard import Shard
+
+
+class PlanEvent(Struct, frozen=True):
+    """Input of PlanTransfer: the request as it came, the execution's name and ARN, and each mount's functions."""
+
+    request: Any
+    run_id: str
+    execution: str
+    functions: tuple[dict[str, str], ...]
+
+
+class CopyEvent(Struct, frozen=True):
+    """Input of CopyShard and, with the error, of RecordShardFailure."""
+
+    run: Json
+    shard: Shard
+    cursor: int
+    error: Json
+
+
+class PaceEvent(Struct, frozen=True):
+    """Input of PaceCopy and, when the Map has ended, of EndPacing."""
+
+    run: Json
+    shards: Json
+    execution_arn: str
+    copied: bool
+
+
+def field(event: Json, *path: str) -> Any:
+    """A field of an event. Raises ``InvalidRequest`` that names it if the state did not send it."""
+    value: Any = event
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            raise InvalidRequest(".".join(path), "is missing in the event", "start the function from the state machine")
+        value = value[name]
+    return value
+
+
+def only_mount(mounts: Collection[str]) -> str:
+    """The mount of a probe, whose functions see one. Raises ``InvalidRequest`` where there is none."""
+    for mount in mounts:
+        return mount
+    raise InvalidRequest("FANOUT_MOUNTS", "names no mount", "deploy the function with templates/probe.yaml")
+
+
+def plan_event(event: Json) -> PlanEvent:
+    """The input of PlanTransfer."""
+    request, run_id, execution = (field(event, name) for name in ("request", "run_id", "execution"))
+    return PlanEvent(request, run_id, execution, tuple(field(event, "functions")))
+
+
+def messages_of(event: Json) -> dict[str, str]:
+    """The bodies of the messages of a queue by their ids, as Lambda hands them over."""
+    return {field(record, "messageId"): field(record, "body") for record in field(event, "Records")}
+
+
+def run_id_of(event: Json) -> str:
+    """The run of any other event."""
+    run_id: str = field(event, "run", "id")
+    return run_id
+
+
+def run_prefix_of(event: Json) -> str:
+    """Where the ledger lies that the event is about: the run's, or the one of its verification."""
+    run_id, prefix = run_id_of(event), field(event, "run", "prefix")
+    allowed = (run_prefix(run_id), run_prefix(run_id) + VERIFICATION)
+    if prefix not in allowed:
+        raise InvalidRequest("run.prefix", f"{prefix!r} is not of the run", f"it is one of {', '.join(allowed)}")
+    return str(prefix)
+
+
+class End(StrEnum):
+    """Which ends a function is to work on: both, or the one that it sees of a transfer between two mounts."""
+
+    BOTH = "both"
+    SOURCE = "source"
+    DESTINATION = "destination"
+
+
+def end_of(event: Json) -> End:
+    """The end that an event is about. Raises ``InvalidRequest`` for one that does not exist."""
+    found = event.get("end", End.BOTH.value)
+    if found not in tuple(End):
+        raise InvalidRequest("end", f"{found!r} is not an end", f"allowed are {', '.join(End)}")
+    return End(found)
+
+
+def has_broken_off(event: Json) -> bool:
+    """Whether an error broke the run off before a state that runs all the same and is handed the whole state."""
+    return "error" in field(event, "state")
+
+
+def deletes_later(event: Json) -> bool:
+    """Whether BeginDeletion follows FinishTree, as the state machine's choice ``AnyExtras?`` says."""
+    shards = field(event, "state").get("shards", {})
+    return not has_broken_off(event) and shards.get("extras", 0) > 0
+
+
+def segment_of(event: Json) -> Segment:
+    """The segment of ListSegment."""
+    return segment_from_row(field(event, "segment"))
+
+
+def pace_event(event: Json) -> PaceEvent:
+    """The input of PaceCopy and EndPacing."""
+    return PaceEvent(*(field(event, name) for name in ("run", "shards", "execution", "copied")))
+
+
+def copy_event(event: Json) -> CopyEvent:
+    """The input of CopyShard and RecordShardFailure."""
+    return CopyEvent(
+        field(event, "run"), shard_from_row(field(event, "shard")), field(event, "cursor"), event.get("error", {})
+    )

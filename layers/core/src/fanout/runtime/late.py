@@ -1,0 +1,46 @@
+"""Adapters that are imported at their first use, because few tasks come to it and every cold start would pay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fanout.model.file_system import Described, Readings
+from fanout.ports.pacing import Account
+from fanout.ports.tree import Executions, Meter
+
+
+class LateMeter:
+    """A ``Meter`` that is made when it is asked."""
+
+    def __init__(self, make: Callable[[], Meter]) -> None:
+        self._make = make
+
+    def describe(self, file_system_id: str) -> Described:
+        """See ``ports.tree.Meter``."""
+        return self._make().describe(file_system_id)
+
+    def readings(self, file_system_id: str, now: float) -> Readings:
+        """See ``ports.tree.Meter``."""
+        return self._make().readings(file_system_id, now)
+
+
+class LateExecutions:
+    """``Executions`` that are made when they are asked."""
+
+    def __init__(self, make: Callable[[], Executions]) -> None:
+        self._make = make
+
+    def running(self, execution: str) -> bool:
+        """See ``ports.tree.Executions``."""
+        return self._make().running(execution)
+
+
+class LateAccount:
+    """An ``Account`` that is made when it is asked."""
+
+    def __init__(self, make: Callable[[], Account]) -> None:
+        self._make = make
+
+    def unreserved_concurrency(self) -> int:
+        """See ``ports.pacing.Account``."""
+        return self._make().unreserved_concurrency()

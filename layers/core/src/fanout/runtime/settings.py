@@ -1,0 +1,80 @@
+"""Settings: what a deployment fixes, read from the environment when a function starts its work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from fanout.model.errors import InvalidRequest
+
+
+class DataEndpoint(Struct, frozen=True):
+    """Another S3 than the work bucket's that holds the trees; of a local run only."""
+
+    url: str
+    access_key_id: str
+    secret_access_key: str
+
+
+class Settings(Struct, frozen=True):
+    """``mounts`` maps a mount's name to the path under which the function sees it, ``file_systems`` to its id.
+
+    ``prices`` are the stack's own dollars of a forecast, by the names of ``fanout.facts.prices``.
+    ``endpoint_url``, ``efs_url``, ``metrics_url``, ``states_url`` and ``lambda_url`` are where S3, EFS, CloudWatch,
+    Step Functions and Lambda are asked, empty for those of the region. ``reserved_concurrency`` is what each function
+    that runs many times at once has for itself, 0 for none. Batches of S3's events start ``state_machine`` with
+    ``event_request``.
+    """
+
+    work_bucket: str
+    mounts: Mapping[str, Path]
+    max_concurrency: int
+    region: str
+    endpoint_url: str
+    data_endpoint: DataEndpoint | None
+    file_systems: Mapping[str, str] = field(default_factory=dict)
+    efs_url: str = ""
+    metrics_url: str = ""
+    prices: Mapping[str, float] = field(default_factory=dict)
+    states_url: str = ""
+    state_machine: str = ""
+    event_request: str = ""
+    lambda_url: str = ""
+    reserved_concurrency: int = 0
+
+
+def settings_from(environment: Mapping[str, str]) -> Settings:
+    """The settings of an environment. Raises ``InvalidRequest`` that names a variable that is missing."""
+    try:
+        work_bucket = environment["FANOUT_WORK_BUCKET"]
+    except KeyError as error:
+        raise InvalidRequest("FANOUT_WORK_BUCKET", "is not set", "deploy the function with template.yaml") from error
+    mounts = json.loads(environment.get("FANOUT_MOUNTS", "{}"))
+    data_url = environment.get("FANOUT_DATA_ENDPOINT_URL", "")
+    data_endpoint = None
+    if data_url:
+        data_endpoint = DataEndpoint(
+            data_url,
+            environment.get("FANOUT_DATA_ACCESS_KEY_ID", ""),
+            environment.get("FANOUT_DATA_SECRET_ACCESS_KEY", ""),
+        )
+    return Settings(
+        work_bucket=work_bucket,
+        mounts={name: Path(path) for name, path in mounts.items()},
+        max_concurrency=int(environment.get("FANOUT_MAX_CONCURRENCY", "100")),
+        region=environment.get("AWS_REGION", "us-east-1"),
+        endpoint_url=environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL", ""),
+        data_endpoint=data_endpoint,
+        file_systems=json.loads(environment.get("FANOUT_FILE_SYSTEMS", "{}")),
+        efs_url=environment.get("AWS_ENDPOINT_URL_EFS") or environment.get("AWS_ENDPOINT_URL", ""),
+        prices=json.loads(environment.get("FANOUT_PRICES", "{}")),
+        metrics_url=environment.get("AWS_ENDPOINT_URL_CLOUDWATCH") or environment.get("AWS_ENDPOINT_URL", ""),
+        states_url=environment.get("AWS_ENDPOINT_URL_SFN") or environment.get("AWS_ENDPOINT_URL", ""),
+        state_machine=environment.get("FANOUT_STATE_MACHINE", ""),
+        event_request=environment.get("FANOUT_EVENT_REQUEST", ""),
+        lambda_url=environment.get("AWS_ENDPOINT_URL_LAMBDA") or environment.get("AWS_ENDPOINT_URL", ""),
+        reserved_concurrency=int(environment.get("FANOUT_RESERVED_CONCURRENCY", "0")),
+    )

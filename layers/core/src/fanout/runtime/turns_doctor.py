@@ -1,0 +1,66 @@
+"""The checks that only PlanTransfer's role can make, for ``fanout doctor``.
+
+They are what keeps runs on one tree apart, and how many functions the account lets run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fanout.model.document import Json
+from fanout.model.errors import FanoutError, PreconditionFailed
+from fanout.model.finding import Finding, fail, finding_row, ok, warn
+from fanout.planning.account_quota import most_functions
+from fanout.ports.pacing import Account
+from fanout.ports.tree import Executions, VersionedStore
+
+# No list: that of a bucket or mount has another name.
+LOCK_KEY = "locks/doctor"
+_LISTS, _RUNS = "runs at the same time: lists", "runs at the same time: executions"
+_QUOTA = "Lambda concurrency, as a plan sees it"
+_DEPLOY = "deploy the stack again: sam deploy; and look whether a bucket policy or PermissionsBoundaryArn denies it"
+
+
+def examine_turns(event: Json, store: VersionedStore, executions: Executions, account: Account) -> Json:
+    """The findings; ``{"doctor": {"execution": ARN}}`` names a run of the state machine, which need not be there."""
+    found = [*_lists(store), _asking(executions, event["doctor"]["execution"]), _quota(account)]
+    return {"findings": [finding_row(finding) for finding in found]}
+
+
+def _lists(store: VersionedStore) -> Iterator[Finding]:
+    """Whether the lists of who writes can be read and written, and only by who has seen the newest one."""
+    remedy = f"PlanTransfer needs s3:GetObject and s3:PutObject on locks/* of the work bucket; {_DEPLOY}"
+    try:
+        for _ in range(2):  # the first one finds it missing, once in a stack's life
+            store.write_version(LOCK_KEY, b"{}", store.read_version(LOCK_KEY).version)
+        store.write_version(LOCK_KEY, b"{}", "")
+    except PreconditionFailed:
+        # The last one should be refused; an earlier one is if another doctor comes in between, which shows the same.
+        yield ok(_LISTS, "an object of locks/ was read, and written only by who had read it")
+        return
+    except FanoutError as error:
+        yield fail(_LISTS, str(error), remedy)
+        return
+    what = "an object of locks/ was overwritten by who had not read it: two runs could begin at the same time"
+    yield fail(_LISTS, what, "use an S3 that honours If-Match and If-None-Match")
+
+
+def _asking(executions: Executions, execution: str) -> Finding:
+    """Whether another run can be asked about; without, one that was stopped would block its destination for ever."""
+    try:
+        executions.running(execution)
+    except FanoutError as error:
+        return fail(
+            _RUNS, str(error), f"PlanTransfer needs states:DescribeExecution on the stack's own runs; {_DEPLOY}"
+        )
+    return ok(_RUNS, "whether another run goes on can be asked")
+
+
+def _quota(account: Account) -> Finding:
+    """Whether a plan can fit a run into the account; without, more functions are invoked than run, and wait."""
+    try:
+        unreserved = account.unreserved_concurrency()
+    except FanoutError as error:
+        return warn(_QUOTA, str(error), f"PlanTransfer needs lambda:GetAccountSettings; {_DEPLOY}")
+    most = most_functions(unreserved)
+    return ok(_QUOTA, f"{unreserved:,} functions without a reservation may run, a run starts {most:,} at most")

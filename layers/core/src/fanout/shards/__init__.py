@@ -1,0 +1,1 @@
+"""Shards: packing, predicted seconds, attempts, results."""

@@ -1,0 +1,60 @@
+"""Big files: cut into blocks that several functions copy, and put together at the end."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fanout.facts import limits
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import entry_from_row, entry_row
+from fanout.model.checksum import NO_BYTES, combine
+from fanout.model.shard import BigFile, Rates, Receipt, Shard
+from fanout.shards.partitioned import is_partitioned, shards_of
+
+
+def block_bytes_of(size: int) -> int:
+    """8 MiB, or the whole MiB in which a file fits the 10,000 parts of one multipart upload."""
+    mebibytes = -(-size // (limits.MULTIPART_PARTS * limits.MIB))
+    return max(limits.BLOCK_BYTES, mebibytes * limits.MIB)
+
+
+def cut(big: BigFile, key: str, rates: Rates, target_seconds: float) -> Iterator[Shard]:
+    """Shards of consecutive blocks, each of about ``target_seconds`` and at least one block.
+
+    A shard's entries are none: the file is one entry, which gets its outcome when it is whole.
+    """
+    count = max(1, round(rates.seconds(1, big.entry.size) / target_seconds))
+    per_shard = max(1, -(-big.blocks // count))
+    for number, first in enumerate(range(0, big.blocks, per_shard)):
+        end = min(first + per_shard, big.blocks)
+        size = min(end * big.block_bytes, big.entry.size) - first * big.block_bytes
+        yield Shard(f"{big.id}-{number:04d}", key, 0, size, rates.seconds(1, size), (first, end))
+
+
+def whole_checksum(big: BigFile, receipts: Iterable[Receipt]) -> int:
+    """The checksum of the file from those of all its blocks, in their order."""
+    checksum = NO_BYTES
+    for receipt in receipts:
+        checksum = combine(checksum, receipt.crc64nvme, big.block(receipt.index)[1])
+    return checksum
+
+
+def big_file_row(big: BigFile) -> dict[str, Any]:
+    """A big file, as it stands in the ledger."""
+    return {"id": big.id, "entry": entry_row(big.entry), "block_bytes": big.block_bytes, "token": big.token}
+
+
+def big_file_from_row(row: dict[str, Any]) -> BigFile:
+    """The big file of a row."""
+    return BigFile(row["id"], entry_from_row(row["entry"]), row["block_bytes"], row["token"])
+
+
+def parts_of_big_files(ledger: Ledger) -> dict[str, list[Shard]]:
+    """The shards of each big file by the key of its description."""
+    parts: defaultdict[str, list[Shard]] = defaultdict(list)
+    for shard in shards_of(ledger) if is_partitioned(ledger) else []:
+        if shard.blocks is not None:
+            parts[shard.key].append(shard)
+    return parts

@@ -1,0 +1,28 @@
+"""Which files of the ledger hold the attributes of the directories that a run made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.shards.rounds import rounds_done
+
+
+def made_directories(ledger: Ledger) -> dict[str, int | None]:
+    """The files in their order, those taken over from an earlier run first, each with its rows if that is known.
+
+    Raises ``LedgerBroken`` if one is missing: the names of the files of outcomes and the rounds say which there are.
+    """
+    carried = [key for done in rounds_done(ledger) for key in done.get("directories", [])]
+    return directories_held(carried, ledger)
+
+
+def directories_held(carried: Iterable[str], ledger: Ledger) -> dict[str, int | None]:
+    """The same, where the files that were taken over are known."""
+    rows = dict(found for key in ledger.keys(keys.OUTCOMES) if (found := keys.directories_beside(key)))
+    held = [key for key in ledger.keys(keys.DIRECTORIES) if key.endswith(".jsonl.gz")]
+    missing = {*rows, *carried}.difference(held)
+    if missing:
+        raise ledger.broken(min(missing), "is missing")
+    return {key: rows.get(key) for key in held}

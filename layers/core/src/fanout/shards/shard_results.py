@@ -1,0 +1,87 @@
+"""What became of a shard's entries, from the files of its outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fanout.ledger import keys
+from fanout.ledger.coverage import disjoint, indexes_of
+from fanout.ledger.ledger import Ledger, OutcomeFile
+from fanout.ledger.rows import outcome_from_row
+from fanout.model.books import Count, no_counts, tally
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import Shard
+from fanout.shards.big_files import big_file_from_row
+from fanout.shards.rounds import rounds_done
+
+_TROUBLE = (Result.FAILED, Result.REJECTED)
+
+
+class ShardResult(Struct, frozen=True):
+    """A shard's totals, the outcomes that need attention, and the seconds that all attempts took."""
+
+    results: dict[Result, Count]
+    failures: list[Outcome]
+    seconds: float = 0.0
+
+
+def shard_result(shard: Shard, ledger: Ledger) -> ShardResult:
+    """The result of a shard, each entry counted once whatever number of attempts wrote it.
+
+    An entry without an outcome is failed: nothing that was listed is lost in silence.
+    """
+    files = ledger.outcome_files(shard.id)
+    covered = set().union(*(indexes_of(file.ranges) for file in files)) if files else set()
+    if len(covered) < shard.entries or not disjoint(file.ranges for file in files):
+        return _by_rows(shard, files, ledger)
+    results = no_counts()
+    for file in files:
+        results = {result: results[result] + file.results[result] for result in Result}
+    return ShardResult(results, list(_rows_in_trouble(files, ledger)), sum(file.seconds for file in files))
+
+
+def _rows_in_trouble(files: list[OutcomeFile], ledger: Ledger) -> Iterator[Outcome]:
+    for file in files:
+        if any(file.results[result].entries for result in _TROUBLE):
+            yield from (outcome for _, outcome in ledger.read_outcomes(file) if outcome.result in _TROUBLE)
+
+
+def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger) -> ShardResult:
+    """Attempts that ran at the same time may both have an outcome for an entry: a copy counts before a failure."""
+    outcomes: dict[int, Outcome] = {}
+    for file in files:
+        for index, outcome in ledger.read_outcomes(file):
+            known = outcomes.get(index)
+            if known is None or known.result in _TROUBLE:
+                outcomes[index] = outcome
+    if len(outcomes) < shard.entries:
+        for index, entry in enumerate(ledger.read_shard(shard)):
+            if index not in outcomes:
+                reason, message = Reason.SHARD_FAILED, "no outcome was written"
+                outcomes[index] = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)
+    failures = [outcome for outcome in outcomes.values() if outcome.result in _TROUBLE]
+    return ShardResult(tally(outcomes.values()), failures, sum(file.seconds for file in files))
+
+
+def big_file_results(ledger: Ledger) -> ShardResult:
+    """The result of all big files together; one without an outcome is failed."""
+    found = dict(big_file_outcomes(ledger))
+    outcomes = []
+    for done in rounds_done(ledger):
+        for row in done["big_files"]:
+            outcomes.append(found.get(row["id"]) or _without_outcome(row["id"], ledger))
+    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in _TROUBLE])
+
+
+def big_file_outcomes(ledger: Ledger) -> Iterator[tuple[str, Outcome]]:
+    """The outcomes of big files that FinishTree wrote, whichever of its tasks did, each with the file's id."""
+    for key in ledger.keys(keys.BIG_FILE_OUTCOMES):
+        yield from ledger.read_rows_as(key, lambda row: (str(row["id"]), outcome_from_row(row)))
+
+
+def _without_outcome(big_file_id: str, ledger: Ledger) -> Outcome:
+    entry = ledger.read_as(keys.big_file_key(big_file_id), big_file_from_row).entry
+    reason, message = Reason.SHARD_FAILED, "no outcome was written"
+    return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)

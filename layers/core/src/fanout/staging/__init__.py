@@ -1,0 +1,1 @@
+"""Between two file systems: packs in the work bucket."""

@@ -1,0 +1,94 @@
+"""PackShard: stages the entries of a shard that are neither staged nor settled, where the source is mounted."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from fanout.copying.copier import Copier
+from fanout.copying.copy_blocks import move_blocks
+from fanout.copying.copy_shard import OutcomeWriter, out_of_time_outcome, settled_indexes
+from fanout.forecast.of_run import threads_of
+from fanout.ledger import keys
+from fanout.model.checksum import Crc64Nvme
+from fanout.model.document import Json
+from fanout.model.entry import Entry
+from fanout.model.errors import Transient
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import Shard
+from fanout.shards.attempts import Progress
+from fanout.shards.big_files import big_file_from_row
+from fanout.staging.pack_writer import PackWriter
+from fanout.staging.packed_tree import staged_entries
+from fanout.staging.staged_blocks import ConfirmedTree, StagedBlockTarget
+from fanout.work.context import Context
+
+
+def pack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+    """Stage what it has time for; returns ``cursor`` (entries staged now) and ``done``, which UnpackShard decides.
+
+    What cannot be read gets its outcome here. Raises ``Transient`` if nothing at all could be staged for
+    reasons that may pass.
+    """
+    if shard.blocks is not None:
+        return {"cursor": _pack_blocks(shard, context, crc64nvme).cursor, "done": False}
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    settled, staged = settled_indexes(shard, ledger), staged_entries(ledger.staged(), shard.id)
+    entries = enumerate(ledger.read_shard(shard))
+    work = [(index, entry) for index, entry in entries if index not in settled and entry.path not in staged]
+    stop_at = context.stop_at
+    packs = PackWriter(ledger.staged(), shard.id, context.nonce, context.clock.now, crc64nvme)
+    copier = Copier(
+        context.source(plan),
+        packs,
+        crc64nvme,
+        lambda: context.clock.now() > stop_at,
+        symlinks=plan.request.symlinks,
+        limiter=context.limiter,
+    )
+    _pack(work, copier, packs, OutcomeWriter(shard, context), context, threads_of(ledger))
+    return {"cursor": packs.staged_entries, "done": False}
+
+
+def _pack(
+    work: list[tuple[int, Entry]],
+    copier: Copier,
+    packs: PackWriter,
+    writer: OutcomeWriter,
+    context: Context,
+    most: int,
+) -> None:
+    """Stage entries with ``most`` threads, and write the outcomes of those that cannot be."""
+    held_back: dict[int, Outcome] = {}
+    threads = min(most, len(work)) or 1
+    for index, outcome in copier.copy_all(work, threads):
+        if outcome.reason is Reason.TRANSIENT:
+            held_back[index] = outcome
+        elif outcome.result is not Result.COPIED:
+            writer.add(index, outcome, [])
+    packs.flush()
+    writer.flush([])
+    if packs.staged_entries or writer.written:
+        for index, outcome in held_back.items():
+            writer.add(index, outcome, [])
+    elif held_back:
+        message = next(iter(held_back.values())).message
+        raise Transient(f"{len(held_back)} of {len(work)} entries failed, none was staged: {message}")
+    else:
+        for index, entry in copier.unfinished:
+            if not context.limiter.cut_off(entry.size):  # else the next task goes on with it
+                writer.add(index, out_of_time_outcome(entry), [])
+    writer.flush([])
+
+
+def _pack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+    assert shard.blocks is not None
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    big = ledger.read_as(shard.key, big_file_from_row)
+    settled = settled_indexes(shard, ledger)
+    wanted = [index for index in range(*shard.blocks) if index not in settled]
+    source = ConfirmedTree(context.source(plan), ledger)
+    target = StagedBlockTarget(ledger.staged(), shard.id)
+    packing = replace(shard, id=keys.packed_id(shard.id))
+    return move_blocks(packing, big, source, target, wanted, context, crc64nvme)

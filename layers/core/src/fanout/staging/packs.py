@@ -1,0 +1,45 @@
+"""Entries on their way between two mounts: where in the staged objects their bytes lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from fanout.ledger.rows import attributes_from_row, attributes_row
+from fanout.model.entry import Attributes
+
+
+class Chunk(Struct, frozen=True):
+    """``length`` bytes of an entry from ``offset`` on: those of the staged object ``key`` from ``start`` on."""
+
+    offset: int
+    length: int
+    key: str
+    start: int
+
+
+class Packed(Struct, frozen=True):
+    """A whole entry as it was read; bytes that no chunk holds are zeros. Chunks are in the order of their offsets."""
+
+    path: str
+    crc64nvme: int
+    attributes: Attributes
+    chunks: tuple[Chunk, ...] = ()
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where its bytes begin: entries in this order read each staged object once."""
+        return (self.chunks[0].key, self.chunks[0].start) if self.chunks else ("", 0)
+
+
+def packed_row(packed: Packed) -> list[Any]:
+    """A packed entry, as it stands in the index of a pack."""
+    chunks = [[chunk.offset, chunk.length, chunk.key, chunk.start] for chunk in packed.chunks]
+    return [packed.path, f"{packed.crc64nvme:016x}", attributes_row(packed.attributes), chunks]
+
+
+def packed_from_row(row: list[Any]) -> Packed:
+    """The packed entry of a row."""
+    path, checksum, attributes, chunks = row
+    return Packed(path, int(checksum, 16), attributes_from_row(attributes), tuple(Chunk(*chunk) for chunk in chunks))

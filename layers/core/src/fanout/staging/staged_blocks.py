@@ -1,0 +1,133 @@
+"""Blocks of a big file on their way between two mounts: a staged object each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fanout.ledger.ledger import Ledger
+from fanout.model.checksum import NO_BYTES, Crc64Nvme
+from fanout.model.entry import Attributes, Entry
+from fanout.model.errors import NotFound, Transient
+from fanout.model.shard import BigFile, Receipt
+from fanout.ports.tree import Source, Tree
+from fanout.staging.pack_writer import BLOCKS
+from fanout.staging.unseen_tree import UnseenTree
+
+# What a receipt says of a block that was staged; a block of zeros is not.
+STAGED = "staged"
+
+
+def _key(shard_id: str, offset: int) -> str:
+    return f"{shard_id}/{BLOCKS}/{offset:020d}"
+
+
+class StagedBlockTarget:
+    """See ``ports.tree.BlockTarget``: stages blocks; whichever attempt writes one, it holds the same bytes."""
+
+    keeps_holes = True
+    takes_pieces = False
+
+    def __init__(self, staged: Ledger, shard_id: str) -> None:
+        self._staged, self._shard_id = staged, shard_id
+
+    def sync(self) -> None:
+        """See ``ports.tree.BlockTarget``; an object stays when it is there."""
+
+    def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
+        """See ``ports.tree.BlockTarget``."""
+        if not data.strip(b"\0"):
+            return ""
+        self._staged.write_bytes(_key(self._shard_id, offset), data)
+        return STAGED
+
+    def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
+        """See ``ports.tree.BlockTarget``; the file is completed at the destination."""
+
+    def discard(self) -> None:
+        """See ``ports.tree.BlockTarget``; what is staged is removed with the shard's."""
+
+
+class ConfirmedTree(UnseenTree):
+    """The source of blocks that are staged, each pinned by itself: nobody confirms the whole file later."""
+
+    def __init__(self, source: Tree, ledger: Ledger) -> None:
+        super().__init__(ledger, "", "the destination")
+        self._source = source
+
+    def open(self, entry: Entry) -> Source:
+        """See ``ports.tree.Tree``."""
+        return _Confirmed(self._source.open(entry))
+
+
+class _Confirmed:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.attributes = source.attributes
+        self.confirm = source.confirm
+        self.close = source.close
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See ``ports.tree.Source``."""
+        data = self._source.read(offset, length)
+        self._source.confirm(None)
+        return data
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``ports.tree.Source``."""
+        zeros = self._source.zeros_at(offset)
+        if zeros:
+            self._source.confirm(None)
+        return zeros
+
+
+class StagedBlocksTree(UnseenTree):
+    """A tree that holds the staged blocks of one part of a big file."""
+
+    def __init__(
+        self, staged: Ledger, shard_id: str, big: BigFile, receipts: dict[int, Receipt], crc64nvme: Crc64Nvme
+    ) -> None:
+        super().__init__(staged, "", "the source")
+        self._staged, self._shard_id, self._big = staged, shard_id, big
+        self._receipts, self._crc64nvme = receipts, crc64nvme
+        self.block_bytes_of_file = big.block_bytes
+
+    def open(self, entry: Entry) -> Source:
+        """See ``ports.tree.Tree``."""
+        return _StagedBlocks(self)
+
+    def is_staged(self, offset: int) -> bool:
+        """Whether the block at this offset has bytes; else it is zeros."""
+        return self._receipts[offset // self._big.block_bytes].etag == STAGED
+
+    def read_block(self, offset: int, length: int) -> bytes:
+        """A block, as it was read at the source. Raises ``Transient`` if it is not."""
+        try:
+            data = self._staged.read_bytes(_key(self._shard_id, offset)) if self.is_staged(offset) else bytes(length)
+        except NotFound as error:
+            raise Transient(f"the staged block at {offset} is gone: another attempt has finished the part") from error
+        if self._crc64nvme(data, NO_BYTES) != self._receipts[offset // self._big.block_bytes].crc64nvme:
+            raise Transient(f"the staged block at {offset} is not what was read at the source")
+        return data
+
+
+class _StagedBlocks:
+    """See ``ports.tree.Source``."""
+
+    attributes = Attributes()
+
+    def __init__(self, tree: StagedBlocksTree) -> None:
+        self._tree = tree
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See ``ports.tree.Source``; asked for whole blocks alone."""
+        return self._tree.read_block(offset, length)
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``ports.tree.Source``."""
+        return 0 if self._tree.is_staged(offset) else self._tree.block_bytes_of_file
+
+    def confirm(self, crc64nvme: int | None) -> None:
+        """See ``ports.tree.Source``; each block is compared when it is read."""
+
+    def close(self) -> None:
+        """See ``ports.tree.Source``; nothing is held open."""

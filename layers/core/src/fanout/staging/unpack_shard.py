@@ -1,0 +1,119 @@
+"""UnpackShard: writes what PackShard staged, where the destination is mounted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fanout.copying.copier import Copier
+from fanout.copying.copy_blocks import move_blocks
+from fanout.copying.copy_shard import copy_work, settled_indexes
+from fanout.copying.forked_copier import Work
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.checksum import Crc64Nvme
+from fanout.model.document import Json
+from fanout.model.outcome import Outcome, Reason
+from fanout.model.shard import Shard
+from fanout.shards.attempts import Progress, noted
+from fanout.shards.big_files import big_file_from_row
+from fanout.staging.pack_writer import BROKEN, INDEX
+from fanout.staging.packed_tree import PackedTree, staged_entries
+from fanout.staging.staged_blocks import StagedBlocksTree
+from fanout.work.context import Context
+
+PACK, UNPACK, DONE = "pack", "unpack", "done"
+# Chosen: one broken object is chance, the third is a cause that stays.
+STAGED_AGAIN = 2
+
+
+def unpack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+    """Write what is staged and has no outcome; returns ``cursor`` (outcomes so far), ``done`` and ``next``.
+
+    ``next`` is ``unpack`` while staged entries are left, ``pack`` while others are. When every entry
+    has an outcome, what is staged for the shard is removed. Entries whose staged bytes are broken are staged again,
+    up to ``STAGED_AGAIN`` times.
+    """
+    unpack = _unpack_entries if shard.blocks is None else _unpack_blocks
+    left = False
+
+    def work() -> Progress:
+        nonlocal left
+        progress, left = unpack(shard, context, crc64nvme)
+        if progress.done:
+            context.ledger.staged().remove(f"{shard.id}/")
+        return progress
+
+    stands = noted("copy", shard, context, work)
+    return {**stands, "next": DONE if stands["done"] else UNPACK if left else PACK}
+
+
+def _unpack_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tuple[Progress, bool]:
+    """Outcomes so far, and whether staged entries are left."""
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    settled, staged = settled_indexes(shard, ledger), staged_entries(ledger.staged(), shard.id)
+    entries = enumerate(ledger.read_shard(shard))
+    work = [(index, entry) for index, entry in entries if index not in settled and entry.path in staged]
+    work.sort(key=lambda item: staged[item[1].path].place)
+    stop_at = context.stop_at
+    copier = Copier(
+        PackedTree(ledger.staged(), staged.values()),
+        context.destination(plan),
+        crc64nvme,
+        lambda: context.clock.now() > stop_at,
+        symlinks=plan.request.symlinks,
+        limiter=context.limiter,
+    )
+    unbroken = _Unbroken(copier, may_leave=_times_broken(shard, ledger.staged()) < STAGED_AGAIN)
+    try:
+        writer = copy_work(work, unbroken, shard, context)
+    finally:
+        if unbroken.left:
+            _forget_staged(shard, context)
+    total = len(settled) + writer.written
+    left = writer.written < len(work) and not unbroken.left
+    return Progress(total, total >= shard.items, writer.copied), left
+
+
+class _Unbroken:
+    """Copies what is staged, and leaves entries whose staged bytes are broken without an outcome if it may."""
+
+    def __init__(self, copier: Copier, *, may_leave: bool) -> None:
+        self._copier, self._may_leave = copier, may_leave
+        self.directories, self.unfinished = copier.directories, copier.unfinished
+        self.left = 0
+
+    def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
+        """See ``CopiesEntries``."""
+        for index, outcome in self._copier.copy_all(entries, threads):
+            if self._may_leave and outcome.reason is Reason.STAGED_BROKEN:
+                self.left += 1
+            else:
+                yield index, outcome
+
+
+def _times_broken(shard: Shard, staged: Ledger) -> int:
+    return sum(1 for _ in staged.keys(f"{shard.id}/{BROKEN}/"))
+
+
+def _forget_staged(shard: Shard, context: Context) -> None:
+    """Without its index nothing counts as staged: PackShard stages anew, under other names."""
+    staged = context.ledger.staged()
+    staged.write_bytes(f"{shard.id}/{BROKEN}/{context.nonce}", b"")
+    staged.remove(f"{shard.id}/{INDEX}/")
+
+
+def _unpack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tuple[Progress, bool]:
+    """Receipts so far, and whether staged blocks are left. Blocks that could not be read keep their reason."""
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    big = ledger.read_as(shard.key, big_file_from_row)
+    packed, known = ledger.read_receipts(keys.packed_id(shard.id)), ledger.read_receipts(shard.id)
+    failed = {index: one for index, one in packed.items() if one.reason is not None and index not in known}
+    if failed:
+        ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
+    ready = [index for index, one in packed.items() if one.reason is None]
+    source = StagedBlocksTree(ledger.staged(), shard.id, big, packed, crc64nvme)
+    target = context.destination(plan).open_blocks(big.entry.placed, big.token)
+    progress = move_blocks(shard, big, source, target, ready, context, crc64nvme)
+    return progress, progress.cursor < len(packed)

@@ -1,0 +1,175 @@
+"""The tree on the other mount of a transfer between two: what the ledger holds of it.
+
+A function sees one mount. What it needs to know of the other end, a function on that side
+has written down: what a segment holds at the destination, the attributes of a big file at the source.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import attributes_from_row, attributes_row, entry_from_row
+from fanout.model.columns import Listed
+from fanout.model.entry import Attributes, Entry, Found
+from fanout.model.errors import InvalidRequest, ItemError
+from fanout.model.segment import Prunes, Segment, no_pruning
+from fanout.ports.tree import BlockTarget, Source, Target, Tree
+from fanout.ports.turns import Fence
+
+
+def _unseen(name: str) -> InvalidRequest:
+    return InvalidRequest("run.functions", f"this function does not see {name}", "start it from the state machine")
+
+
+class UnseenTree:
+    """See ``ports.tree.Tree``. What only a function on the other side can do raises ``InvalidRequest``."""
+
+    def __init__(self, ledger: Ledger, nonce: str, name: str) -> None:
+        self._ledger, self._nonce, self._name = ledger, nonce, name
+        self._tokens = itertools.count()
+
+    def _unseen(self) -> InvalidRequest:
+        return _unseen(self._name)
+
+    def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
+        """See ``ports.tree.Tree``: what ListDestination found, as far as it came; it left out what is pruned."""
+        for key in self._ledger.read_as(keys.destination_listing_key(segment.id), lambda row: list(row["files"])):
+            yield from self._ledger.read_rows_as(key, entry_from_row)
+
+    def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
+        """See ``ports.tree.Tree``; here each comes by itself."""
+        return self.list(segment, prunes)
+
+    def cuts(self, segment: Segment, ways: int) -> Sequence[str]:
+        """See ``ports.tree.Tree``: the other end is asked."""
+        return []
+
+    def find(self, path: str) -> Entry | None:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def find_stored(self, path: str) -> Found | None:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def open(self, entry: Entry) -> Source:
+        """See ``ports.tree.Tree``: a source without bytes, which a function on the other side has read and pinned."""
+        return UnseenSource(self._ledger, entry)
+
+    def create(self, entry: Entry, attributes: Attributes) -> Target:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
+        """See ``ports.tree.Tree``; the attributes are kept for the function that completes the file."""
+        self._ledger.write_json(keys.attributes_key(entry.path), attributes_row(attributes))
+        return f"{self._nonce}-{next(self._tokens)}-apart"
+
+    def open_blocks(self, entry: Entry, token: str) -> BlockTarget:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def make_directory(self, entry: Entry, attributes: Attributes) -> None:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def link(self, entry: Entry, first: str) -> None:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def open_directory(self, entry: Entry, mode: int) -> None:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    @property
+    def delete_batch(self) -> int:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def remove_directory(self, entry: Entry) -> None:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def small_files_from(self, source: Tree) -> None:
+        """See ``ports.tree.Tree``; the mount is not seen."""
+
+    @property
+    def overlaps(self) -> bool:
+        """See ``ports.tree.Tree``; nothing is read here."""
+        return False
+
+    def block_bytes(self, entry: Entry) -> int:
+        """See ``ports.tree.Tree``."""
+        return limits.BLOCK_BYTES
+
+    def check(self, *, writing: bool) -> None:
+        """See ``ports.tree.Tree``; CheckMount and CheckOtherMount each check the end that they see."""
+
+    def limitations(self) -> None:
+        """See ``ports.tree.Tree``; tried by the function that sees it."""
+
+    def clock_ns(self) -> tuple[int, int]:
+        """See ``ports.tree.Tree``."""
+        raise self._unseen()
+
+    def identity(self) -> str:
+        """See ``ports.tree.Tree``; asked of what is seen."""
+        return ""
+
+    def close(self) -> None:
+        """See ``ports.tree.Tree``; nothing is held open."""
+
+    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
+        """See ``ports.tree.Tree``; done by the function that sees it."""
+        return False
+
+    def clear(self) -> None:
+        """See ``ports.tree.Tree``; nothing is staged there by a function that does not see it."""
+
+    def finish(self) -> tuple[str, ...]:
+        """See ``ports.tree.Tree``; nothing is staged there by a function that does not see it."""
+        return ()
+
+
+class UnseenSource:
+    """See ``ports.tree.Source``: an entry of the other mount of which only the attributes are wanted."""
+
+    def __init__(self, ledger: Ledger, entry: Entry) -> None:
+        self._ledger, self._entry = ledger, entry
+
+    @property
+    def attributes(self) -> Attributes:
+        """See ``ports.tree.Source``; of a big file, as it was when it was listed."""
+        return self._ledger.read_as(keys.attributes_key(self._entry.placed.path), attributes_from_row)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See ``ports.tree.Source``."""
+        raise InvalidRequest(
+            "run.functions", "this function does not see the source", "start it from the state machine"
+        )
+
+    def zeros_at(self, offset: int) -> int:
+        """See ``ports.tree.Source``."""
+        return 0
+
+    def confirm(self, crc64nvme: int | None) -> None:
+        """See ``ports.tree.Source``; PackShard confirms every block after reading it."""
+
+    def close(self) -> None:
+        """See ``ports.tree.Source``; nothing is held open."""

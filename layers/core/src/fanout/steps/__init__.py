@@ -1,1 +1,0 @@
-"""The use cases: one for each Task state, over the domain and the ports alone."""

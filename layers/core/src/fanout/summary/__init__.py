@@ -1,0 +1,1 @@
+"""SummariseTransfer: balances the books and writes the summary."""

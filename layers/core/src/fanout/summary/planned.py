@@ -1,0 +1,78 @@
+"""What a copy and a sync would do, from the ledger of a plan's listing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from fanout.books.run_books import RunBooks, listing_books
+from fanout.deleting.deletions import listed_extras
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import shard_from_row
+from fanout.model.books import Count
+from fanout.model.document import Json
+from fanout.model.outcome import Outcome, Result
+from fanout.model.shard import Shard
+from fanout.request.plan import Plan
+from fanout.request.request import knows_extras
+from fanout.summary.summary import Planned
+
+# Rows of one file; a plan of more than one is compressed.
+ROWS_PER_FILE = 100_000
+
+
+def planned_books(ledger: Ledger, add_failure: Callable[[Outcome, str], None]) -> RunBooks:
+    """The books of the listing alone; what is to be copied has no outcome."""
+    books, complete, _ = listing_books(ledger, add_failure)
+    right = {Result.UNCHANGED: _right_names(_shards(ledger, keys.LINKS), ledger)}
+    return RunBooks(books.plus(Count(), right), complete, _shards(ledger, keys.SHARDS), [])
+
+
+def planned_run(plan: Plan, ledger: Ledger) -> Planned:
+    """What would be done, written row by row to planned.jsonl."""
+    request = plan.request
+    shards, links = _shards(ledger, keys.SHARDS), _shards(ledger, keys.LINKS)
+    extras = listed_extras(ledger, request)
+    _write(_rows(shards, links, [one.shard for one in extras.deletions], ledger), ledger)
+    right = _right_names(links, ledger)
+    total = sum(shard.seconds for shard in shards)
+    longest = max((shard.seconds for shard in shards), default=0.0)
+    return Planned(
+        to_copy=sum((Count(shard.entries, shard.bytes) for shard in shards + links), Count()) - right,
+        to_delete=extras.extra if knows_extras(request) else None,
+        refusal=extras.refusal(request),
+        seconds=max(longest, total / request.limits.max_concurrency),
+    )
+
+
+def _shards(ledger: Ledger, key: str) -> list[Shard]:
+    return ledger.read_list(key, lambda row: shard_from_row(row["shard"]))
+
+
+def _right_names(links: list[Shard], ledger: Ledger) -> Count:
+    """Names of files with several that are right already: they have no first name to be linked to."""
+    rows = (row for shard in links for row in ledger.read_rows(shard.key))
+    return sum((Count(1, row[2]) for row in rows if not row[-1]), Count())
+
+
+def _rows(copies: list[Shard], links: list[Shard], deletions: list[Shard], ledger: Ledger) -> Iterator[Json]:
+    for action, shards in (("copy", copies), ("link", links), ("delete", deletions)):
+        for shard in shards:
+            for row in ledger.read_rows(shard.key):
+                if action != "link" or row[-1]:
+                    yield {"action": action, "path": row[0], "kind": row[1], "size": row[2]}
+
+
+def _write(rows: Iterator[Json], ledger: Ledger) -> None:
+    """planned.jsonl, written even if it is empty; planned-1.jsonl.gz and on where that would be large."""
+    number, held = 0, list(islice(rows, ROWS_PER_FILE))
+    following = list(islice(rows, ROWS_PER_FILE))
+    if not following:
+        ledger.write_rows(keys.PLANNED, held)
+    while following or number:
+        number += 1
+        ledger.write_rows(f"planned-{number}.jsonl.gz", held)
+        if not following:
+            return
+        held, following = following, list(islice(rows, ROWS_PER_FILE))

@@ -1,0 +1,200 @@
+"""SummariseTransfer: balances the books from the ledger alone and writes what people and programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from fanout.books.failures import FailureClasses
+from fanout.books.run_activity import run_activities, sizes_rows, tasks_row
+from fanout.books.run_books import RunBooks, run_books
+from fanout.deleting.deletion_results import deletion_results
+from fanout.finishing.finish_directories import directories_failed
+from fanout.finishing.withdrawal import owes_nothing
+from fanout.forecast.of_run import forecast_and_actual
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import failure_row
+from fanout.listing.index.index_writer import name_index, no_index_note
+from fanout.model.books import Count
+from fanout.model.document import Json
+from fanout.model.errors import LedgerBroken
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.run_error import RunError, run_error
+from fanout.pacing.pace_copy import decisions
+from fanout.request.plan import Plan, plan_row
+from fanout.request.request import Mode, Verify
+from fanout.summary.planned import planned_books, planned_run
+from fanout.summary.summary import Status, Summary, nothing_listed, summary_row
+from fanout.summary.verification_results import Verification, verified_shards, verified_trees
+from fanout.work.context import Context
+
+# Rows of one file of failures: bounds the memory that writing it takes.
+FAILURES_PER_FILE = 100_000
+PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "summarise")
+
+
+class FailureWriter:
+    """Writes failures.jsonl, and failures-2.jsonl and on when there are very many."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._rows: list[Json] = []
+        self._files = 0
+        self.count = 0
+        self.classes = FailureClasses()
+
+    def add(self, outcome: Outcome, phase: str) -> None:
+        """Take one failed or rejected entry."""
+        row = failure_row(outcome, phase)
+        self.count += 1
+        self.classes.add(row)
+        self._rows.append(row)
+        if len(self._rows) >= FAILURES_PER_FILE:
+            self._flush()
+
+    def close(self) -> None:
+        """Write what is left; failures.jsonl is written even if it is empty."""
+        if self._rows or not self._files:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._files += 1
+        key = keys.FAILURES if self._files == 1 else f"failures-{self._files}.jsonl"
+        self._ledger.write_rows(key, self._rows)
+        self._rows = []
+
+
+def summarise_transfer(caught: Json | None, context: Context, pace: Json | None = None) -> Json:
+    """Write summary.json, failures.jsonl and report.html; returns status, error and cause.
+
+    ``caught`` is the error that broke the run off, as Catch hands it on; ``pace`` what the pacing could not do.
+    """
+    ledger = context.ledger.whole_run()
+    ledger.write_json(keys.phase_key("summarise"), {"began": context.clock.now()})
+    plan = ledger.read_plan()
+    failures = FailureWriter(ledger)
+    error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
+    planned = planned_run(plan, ledger) if plan.request.mode is Mode.PLAN and error is None else None
+    if planned is not None:
+        found = planned_books(ledger, failures.add)
+    else:
+        found = run_books(ledger, error, failures.add, "copy" if plan.request.mode.writes else "verify")
+    deleted = deletion_results(ledger)
+    unset = directories_failed(ledger)
+    for outcome in unset.values():
+        failures.add(outcome, "finish")
+    for outcome in deleted.failures:
+        failures.add(outcome, "delete")
+    verification = _verification(plan, ledger, found, error)
+    for outcome in verification.failures if verification else []:
+        if plan.request.mode.writes or outcome.reason is Reason.EXTRA:
+            failures.add(outcome, "verify")
+    notes = _notes(ledger, unset) + _pacing_notes(pace or {})
+    failures.close()
+    activities = run_activities(ledger, found.shards)
+    now = context.clock.now()
+    phases = _phases(ledger, now)
+    seconds = {phase: round(ended - began, 3) for phase, began, ended in phases}
+    books = found.books.plus(Count(), {Result.DELETED: deleted.results[Result.DELETED]})
+    summary = Summary(
+        run_id=ledger.run_id,
+        source=str(plan.request.source),
+        destination=str(plan.request.destination),
+        books=books,
+        seconds=seconds,
+        shards=len(found.shards),
+        predicted_seconds=sum(shard.seconds for shard in found.shards),
+        shard_seconds=found.shard_seconds,
+        failures=failures.count,
+        complete_listing=found.complete,
+        error=error,
+        verification=verification.row() if verification else None,
+        notes=notes,
+        warnings=[] if error or books.listed.entries else [nothing_listed(plan.request)],
+        began=phases[0][1],
+        ended=now,
+        mode=plan.request.mode.value,
+        classes=failures.classes.most_first(),
+        tasks=[tasks_row(activity) for activity in activities],
+        sizes=sizes_rows(ledger),
+        planned=planned,
+        forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
+    )
+    if summary.status is not Status.SUCCEEDED:
+        kept = books.by_result[Result.UNCHANGED].entries + books.by_result[Result.COPIED].entries
+        summary = replace(summary, notes=[*notes, *no_index_note(plan, ledger, kept)])
+    document = summary_row(summary)
+    # Here, because no other state needs the templates' import time.
+    from fanout.report.page import Findings, render_report
+
+    findings = Findings(document, plan_row(plan), summary.classes, activities, decisions(ledger))
+    ledger.write_text(keys.REPORT, render_report(findings))
+    ledger.write_json(keys.SUMMARY, document)
+    if summary.status is Status.SUCCEEDED:
+        name_index(plan, ledger, summary.began, summary.ended)
+    if context.turns is not None and owes_nothing(plan, ledger):
+        context.turns.release(plan)  # else the next run takes it out, and fences
+    return {"status": summary.status.value, "error": _error_name(summary), "cause": summary.cause[:1000]}
+
+
+def _verification(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError | None) -> Verification | None:
+    """What was verified, if the request asked for it and the run came so far."""
+    request = plan.request
+    if error is not None:
+        return None
+    if request.mode is Mode.VERIFY:
+        return verified_trees(found, ledger)
+    if request.verifies_after is Verify.COPIED:
+        return verified_shards(found.shards, ledger)
+    if request.verifies_after.whole_trees:
+        inner = ledger.verification()
+        return verified_trees(run_books(inner, None, lambda outcome, phase: None, "verify"), inner)
+    return None
+
+
+def _error_name(summary: Summary) -> str:
+    if summary.error is not None:
+        return summary.error.name
+    return {Status.SUCCEEDED: "", Status.FAILED_WITH_ITEMS: "FailedWithItems"}.get(summary.status, "LedgerBroken")
+
+
+def _segment_error(ledger: Ledger) -> RunError | None:
+    """The error of a segment that was not listed: a Map reports only that its tolerance was exceeded."""
+    for key in ledger.keys(keys.SEGMENTS_FAILED):
+        segment_id, error = ledger.read_as(key, lambda row: (row["segment"], RunError(row["error"], row["message"])))
+        if not ledger.has(keys.segment_key(segment_id)):
+            return error
+    return None
+
+
+def _notes(ledger: Ledger, unset: Mapping[str, Outcome]) -> list[str]:
+    notes: list[str] = []
+    for key in ledger.keys(keys.NOTES):
+        notes += ledger.read_list(key, str)
+    if unset:
+        notes.append(
+            f"the attributes of {len(unset)} directories could not be set: {next(iter(unset.values())).reason}"
+        )
+    return notes
+
+
+def _pacing_notes(pace: Json) -> list[str]:
+    """What keeps the state machine from pacing fails no run."""
+    notes = {branch: found["note"] for branch, found in pace.items() if "note" in found}
+    said = {"pacing": "the copying was not paced to its end", "copying": "the pacing was not told that all was copied"}
+    return [f"{said[branch]}: {note[:500]}" for branch, note in notes.items()]
+
+
+def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:
+    """Each phase with its begin and its end, which is the begin of the next one that the run reached.
+
+    Raises ``LedgerBroken`` where the ledger does not list the begin of this state, which is in it.
+    """
+    begun = {key: ledger.read_as(key, lambda row: float(row["began"])) for key in ledger.keys("phases/")}
+    if keys.phase_key("summarise") not in begun:
+        raise LedgerBroken(f"the ledger does not list {keys.phase_key('summarise')}, which this task has written")
+    times = [(phase, begun[keys.phase_key(phase)]) for phase in PHASES if keys.phase_key(phase) in begun]
+    return [(phase, began, ended) for (phase, began), (_, ended) in pairwise([*times, ("", now)])]

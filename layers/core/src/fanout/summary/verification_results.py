@@ -1,0 +1,139 @@
+"""What the verification of a run found, from its ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.books.run_books import RunBooks
+from fanout.ledger import keys
+from fanout.ledger.coverage import indexes_of
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import count_row, outcome_from_row
+from fanout.model.books import Count, no_counts
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import Shard
+from fanout.shards.big_files import big_file_from_row
+from fanout.shards.rounds import whole_listing
+from fanout.verifying.compared_big_files import compared_big_files
+from fanout.verifying.differences import ATTRIBUTE_REASONS
+from fanout.verifying.digests import DirectoryDigest, TreeDigest, digest_from_row, directory_of, entry_digest, whole
+from fanout.verifying.verify_rules import not_compared
+
+# Directories that differ, as the summary names them.
+DIRECTORIES_SHOWN = 20
+
+
+class Verification(Struct, frozen=True):
+    """How many entries were compared, which were not equal, and the digests of both ends.
+
+    ``reasons`` count what was not equal, also beyond the failures that are kept.
+    """
+
+    compared: Count
+    failures: list[Outcome]
+    digest: DirectoryDigest
+    differing: list[str]
+    reasons: Mapping[Reason, int]
+    not_compared: Sequence[Json] = ()
+
+    def row(self) -> Json:
+        """The part of summary.json."""
+        return {
+            "compared": count_row(self.compared),
+            "differences": sum(self.reasons.values()),
+            "by_class": [
+                {"reason": reason.value, "entries": entries}
+                for reason, entries in sorted(self.reasons.items(), key=lambda one: (-one[1], one[0].value))
+            ],
+            "not_compared": list(self.not_compared),
+            "source_digest": f"{self.digest.source:064x}",
+            "destination_digest": f"{self.digest.destination:064x}",
+            "differing_directories": self.differing[:DIRECTORIES_SHOWN],
+        }
+
+
+def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:
+    """The verification of what was copied; an entry that was copied and not compared is a difference."""
+    counts, failures = no_counts(), []
+    for shard in shards:
+        files = ledger.outcome_files(keys.verified_id(shard.id))
+        seen: set[int] = set()
+        for file in files:
+            for index, outcome in ledger.read_outcomes(file):
+                if index not in seen:
+                    seen.add(index)
+                    first_block = shard.blocks is not None and index == 0
+                    counts[outcome.result] += Count(int(shard.blocks is None or first_block), outcome.size)
+                    if outcome.result is Result.FAILED:
+                        failures.append(outcome)
+        failures += list(_not_verified(shard, seen, ledger))
+    return _with_digests(counts[Result.COPIED] + counts[Result.FAILED], failures, _reasons(failures), ledger)
+
+
+def _not_verified(shard: Shard, seen: set[int], ledger: Ledger) -> Iterator[Outcome]:
+    if shard.blocks is not None:
+        if len(seen) < shard.items:
+            entry = ledger.read_as(shard.key, big_file_from_row).entry
+            message = f"{shard.items - len(seen)} blocks were not verified"
+            yield Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.NOT_VERIFIED, message)
+        return
+    for file in ledger.outcome_files(shard.id):
+        if not indexes_of(file.ranges) <= seen:
+            for index, outcome in ledger.read_outcomes(file):
+                if index not in seen and outcome.result is Result.COPIED:
+                    reason, message = Reason.NOT_VERIFIED, "the verification of its shard failed"
+                    yield Outcome(outcome.path, outcome.kind, outcome.size, Result.FAILED, reason, message)
+
+
+def verified_trees(found: RunBooks, ledger: Ledger) -> Verification:
+    """The comparison of both trees; what only the destination holds is a difference too."""
+    extras = [
+        outcome
+        for done in whole_listing(ledger)
+        for key in done["extras"]
+        for outcome in ledger.read_rows_as(key, outcome_from_row)
+    ]
+    plan, results = ledger.read_plan(), found.books.by_result
+    big_files = list(compared_big_files(ledger))
+    digests = [(one.outcome.path, one.source_digest, one.destination_digest) for one in big_files]
+    reasons = Counter(found.reasons) + _reasons(extras)
+    compared = results[Result.UNCHANGED] + results[Result.FAILED]
+    verification = _with_digests(compared, found.failures + extras, reasons, ledger, digests)
+    untold = sum(not one.is_told_whole for one in big_files)
+    named = sum(one.has_names for one in big_files)
+    return replace(verification, not_compared=not_compared(plan, ledger, untold, named))
+
+
+def _reasons(failures: list[Outcome]) -> Counter[Reason]:
+    return Counter(outcome.reason for outcome in failures if outcome.reason is not None)
+
+
+def _with_digests(
+    compared: Count,
+    failures: list[Outcome],
+    reasons: Mapping[Reason, int],
+    ledger: Ledger,
+    big_files: Iterable[tuple[str, int, int]] = (),
+) -> Verification:
+    sums = TreeDigest()
+    for big_file in big_files:
+        sums.add(*big_file)
+    for key in ledger.keys(keys.DIGESTS):
+        for row in ledger.read_rows(key):
+            sums.merge(digest_from_row(row))
+    for outcome in failures:
+        if outcome.reason in (Reason.MISSING, Reason.EXTRA):
+            digest = entry_digest(Entry(outcome.path, Kind(outcome.kind), outcome.size), "")
+            missing = outcome.reason is Reason.MISSING
+            sums.add(outcome.path, digest if missing else 0, 0 if missing else digest)
+    directories = list(sums.directories())
+    differing = {one.directory for one in directories if one.differs}
+    # A digest is of names, kinds, sizes and bytes, so it does not show what differs beside them.
+    differing |= {directory_of(one.path) for one in failures if one.reason in ATTRIBUTE_REASONS}
+    return Verification(compared, failures, whole(directories), sorted(differing), reasons)

@@ -1,0 +1,1 @@
+"""VerifyShard: both ends compared again."""

@@ -1,0 +1,32 @@
+"""BeginVerification: plans the comparison of both trees after a copy, as a listing of its own."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from fanout.ledger import keys
+from fanout.ledger.rows import segment_from_row
+from fanout.listing.rounds import begin_round, list_concurrency
+from fanout.model.document import Json
+from fanout.model.segment import Segment
+from fanout.request.request import Mode, Verify
+from fanout.work.context import Context
+from fanout.work.reference import run_reference
+
+
+def begin_verification(context: Context, bucket: str) -> Json:
+    """Write plan and round 1 (with a manifest, that of the copy) below the run's ledger; returns the references."""
+    plan = context.ledger.read_plan()
+    verify = Verify.CONTENT if plan.request.verify is Verify.CONTENT else Verify.NONE
+    request = replace(plan.request, mode=Mode.VERIFY, verify=verify)
+    inner = replace(context, ledger=context.ledger.verification())
+    inner_plan = replace(plan, request=request)
+    inner.ledger.write_plan(inner_plan)
+    pieces = [Segment("")]
+    if request.manifest is not None:
+        pieces = context.ledger.read_list(keys.round_key(1), segment_from_row)
+    context.begin("verify")
+    return {
+        "run": run_reference(inner_plan, inner.ledger, bucket),
+        "list": begin_round(inner, 1, pieces, list_concurrency(inner_plan)),
+    }

@@ -1,0 +1,137 @@
+"""Comparing a part of a big file where nothing was copied: both ends are read, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.ledger.rows import attributes_row
+from fanout.model.books import Count
+from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros
+from fanout.model.entry import Entry
+from fanout.model.errors import FanoutError, ItemError, Transient, problem_of
+from fanout.model.outcome import Reason
+from fanout.model.shard import BigFile, Receipt, Shard
+from fanout.ports.limiter import Limiter
+from fanout.ports.tree import Source, Tree
+from fanout.request.plan import Plan
+from fanout.shards.attempts import Progress
+from fanout.shards.blocks import failed_block
+from fanout.work.byte_budget import ByteBudget
+from fanout.work.context import Context
+from fanout.work.parallel import work_on
+
+
+def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc64nvme: Crc64Nvme) -> Progress:
+    """Note the checksums of the blocks of a part, and the file's attributes, at both ends or at the one seen here.
+
+    Whether they are equal is told when those of the whole file are there: ``compared_big_files``.
+    Raises ``Transient`` if nothing could be read for reasons that may pass.
+    """
+    here = Progress(shard.items, True, Count())
+    if not plan.request.between_mounts:
+        here = digest_blocks(shard, big, context, plan, crc64nvme)
+    destination = context.destination(plan)
+    there = _noted(_End.DESTINATION, lambda: _opened(destination, big.entry.placed), shard, big, context, crc64nvme)
+    return Progress(min(here.cursor, there.cursor), here.done and there.done, there.worked)
+
+
+def digest_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc64nvme: Crc64Nvme) -> Progress:
+    """Note the checksums of the blocks of a part at the source. Raises ``Transient`` as ``compare_blocks``."""
+    source = context.source(plan)
+    return _noted(_End.SOURCE, lambda: source.open(big.entry), shard, big, context, crc64nvme)
+
+
+class _End(StrEnum):
+    """Which end is read."""
+
+    SOURCE = "source"
+    DESTINATION = "destination"
+
+    def receipts_id(self, shard_id: str) -> str:
+        """Under what name the receipts of this end lie."""
+        return keys.source_id(shard_id) if self is _End.SOURCE else keys.verified_id(shard_id)
+
+
+def _noted(
+    end: _End,
+    open_end: Callable[[], Source],
+    shard: Shard,
+    big: BigFile,
+    context: Context,
+    crc64nvme: Crc64Nvme,
+) -> Progress:
+    assert shard.blocks is not None
+    stop_at = context.stop_at
+    receipts_id = end.receipts_id(shard.id)
+    known = context.ledger.read_receipts(receipts_id)
+    wanted = [index for index in range(*shard.blocks) if index not in known]
+
+    def open_and_note() -> Source:
+        opened = open_end()
+        if 0 in wanted:  # before its receipt, so that one who finds this block finds the attributes
+            context.ledger.write_json(keys.seen_key(big.id, end.value), attributes_row(opened.attributes))
+        return opened
+
+    receipts = _checksums(big, open_and_note, wanted, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter)
+    if receipts:
+        context.ledger.write_receipts(receipts_id, context.nonce, receipts, 0)
+    total = len(known) + len(receipts)
+    return Progress(total, total >= shard.items, Count(0, sum(big.block(index)[1] for index in receipts)))
+
+
+def checksum_of_block(source: Source, offset: int, length: int, crc64nvme: Crc64Nvme) -> int:
+    """The checksum of a block; what is known to be zero is not read."""
+    if source.zeros_at(offset) >= length:
+        return append_zeros(NO_BYTES, length)
+    data = source.read(offset, length)
+    if len(data) != length:
+        raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
+    return crc64nvme(data, NO_BYTES)
+
+
+def _checksums(
+    big: BigFile,
+    open_end: Callable[[], Source],
+    wanted: list[int],
+    crc64nvme: Crc64Nvme,
+    out_of_time: Callable[[], bool],
+    limiter: Limiter,
+) -> dict[int, Receipt]:
+    try:
+        source = open_end()
+    except FanoutError:
+        raise
+    except Exception as error:  # noqa: BLE001 - see problem_of
+        problem = problem_of(error)
+        return {index: failed_block(index, problem) for index in wanted}
+    budget = ByteBudget(limits.BUFFER_BYTES)
+
+    def read(index: int) -> Receipt:
+        offset, length = big.block(index)
+        try:
+            limiter.read(length, out_of_time)
+            with budget.take(length):
+                return Receipt(index, checksum_of_block(source, offset, length, crc64nvme))
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            return failed_block(index, problem_of(error))
+
+    threads = max(1, min(limits.BLOCKS_IN_FLIGHT, len(wanted)))
+    try:
+        receipts = dict(work_on([(index, index) for index in wanted], read, threads, out_of_time, []))
+    finally:
+        source.close()
+    passing = [receipt for receipt in receipts.values() if receipt.reason is Reason.TRANSIENT]
+    if passing and len(passing) == len(receipts):
+        raise Transient(f"{len(passing)} blocks could not be read: {passing[0].message}")
+    return receipts
+
+
+def _opened(tree: Tree, entry: Entry) -> Source:
+    """What the destination holds now, if it has the size of the source."""
+    found = tree.find_stored(entry.path)
+    if found is None or found.entry.size != entry.size:
+        raise ItemError(Reason.DIFFERS, "the destination no longer holds a file of this size")
+    return tree.open(found.entry)

@@ -1,0 +1,73 @@
+"""What comparing both ends of big files found, from the checksums of their blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import attributes_from_row
+from fanout.model.books import tally
+from fanout.model.checksum import to_base64
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import BigFile, Receipt, Shard
+from fanout.shards.big_files import big_file_from_row, parts_of_big_files, whole_checksum
+from fanout.shards.rounds import rounds_done
+from fanout.shards.shard_results import ShardResult
+from fanout.verifying.differences import Rules
+from fanout.verifying.digests import entry_digest
+from fanout.verifying.verifier import Seen, Verified, differences_of, told_whole, worst
+from fanout.verifying.verify_rules import rules_of
+
+
+def compared_big_files(ledger: Ledger) -> Iterator[Verified]:
+    """The outcome of every big file that was only compared, with its digests at both ends."""
+    parts = parts_of_big_files(ledger)
+    rules = rules_of(ledger.read_plan(), ledger)
+    for done in rounds_done(ledger):
+        for row in done["big_files"]:
+            key = keys.big_file_key(row["id"])
+            yield _compared(ledger.read_as(key, big_file_from_row), parts.get(key, []), ledger, rules)
+
+
+def compared_result(ledger: Ledger) -> ShardResult:
+    """The same as totals and failures."""
+    outcomes = [verified.outcome for verified in compared_big_files(ledger)]
+    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result is Result.FAILED])
+
+
+def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | None) -> Verified:
+    here, there = (_receipts(ledger, [name(part.id) for part in parts]) for name in (keys.source_id, keys.verified_id))
+    entry = big.entry
+    bad = next((receipt for receipt in here + there if receipt.reason is not None), None)
+    problem, told = None, True
+    seen = Seen(), Seen()
+    if bad is not None:
+        problem = (bad.reason or Reason.NOT_VERIFIED, f"block {bad.index}: {bad.message}")
+    elif min(len(here), len(there)) < big.blocks:
+        problem = (Reason.NOT_VERIFIED, f"{min(len(here), len(there))} of {big.blocks} blocks were compared")
+    else:
+        seen = _seen(big, "source", here, ledger), _seen(big, "destination", there, ledger)
+        problem = worst(differences_of(entry, *seen, rules))
+        told = told_whole(entry, *seen, rules)
+        if problem is not None and problem[0] is Reason.CHECKSUM:
+            block = next(one.index for one, other in zip(here, there, strict=True) if one.crc64nvme != other.crc64nvme)
+            problem = (problem[0], f"block {block} of {big.block_bytes} bytes is the first that differs; {problem[1]}")
+    if problem is None:
+        outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.UNCHANGED, crc64nvme=seen[0].checksum)
+    else:
+        outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, *problem)
+    digests = [entry_digest(entry, one.checksum) for one in seen]
+    return Verified(outcome, digests[0], digests[1], told, bool(entry.inode))
+
+
+def _seen(big: BigFile, end: str, receipts: list[Receipt], ledger: Ledger) -> Seen:
+    attributes = attributes_from_row(ledger.read_json(keys.seen_key(big.id, end)))
+    return Seen(to_base64(whole_checksum(big, receipts)), attributes)
+
+
+def _receipts(ledger: Ledger, ids: list[str]) -> list[Receipt]:
+    found: dict[int, Receipt] = {}
+    for one in ids:
+        found |= ledger.read_receipts(one)
+    return [found[index] for index in sorted(found)]

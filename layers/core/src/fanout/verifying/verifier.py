@@ -1,0 +1,187 @@
+"""Comparing one entry at both ends: by checksum and, where the request asks for it, by what it carries beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.facts import limits
+from fanout.model.checksum import NO_BYTES, Crc64Nvme, to_base64
+from fanout.model.entry import Attributes, Entry, Found, Kind
+from fanout.model.errors import AccessDenied, ItemError, OutOfTime, problem_of
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.ports.limiter import NO_LIMITS, Limiter
+from fanout.ports.tree import Tree
+from fanout.verifying.differences import ATTRIBUTE_REASONS, Difference, Rules, differences, is_told_whole
+from fanout.verifying.digests import entry_digest
+
+
+class Seen(Struct, frozen=True):
+    """What one look at an entry found: its checksum as S3 writes it (empty for a directory), and its attributes.
+
+    ``attributes`` are ``None`` where they were not asked for.
+    """
+
+    checksum: str = ""
+    attributes: Attributes | None = None
+
+
+class Verified(Struct, frozen=True):
+    """The outcome of comparing an entry, and its digests at the source and at the destination.
+
+    ``is_told_whole`` is false where an object's metadata lacks some of what was to be compared, ``has_names`` true
+    for a name of a file with several at the source.
+    """
+
+    outcome: Outcome
+    source_digest: int
+    destination_digest: int
+    is_told_whole: bool = True
+    has_names: bool = False
+
+
+class Verifier:
+    """Compares entries. A store's own checksum of the whole is taken at its word; else the bytes are read.
+
+    ``rules`` say what else is compared; ``None``: names, kinds, sizes and bytes alone.
+    """
+
+    def __init__(
+        self,
+        destination: Tree,
+        crc64nvme: Crc64Nvme,
+        out_of_time: Callable[[], bool],
+        limiter: Limiter = NO_LIMITS,
+        rules: Rules | None = None,
+    ) -> None:
+        self._destination, self._limiter = destination, limiter
+        self._crc64nvme = crc64nvme
+        self.out_of_time = out_of_time
+        self.rules = rules
+
+    def compare(
+        self, entry: Entry, expected: Callable[[], Seen], result: Result, links: str = "", listed: str = ""
+    ) -> Verified:
+        """Compare the destination's entry with what ``expected`` saw at the source; ``result`` if they are equal.
+
+        ``links`` says how the names of its file are grouped differently, empty if they are not. ``listed`` is the ETag
+        that a listing of the destination shows, empty where none was made.
+        """
+        here, there, found = Seen(), Seen(), None
+        denied = Reason.SOURCE_DENIED
+        try:
+            here = expected()
+            denied = Reason.NOT_VERIFIED
+            found = self._found(entry.placed.path, listed)
+            there = self.seen(self._destination, *_comparable(entry, found))
+            problem = worst(differences_of(entry, here, there, self.rules, links))
+        except AccessDenied as error:
+            problem = (denied, str(error))
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = (problem_of(error).reason, problem_of(error).message)
+        there_digest = 0
+        if found is not None:
+            there_digest = entry_digest(replace(entry, size=found.entry.size), there.checksum)
+        if problem is None:
+            outcome = Outcome(entry.path, entry.kind.value, entry.size, result, crc64nvme=here.checksum or None)
+        else:
+            outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, *problem)
+        told = told_whole(entry, here, there, self.rules)
+        return Verified(outcome, entry_digest(entry, here.checksum), there_digest, told, bool(entry.inode))
+
+    def _found(self, path: str, listed: str) -> Found | None:
+        """What stands at the destination. Raises ``ItemError`` for another object than was listed."""
+        found = self._destination.find_stored(path)
+        if found is not None and listed and found.entry.etag != listed:
+            found = self._destination.find_stored(path)
+            if found is not None and found.entry.etag != listed:
+                raise ItemError(Reason.DESTINATION_CHANGED, "its ETag is another than the one that was listed")
+        return found
+
+    def seen(self, tree: Tree, entry: Entry, found: Found | None) -> Seen:
+        """What an entry of either tree holds; ``found`` is an answer about it that need not be asked for again.
+
+        Raises ``ItemError`` and ``OutOfTime``.
+        """
+        if entry.kind is Kind.DIRECTORY:
+            if self.rules is None:
+                return Seen()
+            known = None if found is None else found.attributes
+            return Seen("", _attributes(tree, entry) if known is None else known)
+        if found is not None and found.crc64nvme is not None and found.attributes is not None:
+            return Seen(to_base64(found.crc64nvme), found.attributes)
+        checksum, attributes = self._read(tree, entry)
+        return Seen(to_base64(checksum), attributes)
+
+    def read_checksum(self, tree: Tree, entry: Entry) -> int:
+        """The checksum of all bytes of an entry, read block by block. Raises ``ItemError`` and ``OutOfTime``."""
+        return self._read(tree, entry)[0]
+
+    def _read(self, tree: Tree, entry: Entry) -> tuple[int, Attributes]:
+        source = tree.open(entry)
+        try:
+            checksum = NO_BYTES
+            for offset in range(0, entry.size, limits.BLOCK_BYTES):
+                if offset and self.out_of_time():
+                    raise OutOfTime
+                self._limiter.read(min(limits.BLOCK_BYTES, entry.size - offset), self.out_of_time)
+                checksum = self._crc64nvme(source.read(offset, limits.BLOCK_BYTES), checksum)
+            source.confirm(checksum)
+            return checksum, source.attributes
+        finally:
+            source.close()
+
+
+def _attributes(tree: Tree, entry: Entry) -> Attributes:
+    source = tree.open(entry)
+    try:
+        return source.attributes
+    finally:
+        source.close()
+
+
+def _comparable(entry: Entry, found: Found | None) -> tuple[Entry, Found]:
+    """What stands at the destination. Raises ``ItemError`` if that alone shows that it is not what the source holds."""
+    if found is None:
+        raise ItemError(Reason.MISSING, "the destination does not hold it")
+    if (entry.kind is Kind.DIRECTORY) is not (found.entry.kind is Kind.DIRECTORY):
+        raise ItemError(Reason.DIFFERS, f"a {entry.kind.value} at the source, a {found.entry.kind.value} here")
+    if entry.kind is not Kind.DIRECTORY and found.entry.size != entry.size:
+        raise ItemError(Reason.DIFFERS, f"{entry.size} bytes at the source, {found.entry.size} here")
+    return found.entry, found
+
+
+def differences_of(entry: Entry, here: Seen, there: Seen, rules: Rules | None, links: str = "") -> list[Difference]:
+    """What differs between two looks at an entry, the worst first."""
+    found: list[Difference] = []
+    source, destination = here.attributes, there.attributes
+    if source is not None and destination is not None and entry.kind is not Kind.DIRECTORY:
+        kinds = [Kind.SYMLINK if one.is_symlink else Kind.FILE for one in (source, destination)]
+        if kinds[0] is not kinds[1]:
+            text = f"a {kinds[0].value} at the source, a {kinds[1].value} at the destination"
+            found.append(Difference(Reason.DIFFERS, text))
+    if here.checksum != there.checksum:
+        text = f"CRC64NVME {here.checksum or 'none'} at the source, {there.checksum or 'none'} at the destination"
+        found.append(Difference(Reason.CHECKSUM, text))
+    if rules is not None and source is not None and destination is not None:
+        found += differences(entry.kind, source, destination, rules)
+    if links:
+        found.append(Difference(Reason.LINKS_DIFFER, links))
+    return sorted(found, key=lambda one: _ORDER.index(one.reason))
+
+
+_ORDER = (Reason.DIFFERS, Reason.CHECKSUM, *ATTRIBUTE_REASONS)
+
+
+def worst(found: list[Difference]) -> tuple[Reason, str] | None:
+    """The reason of the worst difference, with the words of all; ``None`` for none."""
+    return (found[0].reason, "; ".join(one.text for one in found)) if found else None
+
+
+def told_whole(entry: Entry, here: Seen, there: Seen, rules: Rules | None) -> bool:
+    """Whether all that was to be compared beside the bytes could be; true where nothing was, or nothing was seen."""
+    if rules is None or here.attributes is None or there.attributes is None:
+        return True
+    return is_told_whole(entry.kind, here.attributes, there.attributes, rules)

@@ -1,0 +1,202 @@
+"""Verifying a part of a big file that was copied: what was received is held against both ends.
+
+Each block is read again at an end whose store keeps no checksum of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.ledger.coverage import indexes_of
+from fanout.ledger.ledger import Ledger
+from fanout.model.books import Count
+from fanout.model.checksum import Crc64Nvme
+from fanout.model.entry import Entry
+from fanout.model.errors import FanoutError, ItemError, Transient, problem_of
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import BigFile, Receipt, Shard
+from fanout.ports.tree import Source, Tree
+from fanout.request.plan import Plan
+from fanout.request.request import Mode
+from fanout.shards.attempts import Progress
+from fanout.shards.big_files import big_file_from_row, parts_of_big_files, whole_checksum
+from fanout.verifying.compare_blocks import checksum_of_block, compare_blocks
+from fanout.work.byte_budget import ByteBudget
+from fanout.work.context import Context
+from fanout.work.parallel import work_on
+
+# Raises ``ItemError`` for the block of an index that is not as it should be.
+Check = Callable[[int], None]
+
+
+def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+    """Verify the blocks of a part that have not been; no block is an entry.
+
+    A big file that was not completed has nothing to verify: it is a failed entry already.
+    """
+    assert shard.blocks is not None
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    big = ledger.read_as(shard.key, big_file_from_row)
+    outcomes_id = keys.verified_id(shard.id)
+    known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
+    left = [index for index in range(*shard.blocks) if index not in known]
+    if plan.request.mode is Mode.VERIFY:
+        return compare_blocks(shard, big, context, plan, crc64nvme)
+    stop_at = context.stop_at
+    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
+    reader = _Reader(big, crc64nvme, lambda size: context.limiter.read(size, out_of_time))
+    outcomes: dict[int, Outcome] = {}
+    if left:
+        received = _receipts(shard, left, ledger)
+        try:
+            checks = (
+                _check_of_destination(big, received, context.destination(plan), ledger, reader),
+                _check_of_source(shard, big, received, context, plan, reader),
+            )
+            outcomes = _checked(big, left, checks, out_of_time)
+        except FanoutError:
+            raise
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = problem_of(error)
+            outcomes = {index: _failed(big, index, problem) for index in left}
+        finally:
+            reader.close()
+    if outcomes:
+        size = sum(big.block(index)[1] for index, outcome in outcomes.items() if outcome.result is Result.COPIED)
+        ledger.write_outcomes(outcomes_id, context.nonce, outcomes, {Result.COPIED: Count(0, size)})
+    total = len(known) + len(outcomes)
+    compared = sum(big.block(index)[1] for index in outcomes)
+    return Progress(total, total >= shard.items, Count(0, compared))
+
+
+class _Reader:
+    """Reads blocks of either end within the memory and the rates of a function."""
+
+    def __init__(self, big: BigFile, crc64nvme: Crc64Nvme, hold_back: Callable[[int], None]) -> None:
+        self._big, self._crc64nvme, self._hold_back = big, crc64nvme, hold_back
+        self._budget = ByteBudget(limits.BUFFER_BYTES)
+        self._opened: list[Source] = []
+
+    def open(self, tree: Tree, entry: Entry) -> Source:
+        """An end, closed with this object."""
+        self._opened.append(tree.open(entry))
+        return self._opened[-1]
+
+    def checksum(self, source: Source, index: int) -> int:
+        """The checksum of a block. Raises ``ItemError``."""
+        offset, length = self._big.block(index)
+        self._hold_back(length)
+        with self._budget.take(length):
+            return checksum_of_block(source, offset, length, self._crc64nvme)
+
+    def close(self) -> None:
+        for source in self._opened:
+            source.close()
+
+
+def _check_of_destination(
+    big: BigFile, received: dict[int, Receipt], destination: Tree, ledger: Ledger, reader: _Reader
+) -> Check:
+    """Raises ``ItemError`` for a block that the destination does not hold as it was received."""
+    found = destination.find_stored(big.entry.placed.path)
+    if found is None or found.entry.size != big.entry.size:
+        raise ItemError(Reason.MISSING, "the destination does not hold the whole file")
+    if found.crc64nvme is not None:
+        if found.crc64nvme != _whole_received(big, ledger):
+            raise ItemError(Reason.CHECKSUM, "the destination's checksum of the whole differs")
+        return lambda index: None
+    opened = reader.open(destination, found.entry)
+
+    def check(index: int) -> None:
+        if reader.checksum(opened, index) != _of_block(index, received):
+            raise ItemError(Reason.CHECKSUM, f"block {index} differs")
+
+    return check
+
+
+def _check_of_source(
+    shard: Shard, big: BigFile, received: dict[int, Receipt], context: Context, plan: Plan, reader: _Reader
+) -> Check:
+    """Raises ``ItemError`` for a block that was received otherwise than the source holds it."""
+    if plan.request.between_mounts:
+        digested = context.ledger.read_receipts(keys.source_id(shard.id))
+        return lambda index: _require_digested(index, digested, received)
+    source = context.source(plan)
+    stored = source.find_stored(big.entry.path)
+    if stored is None:
+        raise ItemError(Reason.SOURCE_VANISHED, "the entry is no longer there")
+    if stored.crc64nvme is not None and stored.entry.etag == big.entry.etag:
+        if stored.crc64nvme != _whole_received(big, context.ledger):
+            raise ItemError(Reason.CHECKSUM, "what was received is not what the source's store has the checksum of")
+        return lambda index: None
+    opened = reader.open(source, big.entry)
+
+    def check(index: int) -> None:
+        if reader.checksum(opened, index) != _of_block(index, received):
+            opened.confirm(None)  # a source that has changed since says so itself
+            raise ItemError(Reason.CHECKSUM, f"block {index} is not what the source holds")
+
+    return check
+
+
+def _require_digested(index: int, digested: dict[int, Receipt], received: dict[int, Receipt]) -> None:
+    if _of_block(index, digested) != _of_block(index, received):
+        raise ItemError(Reason.CHECKSUM, f"block {index} is not what the source holds")
+
+
+def _of_block(index: int, receipts: dict[int, Receipt]) -> int:
+    """The checksum of a block as it was noted. Raises ``ItemError`` if it was not."""
+    found = receipts.get(index)
+    if found is None:
+        raise ItemError(Reason.NOT_VERIFIED, f"block {index} was not read")
+    if found.reason is not None:
+        raise ItemError(found.reason, found.message)
+    return found.crc64nvme
+
+
+def _receipts(part: Shard, wanted: Iterable[int], ledger: Ledger) -> dict[int, Receipt]:
+    """The receipts of a part of a file that is whole. Raises ``LedgerBroken`` if one is missing."""
+    found = ledger.read_receipts(part.id)
+    missing = next((index for index in wanted if index not in found), None)
+    if missing is not None:
+        raise ledger.broken(keys.outcomes_prefix(part.id), f"lacks what was written of block {missing}")
+    return found
+
+
+def _whole_received(big: BigFile, ledger: Ledger) -> int:
+    receipts: dict[int, Receipt] = {}
+    for part in parts_of_big_files(ledger)[keys.big_file_key(big.id)]:
+        assert part.blocks is not None
+        receipts |= _receipts(part, range(*part.blocks), ledger)
+    return whole_checksum(big, [receipts[index] for index in sorted(receipts)])
+
+
+def _checked(
+    big: BigFile, left: list[int], checks: Sequence[Check], out_of_time: Callable[[], bool]
+) -> dict[int, Outcome]:
+    def check(index: int) -> Outcome:
+        try:
+            for one in checks:
+                one(index)
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            return _failed(big, index, problem_of(error))
+        return _verified(big, index)
+
+    threads = max(1, min(limits.BLOCKS_IN_FLIGHT, len(left)))
+    outcomes = dict(work_on([(index, index) for index in left], check, threads, out_of_time, []))
+    passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
+    if passing and len(passing) == len(outcomes):
+        raise Transient(f"{len(passing)} blocks could not be verified: {passing[0].message}")
+    return outcomes
+
+
+def _verified(big: BigFile, index: int) -> Outcome:
+    return Outcome(big.entry.path, big.entry.kind.value, big.block(index)[1], Result.COPIED)
+
+
+def _failed(big: BigFile, index: int, error: ItemError) -> Outcome:
+    entry, message = big.entry, f"block {index}: {error.message}"
+    return Outcome(entry.path, entry.kind.value, big.block(index)[1], Result.FAILED, error.reason, message)

@@ -1,0 +1,91 @@
+"""What a verification compares beside bytes, what it cannot compare, and why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from fanout.ledger import keys
+from fanout.ledger.coverage import indexes_of, ranges_of
+from fanout.ledger.ledger import Ledger
+from fanout.model.document import Json
+from fanout.model.location import MountLocation
+from fanout.request.object_options import metadata_headers
+from fanout.request.plan import Plan, compares_attributes
+from fanout.request.request import keeps_hard_links
+from fanout.verifying.differences import Rules
+
+
+def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
+    """What is compared beside the bytes; ``None`` for nothing."""
+    if not compares_attributes(plan):
+        return None
+    return Rules(not _owner_limitation(ledger), plan.request.inside_s3, metadata_headers(plan.request.objects))
+
+
+def note_owners(limitations: Sequence[str], plan: Plan, ledger: Ledger) -> None:
+    """Write down what trying owners at the destination found: for this run, and for one that only compares."""
+    found = {"limitation": " ".join(limitations)}
+    ledger.write_json(keys.OWNERS, found)
+    ledger.of_run(keys.MOUNTS).write_json(_mount_key(plan), found)
+
+
+def recall_owners(plan: Plan, ledger: Ledger) -> None:
+    """Take over what the last run that wrote to the mount found, because one that only compares tries nothing."""
+    found = ledger.of_run(keys.MOUNTS).find_json(_mount_key(plan))
+    if found is not None:
+        ledger.write_json(keys.OWNERS, found)
+
+
+def _mount_key(plan: Plan) -> str:
+    assert isinstance(plan.request.destination, MountLocation)
+    return keys.owners_key(plan.request.destination.mount)
+
+
+def _owner_limitation(ledger: Ledger) -> str:
+    found = ledger.whole_run().find_json(keys.OWNERS)
+    return str(found["limitation"]) if found else ""
+
+
+def write_not_told(shard_id: str, nonce: str, indexes: list[int], ledger: Ledger) -> None:
+    """Write which entries of a shard could not be compared in all; nothing for none."""
+    if indexes:
+        ledger.write_json(f"{keys.not_told_prefix(shard_id)}{nonce}.json", {"ranges": ranges_of(indexes)})
+
+
+def not_compared(plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_big_files: int) -> list[Json]:
+    """What could not be compared, each with the reason and, where it is about single entries, their number.
+
+    Of a verification of both trees, from the ledger that holds it. ``names_of_big_files`` are names of files with
+    several that were compared in blocks.
+    """
+    if not compares_attributes(plan):
+        return []
+    found: list[Json] = []
+    limitation = _owner_limitation(ledger)
+    if limitation:
+        found.append(_row("owners", limitation, None))
+    if plan.request.inside_s3:
+        found.append(_row("tags", "tags of objects take a request each and a right of their own", None))
+    if names_of_big_files and keeps_hard_links(plan.request):
+        found.append(
+            _row("hard links", "a file over 8 GiB is compared in blocks, each name by itself", names_of_big_files)
+        )
+    entries = _entries_not_told(ledger) + big_files_not_told
+    if entries:
+        why = "the object's metadata does not hold all of mode, owner and mtime"
+        found.append(_row("attributes", why, entries))
+    return found
+
+
+def _entries_not_told(ledger: Ledger) -> int:
+    """Entries of all shards, each counted once whatever number of attempts met it."""
+    by_shard: defaultdict[str, set[int]] = defaultdict(set)
+    for key in ledger.keys(keys.not_told_prefix()):
+        ranges = [(first, end) for first, end in ledger.read_json(key)["ranges"]]
+        by_shard[key.split("/")[1]] |= indexes_of(ranges)
+    return sum(map(len, by_shard.values()))
+
+
+def _row(what: str, why: str, entries: int | None) -> Json:
+    return {"what": what, "why": why, "entries": entries}

@@ -1,0 +1,140 @@
+"""VerifyShard: compares what a shard's entries hold at the destination with the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from fanout.facts import limits
+from fanout.ledger import keys
+from fanout.ledger.coverage import indexes_of
+from fanout.ledger.ledger import Ledger
+from fanout.model.books import Count, tally
+from fanout.model.checksum import Crc64Nvme
+from fanout.model.document import Json
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ItemError, Transient
+from fanout.model.location import S3Location
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import Shard
+from fanout.ports.tree import Tree
+from fanout.request.request import Mode
+from fanout.shards.attempts import Progress, noted
+from fanout.verifying.digests import TreeDigest, digest_row
+from fanout.verifying.link_differences import link_differences
+from fanout.verifying.source_checksums import work_of_checksums
+from fanout.verifying.verifier import Seen, Verified, Verifier
+from fanout.verifying.verify_blocks import verify_blocks
+from fanout.verifying.verify_rules import rules_of, write_not_told
+from fanout.work.context import Context
+from fanout.work.parallel import work_on
+
+Work = tuple[Entry, Callable[[], Seen], Result]
+
+
+def verify_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+    """Verify what the ledger does not show as verified; returns ``cursor`` and ``done`` as CopyShard does.
+
+    Both ends are asked anew: the source's checksum is its store's own or that of bytes read again, never that of
+    what was received while it was copied, which another object's bytes would fit as well. In ``mode: verify`` all
+    entries are compared, with their attributes unless the request is about content alone, and the outcomes are those
+    of the run; after a copy, those that were copied.
+    Raises ``Transient`` if nothing at all could be verified for reasons that may pass.
+    """
+    work = verify_blocks if shard.blocks is not None else _verify_entries
+    return noted("verify", shard, context, lambda: work(shard, context, crc64nvme))
+
+
+def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    stop_at = context.stop_at
+    rules = rules_of(plan, ledger)
+    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
+    verifier = Verifier(context.destination(plan), crc64nvme, out_of_time, context.limiter, rules)
+    links = link_differences(shard, ledger) if plan.request.mode is Mode.VERIFY else {}
+    if plan.request.between_mounts:
+        work = work_of_checksums(shard, ledger)
+    else:
+        work = _both_ends(shard, ledger, context.source(plan), verifier)
+    outcomes_id = shard.id
+    if plan.request.mode is not Mode.VERIFY:
+        outcomes_id = keys.verified_id(shard.id)
+        copied = _copied(shard, ledger)
+        work = {index: (*item[:2], Result.COPIED) for index, item in work.items() if index in copied}
+    known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
+    left = [(index, item) for index, item in work.items() if index not in known]
+    # The shard of a copy says what stood at the destination before it, and a mount has no ETags.
+    is_pinned = plan.request.mode is Mode.VERIFY and isinstance(plan.request.destination, S3Location)
+    outcomes = _verify(left, links, verifier, shard, outcomes_id, context, is_pinned=is_pinned)
+    total = len(known) + len(outcomes)
+    compared = Count(len(outcomes), sum(outcome.size for outcome in outcomes.values()))
+    return Progress(total, total >= len(work), compared)
+
+
+def _verify(
+    left: list[tuple[int, Work]],
+    links: dict[str, str],
+    verifier: Verifier,
+    shard: Shard,
+    outcomes_id: str,
+    context: Context,
+    *,
+    is_pinned: bool,
+) -> dict[int, Outcome]:
+    outcomes: dict[int, Outcome] = {}
+    not_told: list[int] = []
+    digest = TreeDigest()
+    unfinished: list[tuple[int, Work]] = []
+    threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
+
+    def check(item: Work) -> Verified:
+        entry = item[0]
+        return verifier.compare(*item, links.get(entry.path, ""), entry.replaces if is_pinned else "")
+
+    admit = lambda: context.limiter.admit(verifier.out_of_time)  # noqa: E731
+    for index, verified in work_on(left, check, threads, verifier.out_of_time, unfinished, admit):
+        outcomes[index] = verified.outcome
+        if not verified.is_told_whole:
+            not_told.append(index)
+        digest.add(verified.outcome.path, verified.source_digest, verified.destination_digest)
+    passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
+    if passing and len(passing) == len(outcomes):
+        raise Transient(f"{len(passing)} entries could not be verified: {passing[0].message}")
+    if not outcomes:
+        for index, (entry, _, _) in unfinished:
+            if context.limiter.cut_off(entry.size):
+                continue  # the next task goes on with it
+            message = f"{entry.size} bytes are more than one function reads in its time"
+            outcomes[index] = Outcome(
+                entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.OUT_OF_TIME, message
+            )
+    if outcomes:
+        ledger = context.ledger
+        ledger.write_rows(keys.digests_key(shard.id, context.nonce), map(digest_row, digest.directories()))
+        write_not_told(shard.id, context.nonce, not_told, ledger)
+        ledger.write_outcomes(outcomes_id, context.nonce, outcomes, tally(outcomes.values()))
+    return outcomes
+
+
+def _copied(shard: Shard, ledger: Ledger) -> frozenset[int]:
+    """The indexes of a shard's entries that were copied."""
+    outcomes = (pair for file in ledger.outcome_files(shard.id) for pair in ledger.read_outcomes(file))
+    return frozenset({index: outcome for index, outcome in outcomes if outcome.result is Result.COPIED})
+
+
+def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -> dict[int, Work]:
+    def seen_of(entry: Entry) -> Callable[[], Seen]:
+        return lambda: source_checksum(entry, source, verifier)
+
+    entries: Iterable[Entry] = ledger.read_shard(shard)
+    return {index: (entry, seen_of(entry), Result.UNCHANGED) for index, entry in enumerate(entries)}
+
+
+def source_checksum(entry: Entry, source: Tree, verifier: Verifier) -> Seen:
+    """What a source entry holds that is still the one that was listed."""
+    if entry.kind is Kind.DIRECTORY:
+        return verifier.seen(source, entry, None)
+    found = source.find_stored(entry.path)
+    if found is None:
+        raise ItemError(Reason.SOURCE_VANISHED, "the entry is no longer there")
+    return verifier.seen(source, entry, found if found.entry.etag == entry.etag else None)

@@ -1,0 +1,111 @@
+"""What every use case is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct, field
+
+from fanout.facts import limits
+from fanout.ledger.keys import phase_key
+from fanout.ledger.ledger import Ledger
+from fanout.model.errors import NotFound, Unreachable
+from fanout.model.file_system import Described, Readings
+from fanout.ports.copying import EntryCopier
+from fanout.ports.limiter import NO_LIMITS, TaskLimiter
+from fanout.ports.pacing import Account
+from fanout.ports.tree import Clock, Meter, ObjectFound, ObjectReader, Tree
+from fanout.ports.turns import Turns
+from fanout.request.plan import Plan
+from fanout.request.request import Request
+
+
+def no_entry_copier(_plan: Plan) -> EntryCopier | None:
+    """None: bytes are read at one end and written at the other."""
+    return None
+
+
+def no_objects(_request: Request) -> ObjectReader:
+    """What reads in a place that holds nothing."""
+    return NoObjects()
+
+
+class NoObjects:
+    """An ``ObjectReader`` of a place that holds nothing."""
+
+    def find(self, bucket: str, key: str) -> ObjectFound:
+        """See ``ports.tree.ObjectReader``."""
+        raise NotFound(f"s3://{bucket}/{key}")
+
+    def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
+        """See ``ports.tree.ObjectReader``."""
+        raise NotFound(f"s3://{bucket}/{key}")
+
+
+class NoMeter:
+    """A ``Meter`` where there is nothing to ask."""
+
+    def describe(self, file_system_id: str) -> Described:
+        """See ``ports.tree.Meter``."""
+        raise Unreachable(f"nothing here can ask about {file_system_id}")
+
+    def readings(self, file_system_id: str, now: float) -> Readings:
+        """See ``ports.tree.Meter``."""
+        raise Unreachable(f"nothing here can ask about {file_system_id}")
+
+
+def never_forks(_plan: Plan) -> bool:
+    """False: trees that hold connections, or live in this process alone."""
+    return False
+
+
+def nothing_to_release() -> None:
+    """Trees that hold nothing open."""
+
+
+class Context(Struct, frozen=True):
+    """One attempt of a task.
+
+    ``deadline`` is when the function is ended, in seconds since 1970; ``nonce``
+    tells this attempt's files from those of every other attempt. The trees are
+    made on first use, because most tasks need one or none. ``entry_copier`` is what
+    copies where one store holds both trees. ``release`` closes what the trees hold open, when the task ends:
+    the function may go on to the next one in the same process. ``forks`` says whether both trees are
+    mounts. ``processors`` are those of the function: a copy to or from a bucket is divided among so many processes, as
+    each of them signs, parses and sums. ``objects`` reads the manifest of a request.
+    ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
+    ``prices`` are dollars that the stack's forecasts reckon with, unless a request names others.
+    ``account`` is asked how many functions may run at once; without it nothing is known of that.
+    ``reserved_concurrency`` is what each function that runs many times at once has for itself, 0 for none.
+    ``turns`` keeps two runs from writing to one tree at the same time; without it nothing does.
+    ``limiter`` keeps the task to the rates of the run.
+    """
+
+    ledger: Ledger
+    clock: Clock
+    deadline: float
+    nonce: str
+    source: Callable[[Plan], Tree]
+    destination: Callable[[Plan], Tree]
+    entry_copier: Callable[[Plan], EntryCopier | None] = no_entry_copier
+    release: Callable[[], None] = nothing_to_release
+    forks: Callable[[Plan], bool] = never_forks
+    processors: int = 1
+    objects: Callable[[Request], ObjectReader] = no_objects
+    meter: Meter = field(default_factory=NoMeter)
+    file_system_ids: Mapping[str, str] = field(default_factory=dict)
+    prices: Mapping[str, float] = field(default_factory=dict)
+    account: Account | None = None
+    reserved_concurrency: int = 0
+    turns: Turns | None = None
+    limiter: TaskLimiter = NO_LIMITS
+
+    @property
+    def stop_at(self) -> float:
+        """When to stop working, so that time is left to write what was done."""
+        now = self.clock.now()
+        return self.deadline - min(limits.DEADLINE_RESERVE_SECONDS, (self.deadline - now) / 3)
+
+    def begin(self, phase: str) -> None:
+        """Note when a phase began."""
+        self.ledger.write_json(phase_key(phase), {"began": self.clock.now()})

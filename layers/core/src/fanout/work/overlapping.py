@@ -1,0 +1,86 @@
+"""Work on many items by threads that each have several items under way."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import TypeVar
+
+from fanout.facts import limits
+from fanout.model.errors import OutOfTime
+from fanout.work.threads import done_by_threads
+
+Item = TypeVar("Item")
+Done = TypeVar("Done")
+# What is done with an item: it yields wherever an answer is under way that it would have to wait for.
+Work = Callable[[Item], Generator[None, None, Done]]
+
+
+def overlap_on(
+    items: Iterable[tuple[int, Item]],
+    work: Work[Item, Done],
+    most_threads: int,
+    may_wait: Callable[[Item], bool],
+    out_of_time: Callable[[], bool],
+    unfinished: list[tuple[int, Item]],
+    admit: Callable[[Item, bool], bool],
+) -> Iterator[tuple[int, Done]]:
+    """As ``parallel.work_on``, but a thread turns to other items while one waits.
+
+    ``may_wait`` says whether an item may be left waiting; else it is worked on to its end. What has been
+    begun when the time is up is ended. The more threads there are, the fewer items each of them begins.
+    ``admit`` says whether an item may be begun, at once or after it has waited for that; a thread with items under
+    way goes on with those instead of waiting, because an answer that nobody receives is broken off.
+    """
+    queue = iter(items)
+    lock = threading.Lock()
+    stop = threading.Event()
+    done: deque[tuple[int, Done]] = deque()
+    at_work: list[None] = []
+
+    def take() -> tuple[int, Item] | None:
+        with lock:
+            return None if stop.is_set() or out_of_time() else next(queue, None)
+
+    def goes_on(item: tuple[int, Item], steps: Generator[None, None, Done]) -> bool:
+        try:
+            next(steps)
+        except StopIteration as end:
+            done.append((item[0], end.value))
+        except OutOfTime:
+            unfinished.append(item)
+        else:
+            return True
+        return False
+
+    def run() -> None:
+        waiting: deque[tuple[tuple[int, Item], Generator[None, None, Done]]] = deque()
+        at_work.append(None)
+        try:
+            item = take()
+            while item is not None or waiting:
+                waits = item is not None and may_wait(item[1])
+                most = min(limits.THREAD_ENTRIES_UNDER_WAY, limits.ENTRIES_UNDER_WAY // len(at_work))
+                full = item is None or (waits and len(waiting) >= most)
+                if full or (waiting and item is not None and not admit(item[1], False)):
+                    first, steps = waiting.popleft()
+                    if goes_on(first, steps):
+                        waiting.append((first, steps))
+                    continue
+                if item is None or (not waiting and not admit(item[1], True)):
+                    return
+                steps = work(item[1])
+                while goes_on(item, steps):
+                    if waits:
+                        waiting.append((item, steps))
+                        break
+                item = take()
+        except BaseException:
+            stop.set()
+            raise
+        finally:
+            for _, steps in waiting:
+                steps.close()
+
+    yield from done_by_threads(run, most_threads, done)

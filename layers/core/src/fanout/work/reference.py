@@ -1,0 +1,13 @@
+"""What travels between the states of a run: a reference to its ledger."""
+
+from __future__ import annotations
+
+from fanout.ledger.ledger import Ledger
+from fanout.model.document import Json
+from fanout.request.plan import Plan
+
+
+def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
+    """The reference to a run's ledger; ``apart`` is the mode of a run whose ends no function sees both of."""
+    apart = plan.request.mode.value if plan.request.between_mounts else ""
+    return {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix, "apart": apart}

@@ -1,0 +1,97 @@
+"""How many threads a piece of work gets."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sized
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
+
+from fanout.facts import limits
+
+Done = TypeVar("Done")
+
+
+class Threads:
+    """Threads that do the same work, added while what they do is wait.
+
+    Where operations wait for a server there are soon ``most`` of them. Where they do not, as on
+    a local disk, more threads than one only wait for each other's interpreter lock: 64 of them
+    copy a quarter of the files a second that one does. What tells the two apart is how often the
+    process gave its processor up of its own accord, and that it did not queue for one instead:
+    where others keep the processors busy, more threads only make the queue longer.
+    """
+
+    def __init__(self, pool: ThreadPoolExecutor, work: Callable[[], None], most: int, done: Sized) -> None:
+        """``done`` holds what was done since the last review."""
+        self._pool, self._work, self._most, self._done = pool, work, most, done
+        self._futures: list[Future[None]] = [pool.submit(work)]
+        self._usage = _usage()
+        self._suspected: _Look | None = None
+
+    def review(self) -> bool:
+        """Wait a while, add threads if that helps; whether any is at work. Raises what one of them raised."""
+        growing = len(self._futures) < self._most
+        pause = limits.THREADS_REVIEW_SECONDS if growing else limits.OUTCOMES_EVERY_SECONDS
+        if not wait(self._futures, pause).not_done:
+            for future in self._futures:
+                future.result()
+            return False
+        if growing:
+            self._grow()
+        return True
+
+    def _grow(self) -> None:
+        now = _usage()
+        busy = (now[1] - self._usage[1]) / max(now[0] - self._usage[0], 1e-6)
+        waits = now[2] - self._usage[2] - 1  # one is this thread's own
+        self._usage = now
+        if waits < max(1, len(self._done) // 2) or busy >= limits.PROCESSOR_BUSY:
+            self._suspected = None
+            return
+        look, before = _Look(now[0], now[1] + _queued_seconds()), self._suspected
+        self._suspected = look
+        if before is not None and look.taken - before.taken < limits.PROCESSOR_BUSY * (look.at - before.at):
+            self._suspected = None
+            more = min(len(self._futures) * 3, self._most - len(self._futures))
+            self._futures += [self._pool.submit(self._work) for _ in range(more)]
+
+
+def done_by_threads(work: Callable[[], None], most: int, done: deque[Done]) -> Iterator[Done]:
+    """What up to ``most`` threads append to ``done``, as it comes, until all have ended; raises what one raised."""
+    with ThreadPoolExecutor(most) as pool:
+        running = Threads(pool, work, most, done)
+        while running.review():
+            for _ in range(len(done)):
+                yield done.popleft()
+    yield from done
+
+
+class _Look(NamedTuple):
+    """When it was, and the seconds for which threads had had a processor or queued for one."""
+
+    at: float
+    taken: float
+
+
+def _queued_seconds() -> float:
+    """For how long the threads of this process that still run have queued for a processor; 0 where no kernel tells.
+
+    docs.kernel.org/scheduler/sched-stats.html: the second number of a thread's schedstat, in nanoseconds.
+    """
+    queued = 0
+    with suppress(OSError):  # a kernel may not count it
+        for thread in os.listdir("/proc/self/task"):
+            with suppress(OSError), open(f"/proc/self/task/{thread}/schedstat", "rb", buffering=0) as file:
+                queued += int(file.read().split()[1])  # of a thread that has just ended there is nothing
+    return queued / 1e9
+
+
+def _usage() -> tuple[float, float, int]:
+    """The time, the processor time taken, and how often the process waited."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return time.monotonic(), used.ru_utime + used.ru_stime, used.ru_nvcsw
