@@ -20,8 +20,8 @@ from rich.console import Console
 
 from fanout.ledger.keys import COPIED
 from fanout.ledger.ledger import Ledger
-from fanout_cli.local_run import LocalOptions, LocalRuns, local_runs
-from fanout_cli.progress import BucketStore
+from fanout_cli.runs.local_run import LocalOptions, LocalRuns, local_runs
+from fanout_cli.runs.progress import BucketStore
 
 FILES, FILE_BYTES = 400, 20_000
 # What is asked for: seconds that a short run may take longer.

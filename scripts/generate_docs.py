@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = ROOT / "docs/parameters.md"
 TROUBLESHOOTING = ROOT / "docs/troubleshooting.md"
 TEMPLATE = ROOT / "template.yaml"
-BEGIN, END = "<!-- generated: reasons -->\n", "<!-- end -->\n"
+ARCHITECTURE = ROOT / "docs/architecture.md"
+END = "<!-- end -->\n"
 Schema = Mapping[str, Any]
 
 
@@ -127,18 +130,46 @@ def reasons() -> str:
     return "\n".join(["", "| reason | remedy |", "|---|---|", *rows, "", ""])
 
 
+def rooms() -> str:
+    """The packages in the order in which they import, with what each says of itself."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = next(one for one in project["tool"]["importlinter"]["contracts"] if one["type"] == "layers")
+    rows = [f"| `{name}` | {cell(_sentence(name))} |" for name in contract["layers"]]
+    return "\n".join(["", "| package | what it does |", "|---|---|", *rows, "", ""])
+
+
+def _sentence(package: str) -> str:
+    text = (ROOT / "layers/core/src/fanout" / package / "__init__.py").read_text(encoding="utf-8")
+    return ast.get_docstring(ast.parse(text)) or ""
+
+
+def architecture() -> str:
+    """docs/architecture.md, with its table of packages as the code has it."""
+    return _with_part(ARCHITECTURE, "rooms", rooms())
+
+
 def troubleshooting() -> str:
     """docs/troubleshooting.md with its table written anew."""
-    text = TROUBLESHOOTING.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return before + BEGIN + reasons() + END + after
+    return _with_part(TROUBLESHOOTING, "reasons", reasons())
+
+
+def _with_part(page: Path, name: str, part: str) -> str:
+    """A page with what stands between the marks of a generated part replaced."""
+    begin = f"<!-- generated: {name} -->\n"
+    before, mark, rest = page.read_text(encoding="utf-8").partition(begin)
+    if not mark:
+        raise SystemExit(f"{page.name} has no line {begin.strip()}")
+    return before + begin + part + END + rest.partition(END)[2]
 
 
 def main(arguments: list[str]) -> int:
-    """Write both; with --check say which is not what it would be."""
+    """Write them; with --check say which is not what it would be."""
     stale = []
-    for path, text in ((PARAMETERS, parameters()), (TROUBLESHOOTING, troubleshooting())):
+    for path, text in (
+        (PARAMETERS, parameters()),
+        (TROUBLESHOOTING, troubleshooting()),
+        (ARCHITECTURE, architecture()),
+    ):
         if path.exists() and path.read_text() == text:
             continue
         stale.append(path.name)

@@ -16,8 +16,8 @@ from rich.table import Table
 
 from fanout.model.location import S3Location
 from fanout_cli.local.paths import LocalPaths
-from fanout_cli.local_run import LocalOptions, local_runs
-from fanout_cli.results import EXIT_FAILED, EXIT_SUCCEEDED, RunResult
+from fanout_cli.runs.local_run import LocalOptions, local_runs
+from fanout_cli.runs.results import EXIT_FAILED, EXIT_SUCCEEDED, RunResult
 
 BUCKET = "fanout-demo"
 LEFT_OUT = ("site-packages", "dist-packages", ".git", ".venv", ".fanout", ".aws-sam", ".hypothesis")

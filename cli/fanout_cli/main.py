@@ -12,7 +12,8 @@ from rich.console import Console
 from fanout import __version__
 from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest
 from fanout.request.parse import parse_request
-from fanout_cli import (
+from fanout_cli.arguments import parse_load, parse_mounts, parse_save, read_request
+from fanout_cli.commands import (
     doctor_command,
     estimate_command,
     limit_command,
@@ -21,13 +22,12 @@ from fanout_cli import (
     run_commands,
     selftest_command,
 )
-from fanout_cli.arguments import parse_load, parse_mounts, parse_save, read_request
 from fanout_cli.demo import run_demo
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.paths import LocalPaths
-from fanout_cli.local_run import LocalOptions, local_runs
-from fanout_cli.progress import dump
-from fanout_cli.results import EXIT_FAILED, RunResult, refused
+from fanout_cli.runs.local_run import LocalOptions, local_runs
+from fanout_cli.runs.progress import dump
+from fanout_cli.runs.results import EXIT_FAILED, RunResult, refused
 from fanout_cli.terminal import Terminal
 
 app = typer.Typer(

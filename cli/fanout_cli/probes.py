@@ -17,8 +17,8 @@ from fanout.ledger import probe_keys
 from fanout.ledger.keys import run_prefix
 from fanout.model.errors import NotFound
 from fanout_cli.command_error import CommandError
-from fanout_cli.progress import BucketStore
-from fanout_cli.runs import describe_run, start_run
+from fanout_cli.runs.progress import BucketStore
+from fanout_cli.runs.runs import describe_run, start_run
 from fanout_cli.stacks import Stack
 
 ARNS = {"first": "ProbeStateMachineArn", "second": "SecondProbeStateMachineArn"}

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
-from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
@@ -43,6 +42,7 @@ from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, TWO_MOUN
 from tests.adversary.strict_s3 import StrictS3
 from tests.adversary.trees import MountPlace, Place
 from tests.adversary.wire import URL, wires
+from tests.support.memory_store import MemoryStore
 
 # A larger tree is listed in the product's own rounds, which are fewer.
 MANY_ENTRIES = 100

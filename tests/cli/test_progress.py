@@ -10,15 +10,15 @@ from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.memory_store import MemoryStore
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.outcome import Outcome, Result
 from fanout.model.shard import Rates
-from fanout_cli import progress as progress_module
-from fanout_cli.map_runs import ASK_SECONDS, ASK_SECONDS_MAX, MapCounts, MapRuns
-from fanout_cli.progress import LedgerWatch, Progress, eta_seconds
-from fanout_cli.watch import details, duration
+from fanout_cli.runs import progress as progress_module
+from fanout_cli.runs.map_runs import ASK_SECONDS, ASK_SECONDS_MAX, MapCounts, MapRuns
+from fanout_cli.runs.progress import LedgerWatch, Progress, eta_seconds
+from fanout_cli.runs.watch import details, duration
+from tests.support.memory_store import MemoryStore
 
 RATES = Rates(1.0, 10.0)
 ARN = "arn:aws:states:eu-west-1:123456789012:mapRun:mine-transfer/{label}:uuid"

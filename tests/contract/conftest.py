@@ -14,13 +14,13 @@ import pytest
 
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
-from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
 from fanout.ports.tree import Tree
 from tests.contract.scripted_server import ScriptedServer
 from tests.support import s3_servers
+from tests.support.memory import MemoryTree
 from tests.support.mounts import writable
 from tests.support.s3_servers import KEY, Lack, S3Server
 

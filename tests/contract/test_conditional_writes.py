@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.memory import MemoryTree
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.tree import S3Tree
@@ -24,6 +23,7 @@ from fanout.ports.tree import Tree
 from fanout.request.object_options import ObjectOptions
 from tests.contract.conftest import SERVERS, client_of, new_bucket
 from tests.contract.tree_use import FILE_ATTRIBUTES
+from tests.support.memory import MemoryTree
 from tests.support.s3_proxy import LOST_ANSWER, S3Proxy
 from tests.support.s3_servers import Lack, S3Server
 

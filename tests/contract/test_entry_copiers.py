@@ -12,7 +12,6 @@ import pytest
 from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.memory import MemoryEntryCopier, MemoryTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier, part_ranges
 from fanout.adapters.s3.metadata import write_headers
@@ -28,6 +27,7 @@ from fanout.ports.copying import EntryCopier
 from fanout.ports.tree import Tree
 from fanout.request.object_options import ObjectOptions
 from tests.contract.conftest import SERVERS, Needs, client_of, new_bucket
+from tests.support.memory import MemoryEntryCopier, MemoryTree
 from tests.support.s3_proxy import SLOW_DOWN_INSIDE, S3Proxy
 from tests.support.s3_servers import Lack, S3Server
 

@@ -10,7 +10,6 @@ import boto3
 import pytest
 
 from fanout.adapters.aws.meter import AwsMeter
-from fanout.adapters.memory_meter import MemoryMeter
 from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERMITTED
 from fanout.facts.limits import MIB
 from fanout.model.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient, Unreachable
@@ -18,6 +17,7 @@ from fanout.model.file_system import Described, Reading, ThroughputMode
 from fanout.ports.tree import Meter
 from tests.contract.conftest import REGION
 from tests.contract.scripted_server import RESET, TRUNCATED, ScriptedServer, answer
+from tests.support.memory_meter import MemoryMeter
 from tests.support.s3_servers import KEY, S3Server
 
 # A whole minute, as CloudWatch keeps them.

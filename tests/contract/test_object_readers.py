@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from fanout.adapters.memory_store import MemoryObjects
 from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.model.errors import NotFound, PreconditionFailed
 from fanout.ports.tree import ObjectReader
 from tests.contract.conftest import SERVERS, client_of, new_bucket
+from tests.support.memory_store import MemoryObjects
 
 Put = Callable[[bytes], None]
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.model.errors import PreconditionFailed
 from fanout.ports.tree import Versioned, VersionedStore
 from tests.contract.conftest import SERVERS, client_of, new_bucket
+from tests.support.memory_store import MemoryStore
 
 KEY = "locks/mounts/data.json"
 

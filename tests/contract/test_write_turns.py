@@ -12,8 +12,8 @@ from fanout.planning.writers import writers_from_bytes
 from fanout.ports.tree import Versioned, VersionedStore
 from fanout.ports.turns import Writer
 from tests.contract.test_versioned_stores import KEY, store
+from tests.planning.test_writers import plan
 from tests.support.flow import ManualClock
-from tests.unit.test_writers import plan
 
 __all__ = ["store"]
 RUNS = 6

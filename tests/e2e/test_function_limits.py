@@ -15,7 +15,7 @@ import pytest
 from fanout_cli.local import LocalPaths, find_toolchain
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.emulator import Emulator
-from fanout_cli.local.worker import Side, function_zip, write_start
+from fanout_cli.local.workers.worker import Side, function_zip, write_start
 from tests.e2e.processes import Workers
 
 pytestmark = pytest.mark.e2e

@@ -20,7 +20,7 @@ ALLOWED = {
     "pydantic": set[str](),  # PlanTransfer imports it when it parses a request
     "fanout.adapters.aws.meter": set[str](),
     "fanout.adapters.aws.step_functions": set[str](),
-    "fanout.adapters.memory": set[str](),
+    "tests.support.memory": set[str](),
     "ctypes": set[str](),
     "email.utils": set[str](),
     "html": set[str](),

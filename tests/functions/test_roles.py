@@ -20,6 +20,7 @@ from botocore.httpsession import URLLib3Session
 
 from fanout.adapters.http.transport import Transport
 from fanout.runtime import bootstrap
+from tests.batch.test_event_batches import eventbridge
 from tests.functions.conftest import Invoke
 from tests.functions.test_start_batch import WAITS
 from tests.support.actions import Need, needs
@@ -28,7 +29,6 @@ from tests.support.iam import Given, Statement, is_allowed, statements_of
 from tests.support.map_server import map_server
 from tests.template.templates import functions
 from tests.template.test_abilities import CALLED_BY_SERVICES
-from tests.unit.test_event_batches import eventbridge
 
 SOURCE, TARGET, WORK = "source-bucket", "target-bucket", "work-bucket"
 CONDITIONS = {

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.memory_store import MemoryStore
 from fanout.model.errors import AccessDenied, FanoutError, Transient
 from fanout.runtime.turns_doctor import LOCK_KEY, examine_turns
 from tests.functions.conftest import Invoke
+from tests.support.memory_store import MemoryStore
 
 LISTS, RUNS = "runs at the same time: lists", "runs at the same time: executions"
 QUOTA = "Lambda concurrency, as a plan sees it"

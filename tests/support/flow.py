@@ -8,9 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.memory import MemoryTree
-from fanout.adapters.memory_meter import MemoryMeter
-from fanout.adapters.memory_store import MemoryObjects, MemoryStore
 from fanout.copying.copy_shard import copy_shard
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
@@ -34,6 +31,9 @@ from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.verifying.begin_verification import begin_verification
 from fanout.verifying.verify_shard import verify_shard
 from fanout.work.context import Context
+from tests.support.memory import MemoryTree
+from tests.support.memory_meter import MemoryMeter
+from tests.support.memory_store import MemoryObjects, MemoryStore
 
 REQUEST: Json = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from fanout.adapters.memory_store import MemoryStore
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import OutOfTime
 from fanout.rates.run_limits import RunLimits, limits_row
 from fanout.rates.throttle import Throttle
+from tests.support.memory_store import MemoryStore
 
 
 class Work(Protocol):

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.memory import MemoryTree, Stored
-from fanout.adapters.memory_store import MemoryStore
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import limits
 from fanout.ledger.rows import segment_from_row
@@ -21,6 +19,8 @@ from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.partition.partition_shards import partition_shards
 from fanout.resuming.carry_over import list_or_carry_over
 from tests.support.flow import World
+from tests.support.memory import MemoryTree, Stored
+from tests.support.memory_store import MemoryStore
 from tests.support.resumed import shards_of
 
 REQUEST: Json = {

@@ -8,9 +8,9 @@ import io
 import json
 from typing import Any
 
-from fanout.adapters.memory import MemoryTree
 from fanout.model.entry import Kind
 from tests.support.flow import REQUEST, World
+from tests.support.memory import MemoryTree
 
 PLACE = {"jsonl": "lists/a.jsonl", "csv": "lists/a.csv", "jsonl.gz": "lists/a.jsonl.gz", "csv.gz": "lists/a.csv.gz"}
 FROM_MOUNT = {"source": "efs:///from", "destination": "s3://a-bucket/to/"}

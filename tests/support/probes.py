@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fanout.adapters.memory_meter import MemoryMeter
-from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
@@ -25,6 +23,8 @@ from fanout.probe.run_experiment import run_experiment
 from fanout.probe.summarise_probe import summarise_probe
 from fanout.request.plan import Plan
 from fanout.work.context import Context
+from tests.support.memory_meter import MemoryMeter
+from tests.support.memory_store import MemoryStore
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "probe.schema.json"
 MIB = 1024 * 1024

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fanout.adapters.memory import MemoryTarget, MemoryTree
 from fanout.facts import limits
 from fanout.ledger.rows import shard_from_row
 from fanout.model.document import Json
@@ -14,6 +13,7 @@ from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.model.shard import Shard
 from tests.support.flow import REQUEST, World
+from tests.support.memory import MemoryTarget, MemoryTree
 
 SMALL_SHARDS = {**REQUEST, "limits": {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES}}
 

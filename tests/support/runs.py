@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from fanout.adapters.memory import MemoryTree
-from fanout.adapters.memory_store import MemoryStore
 from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.rows import count_row, counts_row, shard_row
 from fanout.model.books import Count, no_counts, tally
@@ -20,6 +18,8 @@ from fanout.shards.attempt import Attempt, End, attempt_key
 from fanout.shards.sizes import Sizes
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World
+from tests.support.memory import MemoryTree
+from tests.support.memory_store import MemoryStore
 
 # Each would act, hide or reorder if it were not shown as what it is.
 HOSTILE = (

@@ -10,7 +10,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.tree import PosixTree
 from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.rows import segment_from_row, shard_from_row
@@ -32,6 +31,7 @@ from fanout.verifying.digest_shard import digest_shard
 from fanout.verifying.verify_shard import verify_shard
 from fanout.work.context import Context
 from tests.support.flow import ManualClock, World
+from tests.support.memory_store import MemoryStore
 
 REQUEST: Json = {"source": "efs://data/in", "destination": "efs://archive/out"}
 Step = Callable[..., Json]

@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fanout.adapters.memory import MemoryEntryCopier, MemoryTree, Stored
-from fanout.adapters.memory_store import MemoryStore
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import limits
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
+from tests.support.memory import MemoryEntryCopier, MemoryTree, Stored
+from tests.support.memory_store import MemoryStore
 from tests.support.two_mounts import TwoMounts
 
 WITHIN = {"source": "efs:///in", "destination": "efs:///out"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.adapters.memory import MemoryTree, Stored
+from tests.support.memory import MemoryTree, Stored
 
 
 class Versions(MemoryTree):

@@ -8,6 +8,6 @@ from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import Toolchain, find_toolchain
-from fanout_cli.local.worker import DataEndpoint
+from fanout_cli.local.workers.worker import DataEndpoint
 
 __all__ = ["DataEndpoint", "LocalPaths", "LocalRunError", "LocalStack", "Toolchain", "find_toolchain"]

@@ -16,7 +16,7 @@ from fanout_cli.local.emulator import Emulator
 from fanout_cli.local.errors import LocalRunError, tail
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.toolchain import Toolchain
-from fanout_cli.local.worker import Side, function_zip
+from fanout_cli.local.workers.worker import Side, function_zip
 
 STACK_NAME = "fanout-local"
 ARCHITECTURES = {"x86_64": ("x86_64", "x86_64"), "aarch64": ("arm64", "aarch64"), "arm64": ("arm64", "aarch64")}

@@ -250,7 +250,8 @@ def end_with_input() -> None:
 
 def limits_of_functions() -> Any:
     """The module beside this one, by its path."""
-    spec = importlib.util.spec_from_file_location("function_limits", Path(__file__).with_name("function_limits.py"))
+    path = Path(__file__).with_name("workers") / "function_limits.py"
+    spec = importlib.util.spec_from_file_location("function_limits", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

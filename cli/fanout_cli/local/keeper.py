@@ -21,7 +21,7 @@ from fanout_cli.local.loopback import healthy
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import find_toolchain
-from fanout_cli.local.worker import DataEndpoint
+from fanout_cli.local.workers.worker import DataEndpoint
 
 UP_SECONDS = 300.0
 DOWN_SECONDS = 30.0

@@ -19,7 +19,7 @@ from fanout_cli.local.emulator import Emulator
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.toolchain import Toolchain
-from fanout_cli.local.worker import DataEndpoint, Isolation, write_start
+from fanout_cli.local.workers.worker import DataEndpoint, Isolation, write_start
 
 WORKERS_A_PROCESSOR = 2
 POLL_SECONDS = 0.1

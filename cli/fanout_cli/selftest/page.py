@@ -14,7 +14,7 @@ from fanout import __version__
 from fanout.model.finding import Finding, finding_row
 from fanout.report.page import style
 from fanout.report.templating import environment
-from fanout_cli.progress import dump
+from fanout_cli.runs.progress import dump
 from fanout_cli.selftest.runner import Row
 
 SCHEMA_VERSION = 1

@@ -10,8 +10,8 @@ from typing import Any
 from fanout.ledger.keys import SUMMARY, run_prefix
 from fanout.model.errors import FanoutError
 from fanout_cli.command_error import CommandError, human_errors
-from fanout_cli.progress import BucketStore
-from fanout_cli.runs import describe_run, read_ledger, result_of_run, start_run, stop_run
+from fanout_cli.runs.progress import BucketStore
+from fanout_cli.runs.runs import describe_run, read_ledger, result_of_run, start_run, stop_run
 from fanout_cli.selftest.budget import PUT_DOLLARS, Budget, Expected, expect
 from fanout_cli.selftest.cases import Case, Place
 from fanout_cli.selftest.cleanup import run_to_end

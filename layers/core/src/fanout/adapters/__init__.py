@@ -1,1 +1,1 @@
-"""The outside behind the ports: S3, file systems, AWS, HTTP, memory."""
+"""The outside behind the ports: S3, file systems, AWS, HTTP."""

@@ -1,0 +1,1 @@
+"""The commands: their arguments, and what they print."""

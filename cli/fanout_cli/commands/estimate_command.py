@@ -1,0 +1,116 @@
+"""The command ``fanout estimate``: a run on paper, without an account and before anything is listed."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fanout.efs.calibration import Calibration, calibration_of
+from fanout.efs.model import FileSystemState
+from fanout.facts.limits import MIB
+from fanout.forecast.document import forecast_row
+from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.model.document import SCHEMA_VERSION
+from fanout.model.errors import InvalidRequest
+from fanout.model.file_system import ThroughputMode
+from fanout.request.parse import parse_request
+from fanout.request.units import size_of
+from fanout_cli.arguments import DEFAULT_MOUNT, read_request
+from fanout_cli.commands.run_commands import JsonOption, command
+from fanout_cli.forecasts import forecast_tables, say_forecast
+from fanout_cli.runs.progress import dump
+from fanout_cli.terminal import Terminal
+
+# As template.yaml sets MaxConcurrency.
+STACK_CONCURRENCY = 100
+_MOUNT = re.compile(r"efs://([a-z][a-z0-9-]{0,31})/")
+
+
+def estimate_(
+    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request")],
+    entries: Annotated[int, typer.Option(min=0, help="Entries that are to be copied")],
+    size: Annotated[str, typer.Option("--bytes", help='Their bytes, as a number or as "3 TiB"')],
+    probe: Annotated[
+        list[str] | None,
+        typer.Option(help="probe.json of a file system, or MOUNT=probe.json; may be repeated"),
+    ] = None,
+    throughput_mode: Annotated[
+        ThroughputMode, typer.Option(help="How the throughput of the file systems is set")
+    ] = ThroughputMode.ELASTIC,
+    standard: Annotated[str, typer.Option(help="Bytes of the class Standard that a bursting one holds")] = "0",
+    credits_: Annotated[str, typer.Option("--credits", help="Burst credits that it has, bytes; default: all")] = "",
+    provisioned_mibps: Annotated[float, typer.Option(min=0, help="Throughput of a provisioned one, MiB/s")] = 0.0,
+    largest_directory: Annotated[
+        int, typer.Option(min=0, help="Files of the directory that holds most of them; default: many directories")
+    ] = 0,
+    extras: Annotated[int, typer.Option(min=0, help="Entries of the destination that a sync deletes")] = 0,
+    max_concurrency: Annotated[int, typer.Option(min=1, help="The stack's MaxConcurrency")] = STACK_CONCURRENCY,
+    json_output: JsonOption = False,
+) -> None:
+    """Predict a run: seconds by phase, what limits it, burst credits, dollars. Asks nobody and changes nothing."""
+    console = Terminal(stderr=True)
+    with command(console):
+        document = read_request(request)
+        mounts = mounts_of(document)
+        parsed = parse_request(document, mounts, max_concurrency)
+        state = _state(throughput_mode, standard, credits_, provisioned_mibps)
+        known = Known(
+            entries,
+            _bytes("--bytes", size),
+            largest_directory,
+            extras,
+            dict.fromkeys(mounts, state),
+            dict(_calibration(text, mounts) for text in probe or []),
+        )
+        row = {"schema_version": SCHEMA_VERSION} | forecast_row(estimate(parsed, known), time.time())
+    if json_output:
+        sys.stdout.write(dump(row) + "\n")
+        return
+    out = Terminal()
+    say_forecast(row, out)
+    for table in forecast_tables(row):
+        out.print(table)
+
+
+def mounts_of(document: Any) -> tuple[str, ...]:
+    """The mounts that a request names, one at least."""
+    ends = [document.get(end) for end in ("source", "destination")] if isinstance(document, dict) else []
+    found = [match[1] for end in ends if isinstance(end, str) and (match := _MOUNT.match(end))]
+    return tuple(dict.fromkeys(found)) or (DEFAULT_MOUNT,)
+
+
+def _state(mode: ThroughputMode, standard: str, credits_: str, provisioned_mibps: float) -> FileSystemState:
+    if mode is ThroughputMode.PROVISIONED and not provisioned_mibps:
+        raise InvalidRequest("--provisioned-mibps", "is missing", "say what throughput is provisioned")
+    left = float(_bytes("--credits", credits_)) if credits_ else None
+    return idle_state(mode, _bytes("--standard", standard), provisioned_mibps * MIB, left)
+
+
+def _bytes(option: str, text: str) -> int:
+    found = size_of(option, int(text) if text.isdecimal() else text)
+    return found or 0
+
+
+def _calibration(text: str, mounts: tuple[str, ...]) -> tuple[str, Calibration]:
+    name, separator, file = text.partition("=")
+    mount, path = (name, Path(file)) if separator else (mounts[0], Path(text))
+    if mount not in mounts:
+        raise InvalidRequest("--probe", f"the request names no mount {mount!r}", f"it names {', '.join(mounts)}")
+    try:
+        found = calibration_of(json.loads(path.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise InvalidRequest("--probe", f"{path} cannot be read ({error})", "name a probe.json") from error
+    if found is None:
+        raise InvalidRequest("--probe", f"the probe of {path} did not get as far as a calibration", "probe again")
+    return mount, found
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="estimate")(estimate_)

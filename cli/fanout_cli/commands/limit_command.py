@@ -1,0 +1,99 @@
+"""The command that changes the rates of a run while it goes on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from fanout.facts.limits import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
+from fanout.ledger.keys import LIMITS, PLAN, run_prefix
+from fanout.model.location import S3Location
+from fanout.rates.run_limits import RunLimits, limits_from_row, limits_row
+from fanout.request.plan import plan_from_row
+from fanout.request.units import size_of
+from fanout_cli.command_error import CommandError
+from fanout_cli.commands.run_commands import JsonOption, LocalOption, RunArgument, StackOption, StateOption, command
+from fanout_cli.runs.progress import dump
+from fanout_cli.runs.runs import describe_run, read_ledger
+from fanout_cli.stacks import Stack, find_stack
+from fanout_cli.terminal import Terminal
+
+NONE = "none"
+BytesOption = Annotated[
+    str | None,
+    typer.Option(help='Bytes a second of all functions together, or "50 MiB"; none for no limit'),
+]
+FilesOption = Annotated[str | None, typer.Option(help="Entries a second of all functions together; none for no limit")]
+
+
+def limit(
+    run: RunArgument,
+    bytes_per_second: BytesOption = None,
+    files_per_second: FilesOption = None,
+    stack: StackOption = None,
+    local: LocalOption = False,
+    json_output: JsonOption = False,
+    state: StateOption = None,
+) -> None:
+    """Change the rates that all functions of a run keep to, while it goes on; without any, show them."""
+    console = Terminal(stderr=True)
+    with command(console):
+        limits = change_limits(find_stack(stack, local, state), run, bytes_per_second, files_per_second)
+        if json_output:
+            shown = {"bytes_per_second": limits.bytes_per_second, "files_per_second": limits.files_per_second}
+            sys.stdout.write(dump({"run_id": run, **shown}) + "\n")
+        else:
+            console.print(f"{run}: {describe(limits)}", markup=False, highlight=False, soft_wrap=True)
+
+
+def change_limits(stack: Stack, run_id: str, bytes_per_second: str | None, files_per_second: str | None) -> RunLimits:
+    """Write what is given to the run's ledger; what is not stays. Returns what holds then. Raises ``CommandError``."""
+    status = describe_run(stack, run_id)["status"]
+    plan = read_ledger(stack, run_id, PLAN)
+    if status != "RUNNING":
+        raise CommandError(f"{run_id} has ended ({status}); only a run that goes on has rates to change")
+    if plan is None:
+        raise CommandError(f"{run_id} has no plan yet; try again in some seconds")
+    known = read_ledger(stack, run_id, LIMITS)
+    limits = RunLimits() if known is None else limits_from_row(known)
+    changed = RunLimits(
+        _rate("--bytes-per-second", bytes_per_second, limits.bytes_per_second, LEAST_BYTES_PER_SECOND),
+        _rate("--files-per-second", files_per_second, limits.files_per_second, LEAST_FILES_PER_SECOND),
+    )
+    request = plan_from_row(plan).request
+    inside_s3 = isinstance(request.source, S3Location) and isinstance(request.destination, S3Location)
+    if inside_s3 and changed.bytes_per_second is not None:
+        raise CommandError("--bytes-per-second: S3 copies between two buckets by itself; --files-per-second works")
+    if changed != limits:
+        body = json.dumps(limits_row(changed), indent=1).encode()
+        stack.client("s3").put_object(Bucket=stack.work_bucket, Key=run_prefix(run_id) + LIMITS, Body=body)
+    return changed
+
+
+def describe(limits: RunLimits) -> str:
+    """The limits in a sentence; functions follow within 10 seconds."""
+    found = [
+        f"{value:,.0f} {what} a second"
+        for value, what in ((limits.bytes_per_second, "bytes"), (limits.files_per_second, "entries"))
+        if value is not None
+    ]
+    return f"at most {' and '.join(found)}, within 10 seconds" if found else "no limit"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(limit)
+
+
+def _rate(option: str, given: str | None, known: float | None, least: int) -> float | None:
+    if given is None:
+        return known
+    if given == NONE:
+        return None
+    rate = size_of(option, given)
+    if rate is None or rate < least:
+        raise CommandError(f"{option}: {given} is too little; at least {least:,}, or none for no limit")
+    return float(rate)

@@ -1,0 +1,222 @@
+"""The commands about runs of a stack: start, watch, report, list, stop, retry."""
+
+from __future__ import annotations
+
+import json
+import sys
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from fanout.model.errors import FanoutError
+from fanout_cli.arguments import read_request
+from fanout_cli.command_error import CommandError, human_errors
+from fanout_cli.local.errors import LocalRunError
+from fanout_cli.runs.progress import describe_totals, dump
+from fanout_cli.runs.reports import bring_report
+from fanout_cli.runs.results import EXIT_INVALID_REQUEST, EXIT_SUCCEEDED, RunResult
+from fanout_cli.runs.runs import ListedRun, list_runs, result_of_run, retry_run, start_run, stop_run
+from fanout_cli.runs.watch import watch_run
+from fanout_cli.stacks import Stack, find_stack
+from fanout_cli.terminal import Terminal
+
+EXIT_COMMAND = 2
+EXIT_INTERRUPTED = 130
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The run's id: the name of its execution")]
+StackOption = Annotated[
+    str | None, typer.Option(help="Name of the CloudFormation stack; default: FANOUT_STACK, or fanout")
+]
+LocalOption = Annotated[bool, typer.Option("--local", help="The stack on this machine, which `fanout up` started")]
+StateOption = Annotated[Path | None, typer.Option(help="Where the local stack keeps its state")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document")]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Follow the run until it ends")]
+
+
+@contextmanager
+def command(console: Terminal) -> Iterator[None]:
+    """Ends a command that cannot do its work with one sentence and exit status 2."""
+    try:
+        with human_errors():
+            yield
+    except (CommandError, LocalRunError, FanoutError) as error:
+        console.say_error(error)
+        raise typer.Exit(EXIT_COMMAND) from error
+
+
+def start(
+    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request")],
+    stack: StackOption = None,
+    local: LocalOption = False,
+    watch: WatchOption = False,
+    name: Annotated[str, typer.Option(help="The run's id; default: run-, and the time")] = "",
+    json_output: JsonOption = False,
+    state: StateOption = None,
+) -> None:
+    """Start a run. Without --watch it returns at once, with status 0."""
+    console = Terminal(stderr=True)
+    with command(console):
+        document = read_request(request)
+        found = find_stack(stack, local, state)
+        _begin(found, lambda: start_run(found, document, name), watch, json_output, console)
+
+
+def retry(
+    run: RunArgument,
+    stack: StackOption = None,
+    local: LocalOption = False,
+    watch: WatchOption = False,
+    name: Annotated[str, typer.Option(help="The new run's id; default: retry-, and the time")] = "",
+    json_output: JsonOption = False,
+    state: StateOption = None,
+) -> None:
+    """Start a run that copies what an earlier one did not, without listing again."""
+    console = Terminal(stderr=True)
+    with command(console):
+        found = find_stack(stack, local, state)
+        _begin(found, lambda: retry_run(found, run, name), watch, json_output, console)
+
+
+def watch(
+    run: RunArgument,
+    stack: StackOption = None,
+    local: LocalOption = False,
+    json_output: JsonOption = False,
+    state: StateOption = None,
+) -> None:
+    """Follow a run until it ends; Ctrl-C leaves it going. Status: 0 succeeded, 1 failed, 2 invalid, 3 skipped."""
+    console = Terminal(stderr=True)
+    with command(console):
+        _follow(find_stack(stack, local, state), run, json_output, console)
+
+
+def report(
+    run: RunArgument,
+    stack: StackOption = None,
+    local: LocalOption = False,
+    output: Annotated[Path | None, typer.Option(help="Directory for the files; default: fanout-RUN")] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser")] = False,
+    json_output: JsonOption = False,
+    state: StateOption = None,
+) -> None:
+    """Bring summary.json, failures.jsonl and report.html here and print the verdict."""
+    console = Terminal(stderr=True)
+    with command(console):
+        found = find_stack(stack, local, state)
+        paths = bring_report(found, run, output or Path(f"fanout-{run}"))
+        result = replace(result_of_run(found, run, {"status": _status_of(paths)}), paths=paths)
+        if open_page:
+            webbrowser.open(Path(paths["report"]).resolve().as_uri())
+        _show(result, json_output, console)
+        raise typer.Exit(result.exit_status)
+
+
+def list_(
+    stack: StackOption = None,
+    local: LocalOption = False,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Runs at most")] = 20,
+    json_output: JsonOption = False,
+    state: StateOption = None,
+) -> None:
+    """The newest runs of a stack."""
+    console = Terminal(stderr=True)
+    with command(console):
+        runs = list_runs(find_stack(stack, local, state), limit)
+        if json_output:
+            sys.stdout.write(dump([run.document() for run in runs]) + "\n")
+        else:
+            Terminal().print(table_of(runs))
+
+
+def stop(
+    run: RunArgument,
+    stack: StackOption = None,
+    local: LocalOption = False,
+    json_output: JsonOption = False,
+    state: StateOption = None,
+) -> None:
+    """Stop a run. What is copied stays; `fanout retry` goes on."""
+    console = Terminal(stderr=True)
+    with command(console):
+        found = find_stack(stack, local, state)
+        stopped = stop_run(found, run)
+        if json_output:
+            sys.stdout.write(dump({"run_id": run, "stopped": stopped}) + "\n")
+        what = "is stopped; functions at work end within 15 minutes" if stopped else "had ended already"
+        _say(console, f"{run} {what}")
+        _say(console, f"go on with it: {found.command('retry', run)}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    for function in (start, watch, report, stop, retry):
+        app.command()(function)
+    app.command(name="list")(list_)
+
+
+def _begin(stack: Stack, begin: Callable[[], str], watching: bool, json_output: bool, console: Console) -> None:
+    run_id = begin()
+    _say(console, f"{run_id} runs on the {'local stack' if stack.name == 'local' else f'stack {stack.name}'}")
+    if watching:
+        _follow(stack, run_id, json_output, console)
+    if json_output:
+        sys.stdout.write(dump({"run_id": run_id, "execution_arn": stack.execution_arn(run_id)}) + "\n")
+    else:
+        _say(console, f"follow it: {stack.command('watch', run_id)}")
+
+
+def _follow(stack: Stack, run_id: str, json_output: bool, console: Console) -> None:
+    try:
+        _say(console, f"watching {run_id}; Ctrl-C leaves it going")
+        described = watch_run(stack, run_id, console)
+    except KeyboardInterrupt:
+        _say(console, f"{run_id} goes on; come back: {stack.command('watch', run_id)}")
+        _say(console, f"end it: {stack.command('stop', run_id)}")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    result = result_of_run(stack, run_id, described)
+    _show(result, json_output, console)
+    if result.skipped is not None:
+        _say(console, f"follow that one: {stack.command('watch', result.skipped['holder'])}")
+    elif result.exit_status not in (EXIT_SUCCEEDED, EXIT_INVALID_REQUEST):
+        _say(console, f"go on with what is left: {stack.command('retry', run_id)}")
+    raise typer.Exit(result.exit_status)
+
+
+def _status_of(paths: dict[str, str]) -> str:
+    status = json.loads(Path(paths["summary"]).read_bytes())["status"]
+    return "SUCCEEDED" if status in ("SUCCEEDED", "SKIPPED") else "FAILED"
+
+
+def _show(result: RunResult, json_output: bool, console: Console) -> None:
+    did = result.skipped["reason"] if result.skipped else describe_totals(result.totals) or "nothing listed"
+    _say(console, f"{result.status}: {did}")
+    for warning in result.warnings:
+        console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    if result.error is not None:
+        message = f"{result.error['name']}: {result.error['message']}"
+        console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    if json_output:
+        sys.stdout.write(dump(result.document()) + "\n")
+    elif result.paths.get("report"):
+        _say(console, f"report: {result.paths['report']}")
+
+
+def table_of(runs: list[ListedRun]) -> Table:
+    """The runs as a table for people."""
+    table = Table("run", "status", "began", "seconds", "copied", "failed")
+    for run in runs:
+        numbers = (run.seconds, run.copied, run.failed)
+        shown = ["" if number is None else f"{number:,}" for number in numbers]
+        table.add_row(run.run_id, run.status, f"{run.began:%Y-%m-%d %H:%M:%S}", *shown)
+    return table
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

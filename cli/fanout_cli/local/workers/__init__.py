@@ -1,0 +1,1 @@
+"""Workers that run as functions do, with the limits that Lambda sets."""

@@ -1,0 +1,1 @@
+"""Runs of a stack or of this machine: started, watched, shown."""

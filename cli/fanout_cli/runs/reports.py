@@ -1,0 +1,50 @@
+"""Bringing a run's report from the work bucket into a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fanout.ledger.keys import FAILURES, REPORT, SUMMARY, run_prefix
+from fanout.model.errors import InvalidRequest, NotFound
+from fanout_cli.command_error import CommandError
+from fanout_cli.runs.progress import BucketStore
+from fanout_cli.runs.runs import describe_run
+from fanout_cli.stacks import Stack
+
+
+def bring_report(stack: Stack, run_id: str, directory: Path) -> dict[str, str]:
+    """Download the summary, the failures and the page; returns their paths.
+
+    Raises ``CommandError`` that says why there is no report.
+    """
+    store = BucketStore(stack.client("s3"), stack.work_bucket)
+    try:
+        prefix = run_prefix(run_id)
+        summary = store.get(prefix + SUMMARY)
+    except InvalidRequest as error:
+        raise CommandError(f"{run_id[:80]!r} is no run; `fanout list {stack.option}` shows the runs") from error
+    except NotFound as error:
+        raise CommandError(_why_none(stack, run_id)) from error
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = {"summary": directory / SUMMARY}
+    paths["summary"].write_bytes(summary)
+    for name, key in (("failures", FAILURES), ("report", REPORT)):
+        paths[name] = directory / key
+        paths[name].write_bytes(store.get(prefix + key))
+    number = 2
+    for key in store.list(f"{prefix}failures-"):
+        (directory / f"failures-{number}.jsonl").write_bytes(store.get(key))
+        number += 1
+    return {name: str(path) for name, path in paths.items()}
+
+
+def _why_none(stack: Stack, run_id: str) -> str:
+    status = describe_run(stack, run_id)["status"]
+    if status == "RUNNING":
+        return f"{run_id} still runs; follow it: {stack.command('watch', run_id)}"
+    if status == "ABORTED":
+        return f"{run_id} was stopped and has no report; go on with it: {stack.command('retry', run_id)}"
+    return (
+        f"{run_id} has no report: it ended before it had a plan, or its ledger has expired; "
+        f"what it said: {stack.command('watch', run_id)}"
+    )

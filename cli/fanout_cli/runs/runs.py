@@ -1,0 +1,135 @@
+"""Runs of a stack: starting, describing, stopping and listing them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from fanout.ledger.keys import PLAN, SUMMARY, run_prefix
+from fanout.model.errors import InvalidRequest, NotFound
+from fanout_cli.command_error import CommandError, code_of
+from fanout_cli.runs.progress import BucketStore
+from fanout_cli.runs.results import RunResult, result_of_summary
+from fanout_cli.s3_data import new_run_id
+from fanout_cli.stacks import Stack
+
+READS_IN_FLIGHT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A row of ``fanout list``; the counts are unknown while a run goes on."""
+
+    run_id: str
+    status: str
+    began: datetime
+    seconds: float | None
+    copied: int | None
+    failed: int | None
+
+    def document(self) -> dict[str, Any]:
+        """The row as JSON."""
+        row = {name: getattr(self, name) for name in ("run_id", "status", "seconds", "copied", "failed")}
+        return {**row, "began": self.began.isoformat()}
+
+
+def start_run(stack: Stack, request: Any, run_id: str = "") -> str:
+    """Start an execution; returns the run's id. Raises ``CommandError``."""
+    run_id = run_id or new_run_id("run")
+    try:
+        stack.client("stepfunctions").start_execution(
+            stateMachineArn=stack.state_machine_arn, name=run_id, input=json.dumps(request)
+        )
+    except ClientError as error:
+        if code_of(error) == "ExecutionAlreadyExists":
+            raise CommandError(f"there is a run {run_id!r} already; choose another --name") from error
+        if code_of(error) == "InvalidName":
+            raise CommandError(f"{run_id[:80]!r} is no name; take 1 to 80 of A-Z, a-z, 0-9, - and _") from error
+        raise
+    return run_id
+
+
+def retry_run(stack: Stack, run_id: str, new_id: str = "") -> str:
+    """Start a run that copies what another left; returns its id. Raises ``CommandError`` if that one still goes on."""
+    try:
+        status = describe_run(stack, run_id)["status"]
+    except CommandError:
+        if read_ledger(stack, run_id, PLAN) is None:
+            raise
+        status = "ENDED"  # Step Functions forgets executions after 90 days, and the emulator when it ends
+    if status == "RUNNING":
+        raise CommandError(f"{run_id} still runs; wait for it, or stop it first: {stack.command('stop', run_id)}")
+    return start_run(stack, {"resume_from": run_id}, new_id or new_run_id("retry"))
+
+
+def describe_run(stack: Stack, run_id: str) -> dict[str, Any]:
+    """Status, error and cause of a run's execution. Raises ``CommandError`` if there is none."""
+    try:
+        described: dict[str, Any] = stack.client("stepfunctions").describe_execution(
+            executionArn=stack.execution_arn(run_id)
+        )
+    except ClientError as error:
+        if code_of(error) in ("ExecutionDoesNotExist", "InvalidArn", "ValidationException"):
+            raise _no_such_run(stack, run_id) from error
+        raise
+    return described
+
+
+def stop_run(stack: Stack, run_id: str) -> bool:
+    """Stop a run; returns whether it still ran."""
+    if describe_run(stack, run_id)["status"] != "RUNNING":
+        return False
+    stack.client("stepfunctions").stop_execution(
+        executionArn=stack.execution_arn(run_id), error="Stopped", cause="stopped by fanout stop"
+    )
+    return True
+
+
+def list_runs(stack: Stack, limit: int) -> list[ListedRun]:
+    """The newest runs, the newest first."""
+    pages = (
+        stack.client("stepfunctions")
+        .get_paginator("list_executions")
+        .paginate(stateMachineArn=stack.state_machine_arn, PaginationConfig={"MaxItems": limit})
+    )
+    executions = [execution for page in pages for execution in page["executions"]][:limit]
+    executions.sort(key=lambda execution: execution["startDate"], reverse=True)
+    with ThreadPoolExecutor(READS_IN_FLIGHT) as pool:
+        return list(pool.map(lambda execution: _listed(stack, execution), executions))
+
+
+def _listed(stack: Stack, execution: Mapping[str, Any]) -> ListedRun:
+    run_id, began, ended = execution["name"], execution["startDate"], execution.get("stopDate")
+    summary = read_ledger(stack, run_id, SUMMARY) if ended else None
+    totals = summary["totals"] if summary else None
+    return ListedRun(
+        run_id,
+        summary["status"] if summary else execution["status"],
+        began,
+        round((ended - began).total_seconds(), 1) if ended else None,
+        totals["copied"]["entries"] if totals else None,
+        totals["failed"]["entries"] + totals["rejected"]["entries"] if totals else None,
+    )
+
+
+def read_ledger(stack: Stack, run_id: str, name: str) -> Any:
+    """A JSON file of a run's ledger; ``None`` if it is not there."""
+    try:
+        return json.loads(BucketStore(stack.client("s3"), stack.work_bucket).get(run_prefix(run_id) + name))
+    except (NotFound, InvalidRequest):
+        return None
+
+
+def result_of_run(stack: Stack, run_id: str, described: Mapping[str, Any]) -> RunResult:
+    """What a run came to that has ended."""
+    return result_of_summary(described, run_id, read_ledger(stack, run_id, SUMMARY))
+
+
+def _no_such_run(stack: Stack, run_id: str) -> CommandError:
+    return CommandError(f"no run {run_id!r} in the stack {stack.name!r}; `fanout list {stack.option}` shows the runs")

@@ -1,0 +1,51 @@
+"""A run that finds nothing ends green, and its warning stands beside the verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from tests.support.flow import REQUEST, World
+from tests.support.manifests import FROM_MOUNT, put
+from tests.support.memory import MemoryTree
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/summary.schema.json").read_bytes())
+PREFIX = "nothing was listed: s3://a-bucket/tree/ holds no object; check the bucket and the prefix"
+MOUNT = "nothing was listed: efs://data/from is empty; check the path"
+MANIFEST = "nothing was listed: the manifest s3://lists/lists/a.jsonl names nothing of the source"
+
+
+@pytest.mark.parametrize(
+    ("request_", "warning"),
+    [
+        (REQUEST, PREFIX),
+        (FROM_MOUNT, MOUNT),
+        ({**REQUEST, "manifest": "s3://lists/lists/a.jsonl"}, MANIFEST),
+        ({**REQUEST, "mode": "plan"}, PREFIX),
+        ({**REQUEST, "mode": "verify"}, PREFIX),
+        ({**REQUEST, "include": ["*.txt"]}, PREFIX),
+    ],
+)
+@pytest.mark.parametrize("rows", [b"", b"\n\n"])
+def test_nothing_listed_is_a_warning_beside_the_verdict(request_: Json, warning: str, rows: bytes) -> None:
+    world = World()
+    put(world, rows)
+    summary = world.run(request_)
+    assert (summary["status"], summary["warnings"]) == ("SUCCEEDED", [warning])
+    jsonschema.validate(summary, SCHEMA)
+    page = world.ledger.read_bytes("report.html").decode()
+    head = page[page.index("<header") : page.index("</header>")]
+    assert warning in head
+
+
+def test_a_run_that_listed_something_has_no_warning() -> None:
+    world = World()
+    assert isinstance(world.source, MemoryTree)
+    world.source.put("a", Kind.FILE, b"x")
+    assert world.run({**REQUEST, "exclude": ["a"]})["warnings"] == []
+    assert "Warning:" not in world.ledger.read_bytes("report.html").decode()

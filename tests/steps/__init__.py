@@ -1,1 +1,0 @@
-"""The use cases over real adapters, without an engine."""

@@ -1,1 +1,0 @@
-"""The smallest rules, each at the lowest level that can break it."""

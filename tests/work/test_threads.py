@@ -1,0 +1,132 @@
+"""As many threads as help: one where nothing waits, all where operations wait."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.copying.copier import Copier
+from fanout.facts import limits
+from fanout.model.entry import Entry, Kind
+from fanout.shards.packing import spread
+from fanout.work import threads
+from tests.support.memory import MemorySource, MemoryTree
+
+
+class Server(MemoryTree):
+    """A tree whose files take a while to open."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self.threads: set[int] = set()
+
+    def open(self, entry: Entry) -> MemorySource:
+        """See ``ports.tree.Tree``."""
+        self.threads.add(threading.get_ident())
+        if self.seconds:
+            time.sleep(self.seconds)
+        return super().open(entry)
+
+
+def copied_by(seconds: float, entries: int) -> tuple[int, float]:
+    """How many threads copied so many entries, and in what time."""
+    source = Server(seconds)
+    work = [(number, source.put(f"f{number}", Kind.FILE, b"x")) for number in range(entries)]
+    began = time.monotonic()
+    outcomes = list(Copier(source, MemoryTree(), crc64nvme, lambda: False).copy_all(work, 64))
+    assert sorted(index for index, _ in outcomes) == list(range(entries))
+    return len(source.threads), time.monotonic() - began
+
+
+def test_one_thread_where_nothing_waits() -> None:
+    assert copied_by(0, 3_000)[0] <= 4
+
+
+def test_all_threads_where_operations_wait() -> None:
+    threads, seconds = copied_by(0.02, 1_000)
+    assert threads == 64
+    assert seconds < 1_000 * 0.02 / 8
+
+
+@pytest.mark.parametrize(("queued_share", "grows"), [(0.0, True), (0.5, True), (0.9, False)])
+def test_threads_are_added_for_those_that_wait_and_not_for_those_that_queue_for_a_processor(
+    monkeypatch: pytest.MonkeyPatch, queued_share: float, grows: bool
+) -> None:
+    looks = itertools.count()
+    monkeypatch.setattr(threads, "_usage", lambda: (float(next(looks)), 0.0, 1_000 * next(looks)))
+    monkeypatch.setattr(threads, "_queued_seconds", lambda: queued_share * next(looks))
+    ended = threading.Event()
+    with ThreadPoolExecutor(4) as pool:
+        running = threads.Threads(pool, lambda: assert_true(ended.wait(60)), 4, [])
+        for _ in range(5):
+            assert running.review()
+        assert (pool._work_queue.qsize() + len(pool._threads) > 1) is grows
+        ended.set()
+
+
+def assert_true(value: bool) -> None:
+    assert value
+
+
+def test_what_the_kernel_tells_of_the_queue_for_processors_never_shrinks_for_a_thread_that_stays() -> None:
+    first = threads._queued_seconds()
+    time.sleep(0.01)
+    assert 0 <= first <= threads._queued_seconds()
+
+
+def test_a_thread_that_ends_while_it_is_asked_about_hides_no_other_threads_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def opened(path: str, *_mode: object, **_options: object) -> io.BytesIO:
+        if "/gone-before/" in path:
+            raise FileNotFoundError(path)
+        return Ended() if "/gone-now/" in path else io.BytesIO(b"9000000000 2000000000 7\n")
+
+    monkeypatch.setattr(os, "listdir", lambda _path: ["1", "gone-before", "2", "gone-now", "3"])
+    monkeypatch.setattr(threads, "open", opened, raising=False)
+    assert threads._queued_seconds() == 6.0
+
+
+class Ended(io.BytesIO):
+    """What is open of a thread that has ended."""
+
+    def read(self, _size: int | None = -1, /) -> bytes:
+        """As Linux answers."""
+        raise ProcessLookupError
+
+
+def test_where_no_kernel_tells_no_thread_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(path: str) -> list[str]:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "listdir", missing)
+    assert threads._queued_seconds() == 0
+
+
+def test_an_error_of_a_thread_is_not_lost() -> None:
+    def entries() -> Iterator[tuple[int, Entry]]:
+        yield 0, Entry("missing", Kind.FILE, 0)
+        raise RuntimeError("the shard cannot be read")
+
+    with pytest.raises(RuntimeError, match="cannot be read"):
+        list(Copier(MemoryTree(), MemoryTree(), crc64nvme, lambda: False).copy_all(entries(), 4))
+
+
+def test_files_are_taken_in_turn_over_as_many_directories_as_stay_open() -> None:
+    entries = [Entry(f"d{number:03d}/f{file}", Kind.FILE) for number in range(300) for file in range(3)]
+    order = spread([*entries, Entry("d000/", Kind.DIRECTORY)])
+    assert order[0].path == "d000/"
+    assert sorted(entry.path for entry in order[1:]) == sorted(entry.path for entry in entries)
+    width = limits.SPREAD_DIRECTORIES
+    assert len({entry.path[:4] for entry in order[1 : width + 1]}) == width
+    for start in range(1, len(order) - width * 3, 50):
+        assert len({entry.path[:4] for entry in order[start : start + width]}) > width // 2
