@@ -25,9 +25,9 @@ from fanout.model.location import MountLocation
 from fanout.model.outcome import Result
 from fanout.model.segment import Segment
 from fanout.model.shard import BigFile, Shard
-from fanout.request.options import Compare
+from fanout.request.options import Compare, Limits
 from fanout.request.plan import Plan
-from fanout.request.request import Limits, Request
+from fanout.request.request import Request
 from fanout.shards.big_files import big_file_row, block_bytes_of, cut
 from fanout.shards.packing import pack, spread
 from fanout.shards.seconds import DEFAULT_RATES
@@ -71,7 +71,7 @@ def copy_tree(source: Path, mounts: list[Path], scratch: Path) -> EngineRun:
 def partition(source: Path, workers: int, ledger: Ledger) -> list[Shard]:
     """A shard a worker where the tree allows it, packed as PartitionShards packs loose ends; big files in parts."""
     where = MountLocation("", "")
-    request = Request(where, where, Compare.ALWAYS, Limits(workers, 60.0))
+    request = Request(source=where, destination=where, compare=Compare.ALWAYS, limits=Limits(workers, 60.0))
     ledger.write_plan(Plan(RUN, request, DEFAULT_RATES))
     entries = list(PosixTree(source, "", RUN, "list", "source").list(Segment("all")))
     large = [entry for entry in entries if entry.size >= limits.SPLIT_BYTES]

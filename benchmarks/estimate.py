@@ -33,8 +33,8 @@ from fanout.forecast.forecast import forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.model.location import MountLocation, S3Location
 from fanout.model.shard import Rates
-from fanout.request.options import Compare
-from fanout.request.request import Limits, Request
+from fanout.request.options import Compare, Limits
+from fanout.request.request import Request
 
 RESULTS = Path(__file__).parent / "results" / "estimate.json"
 # The error that is asked for.
@@ -118,7 +118,12 @@ def predict(files: list[tuple[str, int]], workers: int, figures: Figures, total_
         figures.seconds_per_entry,
         min(figures.bytes_per_second, figures.file_bytes_per_second * max(1, entries // workers)),
     )
-    request = Request(S3Location("source", ""), MountLocation("lab", ""), Compare.ALWAYS, Limits(workers))
+    request = Request(
+        source=S3Location("source", ""),
+        destination=MountLocation("lab", ""),
+        compare=Compare.ALWAYS,
+        limits=Limits(workers),
+    )
     at_work = min(workers, entries)
     work = Work(entries, entries, size, at_work, rates.seconds(entries, size) / at_work, max(directories.values()))
     states = {"lab": FileSystemState(ThroughputMode.ELASTIC, total_mib * MIB)}

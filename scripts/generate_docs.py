@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from cfnlint.decode import cfn_yaml
-from pydantic import BaseModel
+from msgspec import Struct
 
 from fanout.model.outcome import REMEDIES, Reason
-from fanout.probe.request import ProbeModel
-from fanout.request.parse import RequestModel
+from fanout.probe.request import ProbeFields
+from fanout.request.checked import fields_of
+from fanout.request.parse import Fields
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = ROOT / "docs/parameters.md"
@@ -31,42 +32,11 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def request_rows(model: type[BaseModel] = RequestModel) -> Iterator[str]:
+def request_rows(fields: type[Struct] = Fields) -> Iterator[str]:
     """A row for each field of a request, those of inner objects with their path."""
-    schema = model.model_json_schema()
-    yield from _rows(schema, schema.get("$defs", {}), "")
-
-
-def _rows(schema: Schema, definitions: Schema, prefix: str) -> Iterator[str]:
-    required = schema.get("required", [])
-    for name, field in schema["properties"].items():
-        inner = definitions.get(field.get("$ref", "").rpartition("/")[2])
-        if inner is not None:
-            yield from _rows(inner, definitions, f"{prefix}{name}.")
-            continue
-        default = "required" if name in required else _default(field)
-        yield f"| `{prefix}{name}` | {_allowed(field)} | {default} | {cell(field.get('description', ''))} |"
-
-
-def _default(field: Schema) -> str:
-    value = field.get("default")
-    return "" if value in (None, [], {}) else f"`{value if isinstance(value, str) else json.dumps(value)}`"
-
-
-def _allowed(field: Schema) -> str:
-    if "anyOf" in field:
-        return " or ".join(_allowed(one) for one in field["anyOf"] if one.get("type") != "null")
-    if "enum" in field:
-        return ", ".join(f"`{value}`" for value in field["enum"])
-    if "const" in field:
-        return f"`{field['const']}`"
-    kinds = {"array": "list", "integer": "integer", "number": "number", "string": "text", "object": "object"}
-    kinds["boolean"] = "`true`, `false`"
-    kind = kinds[field["type"]]
-    bounds = [(field.get("minimum"), "at least"), (field.get("maximum"), "at most")]
-    bounds += [(field.get("exclusiveMinimum"), "over"), (field.get("maxItems"), "at most")]
-    said = [f"{word} {value}" for value, word in bounds if value is not None]
-    return ", ".join([kind, *said])
+    for field in fields_of(fields):
+        default = field.default and (field.default if field.default == "required" else f"`{field.default}`")
+        yield f"| `{field.path}` | {cell(field.allowed)} | {default} | {cell(field.meaning)} |"
 
 
 def stack_rows() -> Iterator[str]:
@@ -112,7 +82,7 @@ def parameters() -> str:
             "",
             "| field | allowed | default | meaning |",
             "|---|---|---|---|",
-            *request_rows(ProbeModel),
+            *request_rows(ProbeFields),
             "",
             "## Parameters of the stack",
             "",

@@ -29,8 +29,8 @@ from fanout.planning.write_turn import WriteTurns
 from fanout.ports.tree import Tree, Versioned
 from fanout.report import page
 from fanout.request import parse as requests
+from fanout.request.options import Symlinks
 from fanout.request.plan import Plan
-from fanout.request.request import Symlinks
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.work.context import Context
 from tests.adversary.buckets import BucketPlace

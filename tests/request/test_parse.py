@@ -8,14 +8,12 @@ import pytest
 
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import MountLocation, S3Location
-from fanout.request.bucket_options import BucketOptions
 from fanout.request.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ContentType, ObjectOptions
-from fanout.request.options import DeleteGuard
+from fanout.request.options import BucketOptions, DeleteGuard, Symlinks
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan, plan_from_row, plan_row
-from fanout.request.request import Symlinks
 from fanout.shards.seconds import DEFAULT_RATES
 
 GOOD = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}
@@ -53,7 +51,7 @@ BAD = [
     ({**GOOD, "sauce": 1}, "sauce", "unknown field; known are source, destination"),
     ({**GOOD, "limits": {"max": 1}}, "limits.max", "known are max_concurrency, shard_seconds"),
     ({**GOOD, "limits": {"max_concurrency": "5"}}, "limits.max_concurrency", "'5' is not allowed"),
-    ({**GOOD, "limits": {"max_concurrency": 0}}, "limits.max_concurrency", "greater than or equal to 1"),
+    ({**GOOD, "limits": {"max_concurrency": 0}}, "limits.max_concurrency", "allowed: integer, at least 1, at most 10000"),
     ({**GOOD, "limits": {"max_concurrency": 11}}, "limits.max_concurrency", "over the stack's 10"),
     ({**GOOD, "mode": "move"}, "mode", "'move' is not allowed"),
     ({**GOOD, "symlinks": "dereference"}, "symlinks", "'dereference' is not allowed"),
@@ -125,9 +123,9 @@ BAD = [
     ({"source": "efs:///a", "destination": "efs:///a"}, "destination", "equal to, inside or above"),
     ({"source": "efs:///a", "destination": "efs:///a/b"}, "destination", "equal to, inside or above"),
     ({"source": "s3://a-bucket/x/y/", "destination": "s3://a-bucket/x/"}, "destination", "inside or above"),
-    ({**GOOD, "on_conflict": "rename"}, "on_conflict", "Input should be 'fail', 'skip', 'escape' or 'unescape'"),
+    ({**GOOD, "on_conflict": "rename"}, "on_conflict", "allowed: fail, skip, escape, unescape"),
     ({**S3_TO_S3, "on_conflict": "escape"}, "on_conflict", "nothing to escape"),
-    ({**S3_TO_S3, "storage_class": "COLD"}, "storage_class", "'INTELLIGENT_TIERING', 'STANDARD_IA'"),
+    ({**S3_TO_S3, "storage_class": "COLD"}, "storage_class", "INTELLIGENT_TIERING, STANDARD_IA"),
     ({**GOOD, "storage_class": "STANDARD"}, "storage_class", "efs://data/out holds no objects"),
     ({**GOOD, "kms_key_id": "alias/key"}, "kms_key_id", "holds no objects"),
     ({**S3_TO_S3, "kms_key_id": "my key"}, "kms_key_id", "'my key' is not allowed"),

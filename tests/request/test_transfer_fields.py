@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from fanout.listing.index.copied_index import transfer_digest
 from fanout.model.location import MountLocation, S3Location
 from fanout.model.shard import Rates
 from fanout.planning.writers import writer_of
-from fanout.request.options import Compare
+from fanout.request.options import Limits
 from fanout.request.plan import Plan, plan_row
-from fanout.request.request import Limits, Request
+from fanout.request.request import Request
 from fanout.request.transfer_fields import FIELDS, Decides, fields_up_to
 from fanout.resuming.rules import MAY_DIFFER
 
-REQUEST = Request(MountLocation("data", "a"), S3Location("b", ""), Compare.SIZE_MTIME, Limits(10))
+REQUEST = Request(source=MountLocation("data", "a"), destination=S3Location("b", ""), limits=Limits(10))
 
 
 def plan(**changes: object) -> Plan:
-    request = Request(REQUEST.source, REQUEST.destination, REQUEST.compare, REQUEST.limits, **changes)  # type: ignore[arg-type]
+    request = replace(REQUEST, **changes)
     return Plan("run-1", request, Rates(1.0, 1.0))
 
 

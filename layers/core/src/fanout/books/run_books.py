@@ -16,7 +16,7 @@ from fanout.model.document import Json
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.run_error import RunError
 from fanout.model.shard import Shard
-from fanout.request.request import Mode
+from fanout.request.options import Mode
 from fanout.shards.partitioned import entries_to_copy, read_partition
 from fanout.shards.rounds import rounds_done, whole_listing
 from fanout.shards.shard_results import ShardResult, big_file_results, shard_result

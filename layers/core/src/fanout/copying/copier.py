@@ -13,7 +13,7 @@ from fanout.model.outcome import Outcome, Reason, Result, result_of
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Source, Target, Tree
-from fanout.request.request import Symlinks
+from fanout.request.options import Symlinks
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.overlapping import overlap_on
 from fanout.work.parallel import work_on

@@ -12,8 +12,8 @@ from fanout.model.location import MountLocation
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
+from fanout.request.options import Symlinks
 from fanout.request.plan import Plan
-from fanout.request.request import Symlinks
 
 # Why an entry of the destination stays, or None.
 Look = Callable[[Entry], ItemError | None]

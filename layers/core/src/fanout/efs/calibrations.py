@@ -10,7 +10,8 @@ from fanout.efs.calibration import Calibration, calibration_of
 from fanout.ledger import probe_keys
 from fanout.model.errors import FanoutError, InvalidRequest, LedgerBroken
 from fanout.model.location import MountLocation
-from fanout.request.request import NEWEST, NO_PROBE, Request
+from fanout.request.options import NEWEST, NO_PROBE
+from fanout.request.request import Request
 from fanout.work.context import Context
 
 _CHOOSE = "name a probe of an end's file system, newest or none"

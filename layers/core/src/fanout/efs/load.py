@@ -11,7 +11,8 @@ from fanout.efs.model import Load
 from fanout.facts import limits, quotas
 from fanout.model.location import MountLocation, S3Location
 from fanout.model.shard import OPERATIONS_PER_FILE
-from fanout.request.request import Mode, Request, Verify
+from fanout.request.options import Mode, Verify
+from fanout.request.request import Request
 
 # Of one file that is read: a look-up with its attributes, open, and the read.
 READ_OPERATIONS_PER_FILE = 3.0

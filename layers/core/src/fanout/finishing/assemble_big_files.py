@@ -14,8 +14,8 @@ from fanout.model.errors import FanoutError, Superseded, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Tree
+from fanout.request.options import Mode
 from fanout.request.plan import Plan
-from fanout.request.request import Mode
 from fanout.shards.big_files import big_file_from_row, parts_of_big_files, whole_checksum
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.work.context import Context

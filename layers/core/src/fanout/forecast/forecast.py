@@ -23,7 +23,8 @@ from fanout.model.location import MountLocation
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.pacing.concurrency import Pace, pace, rates_at
 from fanout.pacing.start import limited_bytes, paced_at_first, seen_at_first
-from fanout.request.request import Mode, Request, Verify
+from fanout.request.options import Mode, Verify
+from fanout.request.request import Request
 
 # Assumed: seconds of a state that calls one function which has little to do, and of starting the Map of a phase.
 STATE_SECONDS = 3.0

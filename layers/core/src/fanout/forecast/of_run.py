@@ -24,8 +24,8 @@ from fanout.model.books import Books, Count
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.outcome import Result
 from fanout.model.shard import Shard
+from fanout.request.options import Mode
 from fanout.request.plan import Plan
-from fanout.request.request import Mode
 from fanout.shards.activity import Activity
 from fanout.shards.rounds import rounds_done
 from fanout.work.context import Context

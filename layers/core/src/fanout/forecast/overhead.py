@@ -15,7 +15,8 @@ from fanout.efs.measurement import METRICS
 from fanout.forecast.deleting import Deleting
 from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS
 from fanout.rates.run_limits import IDLE_LOOK_SECONDS, LOOK_SECONDS, NOTE_SECONDS
-from fanout.request.request import Mode, Request
+from fanout.request.options import Mode
+from fanout.request.request import Request
 
 # As templates set them: memory of PaceCopy, and of a function that deletes; and the time that PaceCopy works.
 PACE_GB, DELETE_GB = 0.256, 1.769

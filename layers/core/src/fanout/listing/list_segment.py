@@ -29,7 +29,8 @@ from fanout.model.errors import FanoutError
 from fanout.model.path_rules import FilesAbove
 from fanout.model.segment import Segment, cut, no_pruning, rest_of
 from fanout.ports.tree import Tree
-from fanout.request.request import Mode, Request, knows_extras
+from fanout.request.options import Mode
+from fanout.request.request import Request, knows_extras
 from fanout.work.context import Context
 from fanout.work.garbage import rare_collections
 

@@ -24,8 +24,8 @@ from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.segment import Row, Segment
 from fanout.model.shard import BigFile, Name, Shard
 from fanout.ports.tree import Tree
+from fanout.request.options import Mode
 from fanout.request.plan import Plan
-from fanout.request.request import Mode
 from fanout.shards.big_files import big_file_row, block_bytes_of
 from fanout.shards.crowds import Crowds
 from fanout.shards.packing import Packer, spread

@@ -8,8 +8,8 @@ from fanout.listing.march import Pair
 from fanout.listing.naming.placement import Place
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry
-from fanout.request.options import Compare, OnConflict
-from fanout.request.request import Mode, Request
+from fanout.request.options import Compare, Mode, OnConflict
+from fanout.request.request import Request
 
 Lengths = Callable[[FileColumns, FileColumns], list[int]]
 Pairs = Iterable[Pair | tuple[FileColumns, FileColumns]]

@@ -13,7 +13,8 @@ from fanout.facts.quotas import EFS_LEAST_METERED
 from fanout.model.location import MountLocation
 from fanout.model.shard import OPERATIONS_PER_FILE
 from fanout.pacing.rule import Bounds, Pacing, Seen, decide
-from fanout.request.request import Mode, Request
+from fanout.request.options import Mode
+from fanout.request.request import Request
 
 
 def bounds_of(request: Request, planned: int) -> Bounds:

@@ -17,8 +17,9 @@ from fanout.model.shard import Shard
 from fanout.pacing.begin_pacing import begin_pacing
 from fanout.partition.compare_names import compare_names
 from fanout.partition.group_hard_links import place_names
+from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan
-from fanout.request.request import Mode, Request, Verify
+from fanout.request.request import Request
 from fanout.shards.big_files import big_file_from_row, cut
 from fanout.shards.crowds import Crowds
 from fanout.shards.packing import pack, spread, target_seconds

@@ -12,8 +12,9 @@ from fanout.model.location import MountLocation
 from fanout.planning.plan_transfer import check_ends
 from fanout.planning.writers import place_of
 from fanout.ports.turns import Fence, Turn
+from fanout.request.options import Mode
 from fanout.request.plan import Plan
-from fanout.request.request import Mode, is_fenced
+from fanout.request.request import is_fenced
 from fanout.verifying.verify_rules import note_owners, recall_owners
 from fanout.work.context import Context
 

@@ -23,9 +23,10 @@ from fanout.planning.functions_of_states import functions_of
 from fanout.planning.quota import find_quota, within_quota
 from fanout.planning.skip_run import skip_run
 from fanout.rates.run_limits import RunLimits, limits_row
+from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.request.prices import check_prices
-from fanout.request.request import Mode, Request
+from fanout.request.request import Request
 from fanout.resuming.earlier_run import find_earlier_run, write_carried
 from fanout.resuming.rules import check_resumed
 from fanout.work.context import Context

@@ -25,8 +25,9 @@ from msgspec.structs import asdict
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.location import S3Location
 from fanout.ports.turns import Fence, Writer
+from fanout.request.options import Mode
 from fanout.request.plan import Plan, plan_row
-from fanout.request.request import Mode, Request
+from fanout.request.request import Request
 from fanout.request.transfer_fields import Decides, fields_up_to
 
 # What differs between two runs of the same transfer.

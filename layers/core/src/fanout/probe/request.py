@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from msgspec import Meta, Struct
 
 from fanout.facts.limits import GIB, MIB
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import MountLocation, parse_location
 from fanout.probe.experiments import ProbeRequest
-from fanout.request.request import CREDIT_RESERVE_PERCENT
+from fanout.request.checked import checked
+from fanout.request.options import CREDIT_RESERVE_PERCENT
 from fanout.request.units import Size, size_of
 
 BUDGET_BYTES = 4 * GIB
@@ -20,25 +21,28 @@ MAX_FUNCTIONS = 8
 MOST_FUNCTIONS = 32
 
 
-class ProbeModel(BaseModel):
+class ProbeFields(Struct, frozen=True, forbid_unknown_fields=True):
     """The input of an execution of ProbeFileSystem; everything has a default."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    path: Annotated[str, Field(description="directory below the mount's root in which the probe makes its own")] = "/"
+    path: Annotated[str, Meta(description="directory below the mount's root in which the probe makes its own")] = "/"
     budget_bytes: Annotated[
         Size | None,
-        Field(description='bytes that are written and read at most, 64 MiB to 1 TiB, also as "1 GiB"; default: 4 GiB'),
+        Meta(description='bytes that are written and read at most, 64 MiB to 1 TiB, also as "1 GiB"; default: 4 GiB'),
     ] = None
-    budget_seconds: Annotated[float, Field(ge=20, le=3600, description="seconds within which the experiments end")] = (
+    budget_seconds: Annotated[float, Meta(ge=20, le=3600, description="seconds within which the experiments end")] = (
         600.0
     )
-    max_functions: Annotated[
-        int | None,
-        Field(ge=1, le=MOST_FUNCTIONS, description="functions that work at once; default: 8, or the stack's if fewer"),
-    ] = None
+    max_functions: (
+        Annotated[
+            int,
+            Meta(
+                ge=1, le=MOST_FUNCTIONS, description="functions that work at once; default: 8, or the stack's if fewer"
+            ),
+        ]
+        | None
+    ) = None
     credit_reserve_percent: Annotated[
-        float, Field(ge=0, le=100, description="burst credits that stay for others, percent of the most")
+        float, Meta(ge=0, le=100, description="burst credits that stay for others, percent of the most")
     ] = CREDIT_RESERVE_PERCENT
 
 
@@ -46,26 +50,15 @@ def parse_probe_request(document: Any, mount: str, max_concurrency: int) -> Prob
     """The request of a JSON document. Raises ``InvalidRequest`` for the first field that is wrong."""
     if not isinstance(document, dict):
         raise InvalidRequest("probe", "is not a JSON object", 'e.g. {} or {"budget_bytes": "1 GiB"}')
-    try:
-        model = ProbeModel.model_validate(document)
-    except ValidationError as error:
-        raise _first_problem(error) from error
-    location = parse_location("path", f"efs:///{model.path.strip('/')}", (mount,))
+    fields = checked(document, ProbeFields)
+    location = parse_location("path", f"efs:///{fields.path.strip('/')}", (mount,))
     assert isinstance(location, MountLocation)
-    size = size_of("budget_bytes", model.budget_bytes)
+    size = size_of("budget_bytes", fields.budget_bytes)
     size = BUDGET_BYTES if size is None else size
     if not LEAST_BUDGET_BYTES <= size <= MOST_BUDGET_BYTES:
         raise InvalidRequest("budget_bytes", f"{size:,} is not allowed", "64 MiB to 1 TiB")
-    functions = min(MAX_FUNCTIONS, max_concurrency) if model.max_functions is None else model.max_functions
+    functions = min(MAX_FUNCTIONS, max_concurrency) if fields.max_functions is None else fields.max_functions
     if functions > max_concurrency:
         problem = f"{functions} is over the stack's {max_concurrency}"
         raise InvalidRequest("max_functions", problem, "ask for less or redeploy with another MaxConcurrency")
-    return ProbeRequest(location.path, size, model.budget_seconds, functions, model.credit_reserve_percent)
-
-
-def _first_problem(error: ValidationError) -> InvalidRequest:
-    problem = error.errors()[0]
-    field = str(problem["loc"][0])
-    if problem["type"] == "extra_forbidden":
-        return InvalidRequest(field, "unknown field", f"known are {', '.join(ProbeModel.model_fields)}")
-    return InvalidRequest(field, f"{problem['input']!r:.80} is not allowed", problem["msg"])
+    return ProbeRequest(location.path, size, fields.budget_seconds, functions, fields.credit_reserve_percent)

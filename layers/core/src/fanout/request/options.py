@@ -1,10 +1,53 @@
-"""The options of a request that are words, and the guard of a deletion."""
+"""The options of a request: one definition a field, with its bounds, its default and what it means.
+
+A field stands here once: parsing, the plan's document, the table in docs/parameters.md and the words of an error come
+from it. ``Meta`` holds bounds and meaning; msgspec checks them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct, field
+
+from fanout.facts import limits as facts
+from fanout.facts.limits import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
+from fanout.facts.prices import PRICES
+
+# Of ``Options.calibration``, beside the id of a probe: whose rates a plan uses.
+NEWEST = "newest"
+NO_PROBE = "none"
+# Chosen: burst credits that stay for others.
+CREDIT_RESERVE_PERCENT = 20.0
+DEFAULT_PERCENT = 10.0
+
+
+class Compare(StrEnum):
+    """How entries at both ends are compared."""
+
+    SIZE_MTIME = "size-mtime"
+    CHECKSUM = "checksum"
+    ALWAYS = "always"
+
+
+class Mode(StrEnum):
+    """What the run does.
+
+    Copy what is new or changed; the same, and delete what is not at the source; only compare
+    both ends by checksum; or only say what a copy and a sync would do.
+    """
+
+    COPY = "copy"
+    SYNC = "sync"
+    VERIFY = "verify"
+    PLAN = "plan"
+
+    @property
+    def writes(self) -> bool:
+        """Whether the destination is written."""
+        return self in (Mode.COPY, Mode.SYNC)
 
 
 class OnConflict(StrEnum):
@@ -16,19 +59,160 @@ class OnConflict(StrEnum):
     UNESCAPE = "unescape"
 
 
-DEFAULT_PERCENT = 10.0
+class Symlinks(StrEnum):
+    """What becomes of a symlink of the source."""
+
+    KEEP = "keep"
+    FOLLOW = "follow"
+    SKIP = "skip"
 
 
-class DeleteGuard(Struct, frozen=True):
+class Verify(StrEnum):
+    """What a copy verifies afterwards: nothing more, what it copied, or both whole trees.
+
+    ``CONTENT`` compares both trees by names, kinds, sizes and bytes, ``ALL`` by attributes too. In ``mode: verify``
+    ``CONTENT`` means the same, and every other value means ``ALL``.
+    """
+
+    NONE = "none"
+    COPIED = "copied"
+    CONTENT = "content"
+    ALL = "all"
+
+    @property
+    def whole_trees(self) -> bool:
+        """Whether both whole trees are compared after a copy."""
+        return self in (Verify.CONTENT, Verify.ALL)
+
+
+class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """How the bucket of an end is asked."""
+
+    requester_pays: Annotated[
+        bool,
+        Meta(description="the stack's account pays for each request to a requester-pays bucket, and for what it reads"),
+    ] = False
+    expected_owner: Annotated[
+        str,
+        Meta(
+            pattern=r"^([0-9]{12})?$",
+            description="account that must own the bucket: S3 refuses each request to one of another; default: any",
+            extra_json_schema={"allowed": "12 digits"},
+        ),
+    ] = ""
+
+
+class DeleteGuard(Struct, frozen=True, forbid_unknown_fields=True):
     """The most that a sync deletes: so many entries, and so many percent of the destination's entries."""
 
-    max_count: int | None = None
-    max_percent: float = DEFAULT_PERCENT
+    max_count: (
+        Annotated[int, Meta(ge=0, description="entries that a sync deletes at most; default: no such limit")] | None
+    ) = None
+    max_percent: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=100,
+            description="percent of the destination's entries that the filters take, which a sync deletes at most",
+        ),
+    ] = DEFAULT_PERCENT
 
 
-class Compare(StrEnum):
-    """How entries at both ends are compared."""
+class Limits(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the run may use. ``max_concurrency`` is 0 in a request that leaves it to the stack, never in a plan.
 
-    SIZE_MTIME = "size-mtime"
-    CHECKSUM = "checksum"
-    ALWAYS = "always"
+    ``bytes_per_second`` and ``files_per_second`` hold over all functions that copy, verify or delete at the same time.
+    """
+
+    max_concurrency: Annotated[
+        int,
+        Meta(ge=1, le=facts.MAP_CONCURRENCY, description="functions that copy at once; default: the stack's"),
+    ] = 0
+    shard_seconds: Annotated[
+        float, Meta(ge=0.1, le=facts.LAMBDA_TIMEOUT_SECONDS / 2, description="predicted seconds of a shard")
+    ] = 60.0
+    split_bytes: Annotated[
+        int, Meta(ge=facts.BLOCK_BYTES, description="a file of this size is copied in blocks by several functions")
+    ] = facts.SPLIT_BYTES
+    credit_reserve_percent: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=100,
+            description="burst credits of a file system that are to stay for others, percent of the most: "
+            "so few functions start, and while they copy PaceCopy holds all of them to a rate",
+        ),
+    ] = CREDIT_RESERVE_PERCENT
+    bytes_per_second: (
+        Annotated[
+            float,
+            Meta(ge=LEAST_BYTES_PER_SECOND, description="bytes a second of all functions together; default: no limit"),
+        ]
+        | None
+    ) = None
+    files_per_second: (
+        Annotated[
+            float,
+            Meta(
+                ge=LEAST_FILES_PER_SECOND, description="entries a second of all functions together; default: no limit"
+            ),
+        ]
+        | None
+    ) = None
+
+
+class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The options that a request, its plan and every state hold in the same form."""
+
+    mode: Annotated[
+        Mode,
+        Meta(
+            description="copy: write what is new or changed, delete nothing; sync: and delete what the source lacks;"
+            " verify: only compare both ends; plan: only say what a copy and a sync would do"
+        ),
+    ] = Mode.COPY
+    verify: Annotated[
+        Verify,
+        Meta(
+            description="after a copy: none; copied: compare what was copied with the source; all: compare both whole"
+            " trees; content: the same without modes, owners, times, hard links and metadata, also in mode verify"
+        ),
+    ] = Verify.NONE
+    compare: Annotated[
+        Compare,
+        Meta(
+            description="size-mtime: leave what looks the same; checksum: leave what holds the same bytes;"
+            " always: copy everything"
+        ),
+    ] = Compare.SIZE_MTIME
+    symlinks: Annotated[
+        Symlinks,
+        Meta(description="keep: as symlinks; follow: copy what they lead to, within the source; skip: leave them out"),
+    ] = Symlinks.KEEP
+    on_conflict: Annotated[
+        OnConflict,
+        Meta(description="names that the destination cannot hold: rejected, skipped, escaped; or escaped ones undone"),
+    ] = OnConflict.FAIL
+    source_bucket: Annotated[
+        BucketOptions, Meta(description="how the source's bucket is asked; a manifest in it too")
+    ] = field(default_factory=BucketOptions)
+    destination_bucket: Annotated[BucketOptions, Meta(description="how the destination's bucket is asked")] = field(
+        default_factory=BucketOptions
+    )
+    delete_guard: Annotated[DeleteGuard, Meta(description="the most that a sync deletes")] = field(
+        default_factory=DeleteGuard
+    )
+    limits: Annotated[Limits, Meta(description="what the run may use")] = field(default_factory=Limits)
+    prices: Annotated[
+        Mapping[str, Annotated[float, Meta(ge=0)]],
+        Meta(description=f"dollars that the forecast reckons with instead of those of its table: {', '.join(PRICES)}"),
+    ] = field(default_factory=dict)
+    calibration: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}$",
+            description="whose rates the plan uses: newest: of the newest probe of each file system;"
+            " none: the published ones; or the id of a probe of an end's file system",
+            extra_json_schema={"allowed": "`newest`, `none`, or the id of a probe"},
+        ),
+    ] = NEWEST

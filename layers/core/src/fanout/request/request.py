@@ -2,113 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import StrEnum
-
-from msgspec import Struct, field
+from msgspec import field
 
 from fanout.facts import limits
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location, overlap
-from fanout.request.bucket_options import BucketOptions
 from fanout.request.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
-from fanout.request.options import Compare, DeleteGuard, OnConflict
-
-
-class Symlinks(StrEnum):
-    """What becomes of a symlink of the source."""
-
-    KEEP = "keep"
-    FOLLOW = "follow"
-    SKIP = "skip"
-
-
-class Mode(StrEnum):
-    """What the run does.
-
-    Copy what is new or changed; the same, and delete what is not at the source; only compare
-    both ends by checksum; or only say what a copy and a sync would do.
-    """
-
-    COPY = "copy"
-    SYNC = "sync"
-    VERIFY = "verify"
-    PLAN = "plan"
-
-    @property
-    def writes(self) -> bool:
-        """Whether the destination is written."""
-        return self in (Mode.COPY, Mode.SYNC)
-
+from fanout.request.options import (
+    BucketOptions,
+    Compare,
+    Mode,
+    OnConflict,
+    Options,
+    Symlinks,
+    Verify,
+)
 
 # What can be done where a function sees one end alone.
 BETWEEN_MOUNTS = frozenset({Mode.COPY, Mode.VERIFY, Mode.PLAN})
 
 
-class Verify(StrEnum):
-    """What a copy verifies afterwards: nothing more, what it copied, or both whole trees.
+class Request(Options, frozen=True, kw_only=True):
+    """One transfer: the options, and its ends and what else a document holds in another form.
 
-    ``CONTENT`` compares both trees by names, kinds, sizes and bytes, ``ALL`` by attributes too. In ``mode: verify``
-    ``CONTENT`` means the same, and every other value means ``ALL``.
-    """
-
-    NONE = "none"
-    COPIED = "copied"
-    CONTENT = "content"
-    ALL = "all"
-
-    @property
-    def whole_trees(self) -> bool:
-        """Whether both whole trees are compared after a copy."""
-        return self in (Verify.CONTENT, Verify.ALL)
-
-
-# Of ``Request.calibration``, beside the id of a probe: whose rates a plan uses.
-NEWEST, NO_PROBE = "newest", "none"
-# Chosen: burst credits that stay for others.
-CREDIT_RESERVE_PERCENT = 20.0
-
-
-class Limits(Struct, frozen=True):
-    """What the run may use. ``max_concurrency`` counts functions, ``shard_seconds`` is a shard's predicted time.
-
-    A file of at least ``split_bytes`` is copied in blocks by several functions. ``credit_reserve_percent`` of the
-    most burst credits that a file system keeps stay for others. ``bytes_per_second`` and ``files_per_second`` hold over
-    all functions that copy, verify or delete at the same time.
-    """
-
-    max_concurrency: int
-    shard_seconds: float = 60.0
-    split_bytes: int = limits.SPLIT_BYTES
-    credit_reserve_percent: float = CREDIT_RESERVE_PERCENT
-    bytes_per_second: float | None = None
-    files_per_second: float | None = None
-
-
-class Request(Struct, frozen=True):
-    """One transfer. ``prices`` are dollars by the names of ``fanout.facts.prices``, instead of the table's.
-
-    ``calibration`` is the id of a probe, ``NEWEST`` (of each file system) or ``NO_PROBE``.
+    ``prices`` are dollars by the names of ``fanout.facts.prices``, instead of the table's.
     """
 
     source: Location
     destination: Location
-    compare: Compare
-    limits: Limits
-    mode: Mode = Mode.COPY
-    verify: Verify = Verify.NONE
-    symlinks: Symlinks = Symlinks.KEEP
-    on_conflict: OnConflict = OnConflict.FAIL
     objects: ObjectOptions = field(default_factory=ObjectOptions)
     filters: Filters = field(default_factory=Filters)
     manifest: ManifestLocation | None = None
-    delete_guard: DeleteGuard = field(default_factory=DeleteGuard)
-    prices: Mapping[str, float] = field(default_factory=dict)
-    calibration: str = NEWEST
-    source_bucket: BucketOptions = field(default_factory=BucketOptions)
-    destination_bucket: BucketOptions = field(default_factory=BucketOptions)
 
     @property
     def bucket_options(self) -> dict[str, BucketOptions]:

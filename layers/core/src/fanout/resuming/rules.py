@@ -22,7 +22,8 @@ from msgspec.structs import fields
 from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.segment import Segment, after_subtree
-from fanout.request.request import Mode, Request
+from fanout.request.options import Mode
+from fanout.request.request import Request
 from fanout.request.transfer_fields import Decides, fields_up_to
 
 # What may be asked anew: it changes neither what is listed nor what is decided about an entry.

@@ -30,8 +30,9 @@ from fanout.ports.pacing import Account, MapRuns
 from fanout.ports.tree import Meter, Tree
 from fanout.rates.throttle import Throttle
 from fanout.request.object_options import ContentType
+from fanout.request.options import Symlinks
 from fanout.request.plan import Plan
-from fanout.request.request import Request, Symlinks
+from fanout.request.request import Request
 from fanout.runtime.events import only_mount
 from fanout.runtime.late import LateAccount, LateExecutions, LateMeter
 from fanout.runtime.settings import Settings, settings_from

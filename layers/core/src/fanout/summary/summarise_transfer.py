@@ -24,8 +24,8 @@ from fanout.model.errors import LedgerBroken
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.run_error import RunError, run_error
 from fanout.pacing.pace_copy import decisions
+from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan, plan_row
-from fanout.request.request import Mode, Verify
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.summary import Status, Summary, nothing_listed, summary_row
 from fanout.summary.verification_results import Verification, verified_shards, verified_trees

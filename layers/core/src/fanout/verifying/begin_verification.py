@@ -9,7 +9,7 @@ from fanout.ledger.rows import segment_from_row
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json
 from fanout.model.segment import Segment
-from fanout.request.request import Mode, Verify
+from fanout.request.options import Mode, Verify
 from fanout.work.context import Context
 from fanout.work.reference import run_reference
 

@@ -18,8 +18,8 @@ from fanout.model.errors import FanoutError, ItemError, Transient, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Source, Tree
+from fanout.request.options import Mode
 from fanout.request.plan import Plan
-from fanout.request.request import Mode
 from fanout.shards.attempts import Progress
 from fanout.shards.big_files import big_file_from_row, parts_of_big_files, whole_checksum
 from fanout.verifying.compare_blocks import checksum_of_block, compare_blocks

@@ -17,7 +17,7 @@ from fanout.model.location import S3Location
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
-from fanout.request.request import Mode
+from fanout.request.options import Mode
 from fanout.shards.attempts import Progress, noted
 from fanout.verifying.digests import TreeDigest, digest_row
 from fanout.verifying.link_differences import link_differences

@@ -35,8 +35,8 @@ from fanout.listing.deciding.decisions import same_simple_etag
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Found, Kind
 from fanout.model.location import S3Location
-from fanout.request.options import Compare
-from fanout.request.request import Mode, Request
+from fanout.request.options import Compare, Mode
+from fanout.request.request import Request
 
 _SECOND_NS = 1_000_000_000
 

@@ -16,9 +16,9 @@ from fanout.model.location import S3Location
 from fanout.model.outcome import Reason, Result, result_of
 from fanout.model.shard import Name
 from fanout.ports.tree import Tree
-from fanout.request.options import Compare
+from fanout.request.options import Compare, Mode, Symlinks
 from fanout.request.plan import Plan, compares_attributes
-from fanout.request.request import Mode, Symlinks, keeps_hard_links
+from fanout.request.request import keeps_hard_links
 
 _DECIDED = (Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK)
 

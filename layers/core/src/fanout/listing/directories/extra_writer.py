@@ -13,7 +13,8 @@ from fanout.model.location import S3Location
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
-from fanout.request.request import Mode, Request, knows_extras
+from fanout.request.options import Mode
+from fanout.request.request import Request, knows_extras
 from fanout.work.context import Context
 
 

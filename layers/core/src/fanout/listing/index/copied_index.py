@@ -34,9 +34,9 @@ from fanout.model.columns import FileColumns
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.location import S3Location
-from fanout.request.options import Compare
+from fanout.request.options import Compare, Mode
 from fanout.request.plan import Plan, plan_row
-from fanout.request.request import Mode, knows_extras
+from fanout.request.request import knows_extras
 from fanout.request.transfer_fields import Decides, fields_up_to
 
 INDEX_VERSION = 2

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fanout.request.bucket_options import BucketOptions
+from fanout.request.options import BucketOptions
 
 PAYER = "x-amz-request-payer"
 OWNER = "x-amz-expected-bucket-owner"

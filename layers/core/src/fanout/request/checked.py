@@ -1,0 +1,138 @@
+"""A JSON document held against the definition of its fields; an error names the field, and what is allowed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+
+from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, structs
+
+from fanout.model.errors import InvalidRequest
+
+Checked = TypeVar("Checked", bound=Struct)
+_AT = re.compile(r" - at `\$\.?(.*)`$")
+_UNKNOWN = re.compile(r"unknown field `(.*?)`")
+_MISSING = re.compile(r"missing required field `(.*?)`")
+_KINDS = {list: "list", int: "integer", float: "number", str: "text", Mapping: "object"}
+
+
+class Field(NamedTuple):
+    """A field as docs and errors show it; ``path`` has a dot between an object and its field."""
+
+    path: str
+    allowed: str
+    default: str
+    meaning: str
+
+
+def checked(document: Mapping[str, Any], fields: type[Checked]) -> Checked:
+    """The document as ``fields``; a field that is null counts as left out.
+
+    Raises ``InvalidRequest`` for the first field that is unknown, missing or wrong.
+    """
+    given = _without_nulls(document)
+    try:
+        return convert(given, fields)
+    except ValidationError as error:
+        raise _problem(str(error), given, fields) from error
+
+
+def fields_of(fields: type[Struct]) -> Iterator[Field]:
+    """Each field, those that are required first; those of an object with its name before theirs."""
+    for one in sorted(structs.fields(fields), key=lambda field: not field.required):
+        kind, meta = _kind_of(one.type)
+        if isinstance(kind, type) and issubclass(kind, Struct):
+            for inner in fields_of(kind):
+                yield Field(f"{one.name}.{inner.path}", *inner[1:])
+            continue
+        default = "required" if one.required else _default(one.default)
+        yield Field(one.name, _allowed(one.type), default, str(meta.description) if meta else "")
+
+
+def _kind_of(annotation: Any) -> tuple[Any, Meta | None]:
+    """A type, or the first of several, without its ``Meta``, and that."""
+    if get_origin(annotation) is Annotated:
+        kind, meta = get_args(annotation)
+        return kind, meta
+    if get_origin(annotation) in (Union, UnionType):
+        return _kind_of(get_args(annotation)[0])
+    return annotation, None
+
+
+def _default(value: Any) -> str:
+    if value is NODEFAULT or value is None or (not value and value is not False):
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _allowed(annotation: Any) -> str:
+    kind, meta = _kind_of(annotation)
+    if meta is not None and meta.extra_json_schema:
+        return str(meta.extra_json_schema["allowed"])
+    union = kind if get_origin(kind) in (Union, UnionType) else annotation
+    if get_origin(union) in (Union, UnionType):
+        return " or ".join(_allowed(one) for one in get_args(union) if one is not NoneType)
+    words = get_args(kind) if get_origin(kind) is Literal else _words(kind)
+    if words:
+        return ", ".join(f"`{word}`" for word in words)
+    bounds = [] if meta is None else [(meta.ge, "at least"), (meta.le, "at most"), (meta.max_length, "at most")]
+    said = [f"{word} {value}" for value, word in bounds if value is not None]
+    return ", ".join([_KINDS[get_origin(kind) or kind], *said])
+
+
+def _words(kind: Any) -> list[str]:
+    if kind is bool:
+        return ["true", "false"]
+    return [str(one.value) for one in kind] if isinstance(kind, type) and issubclass(kind, Enum) else []
+
+
+def _without_nulls(document: Mapping[str, Any]) -> dict[str, Any]:
+    inner = {name: value for name, value in document.items() if value is not None}
+    return {name: _without_nulls(value) if isinstance(value, dict) else value for name, value in inner.items()}
+
+
+def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> InvalidRequest:
+    at = _AT.search(message)
+    path = at[1] if at else ""
+    known = list(fields_of(fields))
+    if found := _UNKNOWN.search(message):
+        name = f"{path}.{found[1]}" if path else found[1]
+        siblings = {
+            field.path[len(path) + 1 if path else 0 :].partition(".")[0]: None
+            for field in known
+            if not path or field.path.startswith(f"{path}.")
+        }
+        return InvalidRequest(name, "unknown field", f"known are {', '.join(siblings)}")
+    if found := _MISSING.search(message):
+        meaning = next(field.meaning for field in known if field.path == found[1])
+        return InvalidRequest(found[1], "is missing", meaning)
+    name, given = _given(path, document, fields)
+    allowed = next((f"allowed: {field.allowed}" for field in known if name == field.path), "")
+    words = allowed or message.partition(" - at")[0][0].lower() + message.partition(" - at")[0][1:]
+    return InvalidRequest(name, f"{given!r:.80} is not allowed", words.replace("`", ""))
+
+
+def _given(path: str, document: Any, fields: type[Struct]) -> tuple[str, Any]:
+    """The path with dots alone, and the value there."""
+    names: list[str] = []
+    for part in re.findall(r"[^.\[\]]+|\.\.\.", path):
+        if part == "...":  # msgspec's word for a key of free choice
+            part = _wrong_key(names[0], document, fields)
+        document = document[int(part)] if isinstance(document, list) else document[part]
+        names.append(part)
+    return ".".join(names), document
+
+
+def _wrong_key(name: str, given: Mapping[str, Any], fields: type[Struct]) -> str:
+    """The first key whose value the field does not take."""
+    kind = next(field.type for field in structs.fields(fields) if field.name == name)
+    for key, value in given.items():
+        try:
+            convert({key: value}, kind)
+        except ValidationError:
+            return key
+    raise AssertionError(f"{name} is allowed")
