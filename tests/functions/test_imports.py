@@ -17,7 +17,7 @@ ALLOWED = {
     "botocore.session": set[str](),
     "jinja2": {"summarise_transfer"},
     "fanout.report.page": {"summarise_transfer"},
-    "pydantic": set[str](),  # PlanTransfer imports it when it parses a request
+    "pydantic": set[str](),  # is in no layer
     "fanout.adapters.aws.meter": set[str](),
     "fanout.adapters.aws.step_functions": set[str](),
     "tests.support.memory": set[str](),

@@ -24,6 +24,7 @@ from fanout.planning.quota import find_quota, within_quota
 from fanout.planning.skip_run import skip_run
 from fanout.rates.run_limits import RunLimits, limits_row
 from fanout.request.options import Mode
+from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
 from fanout.request.prices import check_prices
 from fanout.request.request import Request
@@ -49,9 +50,6 @@ def plan_transfer(
     ``AccessDenied`` or ``DestinationBusy`` before anything is written.
     """
     began = context.clock.now()
-    # Here, because the states that only check or list need none of pydantic's import time.
-    from fanout.request.parse import parse_request
-
     earlier = find_earlier_run(document, context.ledger)
     document = earlier.document if earlier else document
     request = with_prices_of(context, parse_request(document, mounts, max_concurrency))

@@ -12,6 +12,7 @@ from fanout.model.errors import InvalidRequest
 from fanout.probe.experiments import ENDS_PART, rounds_of
 from fanout.probe.guard import check_credits
 from fanout.probe.plan import ProbePlan, probe_plan_row
+from fanout.probe.request import parse_probe_request
 from fanout.work.context import Context
 
 
@@ -22,9 +23,6 @@ def plan_probe(document: Any, context: Context, mount: str, max_concurrency: int
     probed: its credits may be others'. One without an id, as on a machine of one's own, has none.
     """
     began = context.clock.now()
-    # Here, because the other functions of a probe need none of pydantic's import time.
-    from fanout.probe.request import parse_probe_request
-
     request = parse_probe_request(document, mount, max_concurrency)
     file_system_id = context.file_system_ids.get(mount, "")
     state = _state(context, file_system_id, began) if file_system_id else None
