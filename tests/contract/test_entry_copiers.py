@@ -19,7 +19,7 @@ from fanout.adapters.s3.tree import S3Tree
 from fanout.facts.limits import GIB, MIB
 from fanout.model.checksum import to_base64
 from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Kind
-from fanout.model.errors import ItemError, OutOfTime
+from fanout.model.errors import ItemError, TimeUp
 from fanout.model.location import S3Location
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
@@ -217,7 +217,7 @@ def test_slow_down_inside_a_200_is_repeated(s3_ends: S3Ends) -> None:
 def test_copy_in_parts_that_stops_leaves_no_upload(s3_ends: S3Ends) -> None:
     entry = s3_ends.put("f", b"x" * (3 * PART))
     questions = itertools.count()
-    with pytest.raises(OutOfTime):
+    with pytest.raises(TimeUp):
         s3_ends.copier().copy(entry, lambda: next(questions) >= 1)
     assert s3_ends.client.list_multipart_uploads(s3_ends.destination.bucket).uploads == []
     s3_ends.put("f", b"y" * (3 * PART))

@@ -14,7 +14,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copier import Copier
 from fanout.copying.forked_copier import ForkedCopier
 from fanout.facts import limits
-from fanout.model.errors import OutOfTime
+from fanout.model.errors import TimeUp
 from fanout.model.segment import Segment
 from fanout.ports.limiter import TaskLimiter
 from fanout.rates.shared_limiter import SharedLimiter
@@ -127,7 +127,7 @@ def test_work_that_is_cut_off_waits_no_more_and_the_function_knows() -> None:
     def work(shared: SharedLimiter) -> str:
         try:
             shared.read(5, lambda: True)
-        except OutOfTime:
+        except TimeUp:
             return "cut off"
         return "read"
 

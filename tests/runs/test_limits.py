@@ -10,7 +10,7 @@ from fanout.facts import limits
 from fanout.facts.limits import MIB
 from fanout.ledger.rows import shard_from_row
 from fanout.model.entry import Kind
-from fanout.model.errors import InvalidRequest, OutOfTime
+from fanout.model.errors import InvalidRequest, TimeUp
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.rates.throttle import Throttle
@@ -109,7 +109,7 @@ def test_what_even_the_whole_rate_does_not_move_in_time_fails_and_goes_not_round
     world.remaining_seconds = 30.0
     copy_shard(shard, attempt(world), crc64nvme)
     limiter = attempt(world).limiter
-    with pytest.raises(OutOfTime):
+    with pytest.raises(TimeUp):
         limiter.read(900 * MIB, lambda: True)
     assert limiter.cut_off(800 * MIB) and not limiter.cut_off(900 * MIB)
 

@@ -13,7 +13,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.model.entry import Attributes, Entry, Kind
-from fanout.model.errors import LedgerBroken, OutOfTime, problem_of
+from fanout.model.errors import LedgerBroken, TimeUp, problem_of
 from fanout.model.outcome import REMEDIES, Reason
 from fanout.ports.tree import Source
 from tests.support.flow import World
@@ -67,8 +67,8 @@ def test_what_is_about_the_task_ends_the_task(tmp_path: Path, error: BaseExcepti
 
 def test_a_raw_error_of_the_system_may_pass() -> None:
     assert problem_of(OSError(24, "Too many open files")).reason is Reason.TRANSIENT
-    with pytest.raises(OutOfTime):
-        problem_of(OutOfTime())
+    with pytest.raises(TimeUp):
+        problem_of(TimeUp())
 
 
 def test_an_exception_of_one_directory_leaves_the_others_their_attributes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fanout.ledger.ledger import Ledger
-from fanout.model.errors import OutOfTime
+from fanout.model.errors import TimeUp
 from fanout.rates.run_limits import RunLimits, limits_row
 from fanout.rates.throttle import Throttle
 from tests.support.memory_store import MemoryStore
@@ -75,7 +75,7 @@ def simulate(work: Work, chance: random.Random, seconds: int) -> list[float]:
             function.throttle.read(size, lambda: now[0] >= function.ends)
         except _Waits as waits:
             return now[0] + max(waits.seconds, 1e-3)
-        except OutOfTime:
+        except TimeUp:
             return function.ends
         function.left_of_file -= size
         used[int(now[0])] += size

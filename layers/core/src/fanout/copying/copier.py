@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from fanout.facts import limits
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros, to_base64
 from fanout.model.entry import Attributes, Entry, Kind
-from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, OutOfTime, problem_of
+from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Outcome, Reason, Result, result_of
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, Limiter
@@ -192,7 +192,7 @@ class Copier:
                 checksum, offset = append_zeros(checksum, zeros), offset + zeros
                 continue
             if offset and self._out_of_time():
-                raise OutOfTime
+                raise TimeUp
             wanted = min(block_bytes, entry.size - offset)
             if not self._is_paid_first(entry):
                 self._limiter.read(wanted, self._out_of_time)

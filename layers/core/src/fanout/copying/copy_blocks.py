@@ -11,7 +11,7 @@ from msgspec import Struct
 from fanout.facts import limits
 from fanout.model.books import Count
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros
-from fanout.model.errors import FanoutError, ItemError, OutOfTime, Transient, problem_of
+from fanout.model.errors import FanoutError, ItemError, TimeUp, Transient, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.limiter import Limiter
@@ -43,6 +43,7 @@ def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progres
     """
     assert shard.blocks is not None
     plan = context.ledger.read_plan()
+    context = context.within(plan)
     big = context.ledger.read_as(shard.key, big_file_from_row)
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
     way = ON_MOUNTS if context.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
@@ -172,7 +173,7 @@ class _BlockCopier:
                     checksum = self._crc64nvme(data, checksum)
                     word = self._target.write(index, offset + start, data, checksum)
                 return Receipt(index, checksum, word)
-            except OutOfTime:
+            except TimeUp:
                 return None
             except Exception as error:  # noqa: BLE001 - see problem_of
                 return failed_block(index, problem_of(error))

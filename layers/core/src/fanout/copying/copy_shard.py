@@ -78,6 +78,7 @@ def copy_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
 def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
     ledger = context.ledger
     plan = ledger.read_plan()
+    context = context.within(plan)
     entries = ledger.read_shard(shard)
     settled = settled_indexes(shard, ledger)
     work = [(index, entry) for index, entry in enumerate(entries) if index not in settled]

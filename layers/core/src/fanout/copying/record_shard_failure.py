@@ -5,6 +5,7 @@ from __future__ import annotations
 from fanout.copying.copy_shard import settled_indexes
 from fanout.model.books import tally
 from fanout.model.document import Json
+from fanout.model.errors import OutOfTime
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.run_error import run_error
 from fanout.model.shard import Receipt, Shard
@@ -13,8 +14,10 @@ from fanout.work.context import Context
 
 def record_shard_failure(shard: Shard, error: Json, context: Context) -> Json:
     """Write the outcomes; ``error`` is what Catch caught (Error, Cause)."""
-    settled = settled_indexes(shard, context.ledger)
     found = run_error(error)
+    if found.name == OutOfTime.__name__:  # nothing failed: the run that resumes this one goes on with the rest
+        return {"failed": 0}
+    settled = settled_indexes(shard, context.ledger)
     message = f"{found.name}: {found.message}"
     if shard.blocks is not None:
         return _fail_blocks(shard, settled, message, context)

@@ -39,7 +39,7 @@ class SameContent:
     def checksum(self, entry: Entry) -> str | None:
         """The checksum that both ends have, ``None`` if they differ or are not to be compared.
 
-        Raises ``ItemError`` for what is wrong with the source, and ``OutOfTime``.
+        Raises ``ItemError`` for what is wrong with the source, and ``TimeUp``.
         """
         if entry.kind not in (Kind.FILE, Kind.SYMLINK) or entry.inode:
             return None

@@ -20,6 +20,7 @@ def begin_deletion(context: Context) -> Json:
     """
     ledger = context.ledger
     plan = ledger.read_plan()
+    context = context.within(plan)
     extras = listed_extras(ledger, plan.request)
     problem = _problem(plan, extras, context)
     deletions = [] if problem else extras.deletions

@@ -30,6 +30,7 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     """
     ledger = context.ledger
     plan = ledger.read_plan()
+    context = context.within(plan)
     destination = context.destination(plan)
     bucket = destination if isinstance(plan.request.destination, S3Location) else None
     look = look_at_source(context.source(plan), plan, ledger, bucket)

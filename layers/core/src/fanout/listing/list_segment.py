@@ -59,6 +59,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     or ``Transient`` if an end cannot be listed, and then nothing counts.
     """
     plan = context.ledger.read_plan()
+    context = context.within(plan)
     request = plan.request
     source_tree, destination_tree = context.source(plan), context.destination(plan)
     writer = SegmentWriter(plan, segment, context, source_tree, destination_tree)

@@ -95,6 +95,14 @@ class Superseded(FanoutError):
         super().__init__(f"the run {run_id} writes nothing more: {who}")
 
 
+class OutOfTime(FanoutError):
+    """The run has used the time that its request gives it; what is done stays. Never retried."""
+
+    def __init__(self, run_id: str, max_seconds: float) -> None:
+        way_on = f"start the request again with resume_from {run_id}"
+        super().__init__(f"limits.max_seconds: the run stops after {max_seconds:g} s; {way_on}")
+
+
 class ListingIncomplete(FanoutError):
     """A part of a tree could not be listed; the run must not go on as if it were empty."""
 
@@ -112,10 +120,11 @@ TASK_ERRORS: tuple[type[FanoutError], ...] = (
     DeleteRefused,
     DestinationBusy,
     Superseded,
+    OutOfTime,
 )
 
 
-class OutOfTime(Exception):
+class TimeUp(Exception):
     """The time is up in the middle of an entry; it is left for the tail."""
 
 
@@ -139,6 +148,6 @@ def problem_of(error: Exception) -> ItemError:
     message = f"{type(error).__name__}: {error}"
     if isinstance(error, Throttled | Transient | NotFound):
         return ItemError(Reason.TRANSIENT, message)
-    if isinstance(error, FanoutError | OutOfTime | MemoryError):
+    if isinstance(error, FanoutError | TimeUp | MemoryError):
         raise error
     return ItemError(Reason.TRANSIENT if isinstance(error, OSError) else Reason.UNEXPECTED, message)

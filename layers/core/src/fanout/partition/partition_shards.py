@@ -38,6 +38,7 @@ def partition_shards(context: Context) -> Json:
     """
     ledger = context.ledger
     plan = ledger.read_plan()
+    context = context.within(plan)
     extra = _guarded(plan, ledger)
     full: list[Shard] = []
     loose: list[Shard] = []

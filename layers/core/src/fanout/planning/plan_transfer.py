@@ -66,6 +66,7 @@ def plan_transfer(
         earlier.resumes if earlier else (),
         creations_of(request, calibrations),
         quota,
+        began,
     )
     check_ends(plan, context, on_mount=False)
     ledger = context.ledger

@@ -16,7 +16,7 @@ class EntryCopier(Protocol):
         """Copy the entry, pinned to what was listed, with all that it carries beside its bytes.
 
         Visible as a whole or not at all. Returns the store's own CRC64NVME of the copy, as S3
-        writes it, or ``None`` if it keeps none. Raises ``OutOfTime`` where it had to stop.
+        writes it, or ``None`` if it keeps none. Raises ``TimeUp`` where it had to stop.
         """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from fanout.model.errors import OutOfTime
+from fanout.model.errors import TimeUp
 
 
 class Limiter(ABC):
@@ -28,14 +28,14 @@ class Limiter(ABC):
         """Wait."""
 
     def read(self, size: int, out_of_time: Callable[[], bool]) -> None:
-        """Wait until so many bytes may be moved. Raises ``OutOfTime``."""
+        """Wait until so many bytes may be moved. Raises ``TimeUp``."""
         ticket = object()
         is_cut_off = False
         try:
             while pause := self.ask(size, ticket):
                 if out_of_time():
                     is_cut_off = True
-                    raise OutOfTime
+                    raise TimeUp
                 self.sleep(pause)
         finally:
             self.leave(ticket, cut_off=is_cut_off)

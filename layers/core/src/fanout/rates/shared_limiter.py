@@ -14,7 +14,7 @@ import threading
 import time
 from itertools import count
 
-from fanout.model.errors import OutOfTime, Transient
+from fanout.model.errors import TimeUp, Transient
 from fanout.ports.limiter import Limiter, TaskLimiter
 
 _READ, _LEAVE, _CUT_OFF, _BEGIN, _STOP = range(5)
@@ -98,7 +98,7 @@ class SharedLimiter(Limiter):
             (seconds,) = _ANSWER.unpack(self._mine.recv(_ANSWER.size))
         except OSError as exc:
             if os.getppid() != self._parent:
-                raise OutOfTime from exc
+                raise TimeUp from exc
             raise Transient(f"the limits of the run could not be asked ({exc})") from exc
         return float(seconds)
 

@@ -150,6 +150,13 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    max_seconds: (
+        Annotated[
+            float,
+            Meta(ge=1, description="the run stops cleanly after so long, and can be resumed; default: no such limit"),
+        ]
+        | None
+    ) = None
     files_per_second: (
         Annotated[
             float,

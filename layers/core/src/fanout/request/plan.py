@@ -25,6 +25,7 @@ class Plan(Struct, frozen=True):
 
     ``creations_per_second`` is what one directory of the destination takes, ``quota`` the most functions that the
     account or a reservation lets a run start at once, ``None`` where it is not known.
+    ``began`` is in seconds since 1970.
     """
 
     run_id: str
@@ -33,6 +34,13 @@ class Plan(Struct, frozen=True):
     resumes: tuple[str, ...] = ()
     creations_per_second: float = CREATIONS_PER_SECOND
     quota: int | None = None
+    began: float = 0.0
+
+    @property
+    def ends_at(self) -> float | None:
+        """When the run stops, in seconds since 1970; ``None`` where the request does not say."""
+        most = self.request.limits.max_seconds
+        return None if most is None else self.began + most
 
 
 def location_row(location: Location) -> dict[str, str]:
@@ -68,6 +76,7 @@ def plan_row(plan: Plan) -> dict[str, Any]:
         },
         "resumes": list(plan.resumes),
         "quota": plan.quota,
+        "began": plan.began,
     }
 
 
@@ -84,7 +93,7 @@ def plan_from_row(row: dict[str, Any]) -> Plan:
     )
     rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
     creations = row["rates"].get("creations_per_second", CREATIONS_PER_SECOND)
-    return Plan(row["run_id"], request, rates, tuple(row.get("resumes", ())), creations, row.get("quota"))
+    return Plan(row["run_id"], request, rates, tuple(row.get("resumes", ())), creations, row.get("quota"), row["began"])
 
 
 def compares_attributes(plan: Plan) -> bool:

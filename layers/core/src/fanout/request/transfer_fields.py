@@ -31,6 +31,7 @@ FIELDS = {
     "rates": Decides.RUN,
     "resumes": Decides.RUN,
     "quota": Decides.RUN,
+    "began": Decides.RUN,
     "limits": Decides.WORK,
     "prices": Decides.WORK,
     "calibration": Decides.WORK,

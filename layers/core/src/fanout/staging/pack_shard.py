@@ -33,6 +33,7 @@ def pack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
         return {"cursor": _pack_blocks(shard, context, crc64nvme).cursor, "done": False}
     ledger = context.ledger
     plan = ledger.read_plan()
+    context = context.within(plan)
     settled, staged = settled_indexes(shard, ledger), staged_entries(ledger.staged(), shard.id)
     entries = enumerate(ledger.read_shard(shard))
     work = [(index, entry) for index, entry in entries if index not in settled and entry.path not in staged]
@@ -85,6 +86,7 @@ def _pack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progre
     assert shard.blocks is not None
     ledger = context.ledger
     plan = ledger.read_plan()
+    context = context.within(plan)
     big = ledger.read_as(shard.key, big_file_from_row)
     settled = settled_indexes(shard, ledger)
     wanted = [index for index in range(*shard.blocks) if index not in settled]

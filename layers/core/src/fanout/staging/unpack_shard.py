@@ -51,6 +51,7 @@ def _unpack_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tup
     """Outcomes so far, and whether staged entries are left."""
     ledger = context.ledger
     plan = ledger.read_plan()
+    context = context.within(plan)
     settled, staged = settled_indexes(shard, ledger), staged_entries(ledger.staged(), shard.id)
     entries = enumerate(ledger.read_shard(shard))
     work = [(index, entry) for index, entry in entries if index not in settled and entry.path in staged]
@@ -107,6 +108,7 @@ def _unpack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tupl
     """Receipts so far, and whether staged blocks are left. Blocks that could not be read keep their reason."""
     ledger = context.ledger
     plan = ledger.read_plan()
+    context = context.within(plan)
     big = ledger.read_as(shard.key, big_file_from_row)
     packed, known = ledger.read_receipts(keys.packed_id(shard.id)), ledger.read_receipts(shard.id)
     failed = {index: one for index, one in packed.items() if one.reason is not None and index not in known}

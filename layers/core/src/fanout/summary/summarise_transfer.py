@@ -20,9 +20,9 @@ from fanout.ledger.rows import failure_row
 from fanout.listing.index.index_writer import name_index, no_index_note
 from fanout.model.books import Count
 from fanout.model.document import Json
-from fanout.model.errors import LedgerBroken
+from fanout.model.errors import LedgerBroken, OutOfTime
 from fanout.model.outcome import Outcome, Reason, Result
-from fanout.model.run_error import RunError, run_error
+from fanout.model.run_error import INFRASTRUCTURE, RunError, run_error
 from fanout.pacing.pace_copy import decisions
 from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan, plan_row
@@ -82,6 +82,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         found = planned_books(ledger, failures.add)
     else:
         found = run_books(ledger, error, failures.add, "copy" if plan.request.mode.writes else "verify")
+    error = _out_of_time(plan, found, error, context.clock.now())
     deleted = deletion_results(ledger)
     unset = directories_failed(ledger)
     for outcome in unset.values():
@@ -138,6 +139,15 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     if context.turns is not None and owes_nothing(plan, ledger):
         context.turns.release(plan)  # else the next run takes it out, and fences
     return {"status": summary.status.value, "error": _error_name(summary), "cause": summary.cause[:1000]}
+
+
+def _out_of_time(plan: Plan, found: RunBooks, error: RunError | None, now: float) -> RunError | None:
+    """The run's end by its own limit: where entries are left, or a Map broke off because its tasks stopped."""
+    ends_at, most = plan.ends_at, plan.request.limits.max_seconds
+    if ends_at is None or most is None or now < ends_at:
+        return error
+    stopped = error.name == INFRASTRUCTURE if error is not None else found.reasons.get(Reason.SHARD_FAILED, 0) > 0
+    return RunError(OutOfTime.__name__, str(OutOfTime(plan.run_id, most))) if stopped else error
 
 
 def _verification(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError | None) -> Verification | None:

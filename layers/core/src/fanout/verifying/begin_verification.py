@@ -17,6 +17,7 @@ from fanout.work.reference import run_reference
 def begin_verification(context: Context, bucket: str) -> Json:
     """Write plan and round 1 (with a manifest, that of the copy) below the run's ledger; returns the references."""
     plan = context.ledger.read_plan()
+    context = context.within(plan)
     verify = Verify.CONTENT if plan.request.verify is Verify.CONTENT else Verify.NONE
     request = replace(plan.request, mode=Mode.VERIFY, verify=verify)
     inner = replace(context, ledger=context.ledger.verification())

@@ -33,6 +33,7 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     entries = ledger.read_shard(shard)
     left = [(index, entry) for index, entry in enumerate(entries) if index not in known]
     plan = ledger.read_plan()
+    context = context.within(plan)
     source = context.source(plan)
     stop_at = context.stop_at
     rules = rules_of(plan, ledger)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fanout.facts import limits
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, to_base64
 from fanout.model.entry import Attributes, Entry, Found, Kind
-from fanout.model.errors import AccessDenied, ItemError, OutOfTime, problem_of
+from fanout.model.errors import AccessDenied, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Tree
@@ -103,7 +103,7 @@ class Verifier:
     def seen(self, tree: Tree, entry: Entry, found: Found | None) -> Seen:
         """What an entry of either tree holds; ``found`` is an answer about it that need not be asked for again.
 
-        Raises ``ItemError`` and ``OutOfTime``.
+        Raises ``ItemError`` and ``TimeUp``.
         """
         if entry.kind is Kind.DIRECTORY:
             if self.rules is None:
@@ -116,7 +116,7 @@ class Verifier:
         return Seen(to_base64(checksum), attributes)
 
     def read_checksum(self, tree: Tree, entry: Entry) -> int:
-        """The checksum of all bytes of an entry, read block by block. Raises ``ItemError`` and ``OutOfTime``."""
+        """The checksum of all bytes of an entry, read block by block. Raises ``ItemError`` and ``TimeUp``."""
         return self._read(tree, entry)[0]
 
     def _read(self, tree: Tree, entry: Entry) -> tuple[int, Attributes]:
@@ -125,7 +125,7 @@ class Verifier:
             checksum = NO_BYTES
             for offset in range(0, entry.size, limits.BLOCK_BYTES):
                 if offset and self.out_of_time():
-                    raise OutOfTime
+                    raise TimeUp
                 self._limiter.read(min(limits.BLOCK_BYTES, entry.size - offset), self.out_of_time)
                 checksum = self._crc64nvme(source.read(offset, limits.BLOCK_BYTES), checksum)
             source.confirm(checksum)

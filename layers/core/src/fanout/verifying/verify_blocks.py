@@ -39,6 +39,7 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     assert shard.blocks is not None
     ledger = context.ledger
     plan = ledger.read_plan()
+    context = context.within(plan)
     big = ledger.read_as(shard.key, big_file_from_row)
     outcomes_id = keys.verified_id(shard.id)
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}

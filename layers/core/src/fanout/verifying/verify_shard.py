@@ -47,6 +47,7 @@ def verify_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
 def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
     ledger = context.ledger
     plan = ledger.read_plan()
+    context = context.within(plan)
     stop_at = context.stop_at
     rules = rules_of(plan, ledger)
     out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731

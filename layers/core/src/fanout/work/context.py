@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fanout.facts import limits
 from fanout.ledger.keys import phase_key
 from fanout.ledger.ledger import Ledger
-from fanout.model.errors import NotFound, Unreachable
+from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Described, Readings
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
@@ -105,6 +106,15 @@ class Context(Struct, frozen=True):
         """When to stop working, so that time is left to write what was done."""
         now = self.clock.now()
         return self.deadline - min(limits.DEADLINE_RESERVE_SECONDS, (self.deadline - now) / 3)
+
+    def within(self, plan: Plan) -> Context:
+        """This attempt, which ends when the run does if that is earlier. Raises ``OutOfTime`` if it is over."""
+        ends_at, most = plan.ends_at, plan.request.limits.max_seconds
+        if ends_at is None or most is None:
+            return self
+        if self.clock.now() >= ends_at:
+            raise OutOfTime(plan.run_id, most)
+        return replace(self, deadline=min(self.deadline, ends_at))
 
     def begin(self, phase: str) -> None:
         """Note when a phase began."""

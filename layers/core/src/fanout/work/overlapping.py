@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TypeVar
 
 from fanout.facts import limits
-from fanout.model.errors import OutOfTime
+from fanout.model.errors import TimeUp
 from fanout.work.threads import done_by_threads
 
 Item = TypeVar("Item")
@@ -48,7 +48,7 @@ def overlap_on(
             next(steps)
         except StopIteration as end:
             done.append((item[0], end.value))
-        except OutOfTime:
+        except TimeUp:
             unfinished.append(item)
         else:
             return True

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from fanout.model.errors import OutOfTime
+from fanout.model.errors import TimeUp
 from fanout.work.threads import done_by_threads
 
 Item = TypeVar("Item")
@@ -52,7 +52,7 @@ def work_on(
     """Work on items in their order, at most ``most_threads`` at a time; yields results by index as they come.
 
     Items that the time did not reach have no result; ``unfinished`` gets those that it cut off
-    (``OutOfTime``). ``admit`` waits before an item is begun, and says whether to; one that is not has no result.
+    (``TimeUp``). ``admit`` waits before an item is begun, and says whether to; one that is not has no result.
     Any other exception of ``work`` ends the whole and is raised when the threads have stopped.
     """
     queue = iter(items)
@@ -69,7 +69,7 @@ def work_on(
             while (item := take()) is not None and admit():
                 try:
                     done.append((item[0], work(item[1])))
-                except OutOfTime:
+                except TimeUp:
                     unfinished.append(item)
         except BaseException:
             stop.set()

@@ -23,8 +23,8 @@ from fanout.model.errors import (
     FanoutError,
     ItemError,
     NotFound,
-    OutOfTime,
     PreconditionFailed,
+    TimeUp,
 )
 from fanout.model.location import S3Location
 from fanout.model.outcome import Reason
@@ -139,7 +139,7 @@ class S3EntryCopier:
     ) -> list[Part]:
         def copy_range(number: int, byte_range: tuple[int, int]) -> Part:
             if out_of_time():
-                raise OutOfTime
+                raise TimeUp
             bucket, key = self._target_of(entry)
             with self._pinned(entry), self._whose_denial(entry):
                 return self._client.upload_part_copy(

@@ -1,0 +1,100 @@
+"""``limits.max_seconds``: the run stops after so long, says so, and another one goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanout.adapters.checksum import crc64nvme
+from fanout.copying.copy_shard import copy_shard
+from fanout.copying.record_shard_failure import record_shard_failure
+from fanout.facts import limits
+from fanout.ledger.rows import segment_from_row, shard_from_row
+from fanout.model.entry import Kind
+from fanout.model.errors import OutOfTime
+from fanout.partition.partition_shards import partition_shards
+from fanout.resuming.carry_over import list_or_carry_over
+from fanout.summary.summarise_transfer import summarise_transfer
+from tests.support.flow import REQUEST, ManualClock, World
+from tests.support.memory import MemoryTree
+
+LIMITED = {**REQUEST, "limits": {"max_seconds": 100}}
+CAUGHT = {"Error": "OutOfTime", "Cause": '{"errorMessage": "limits.max_seconds: over"}'}
+
+
+def filled(clock: ManualClock | None = None) -> World:
+    world = World(clock=clock or ManualClock())
+    assert isinstance(world.source, MemoryTree)
+    for number in range(40):
+        world.source.put(f"d{number % 4}/f{number}", Kind.FILE, b"x" * 50)
+    return world
+
+
+def test_a_run_that_is_quick_enough_does_not_notice() -> None:
+    world = filled()
+    world.list_all(world.plan(LIMITED))
+    world.copy_all()
+    world.finish_all()
+    assert summarise_transfer(None, world.context())["status"] == "SUCCEEDED"
+
+
+def test_shards_that_the_time_does_not_reach_are_left_to_the_run_that_resumes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "SHARD_ENTRIES", 10)
+    world = filled()
+    world.list_all(world.plan(LIMITED))
+    partition_shards(world.context())
+    first, *others = [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
+    assert others
+    assert copy_shard(first, world.context(), crc64nvme)["done"]
+    world.clock.time += 100
+    for shard in others:
+        with pytest.raises(OutOfTime, match=r"limits\.max_seconds: the run stops after 100 s; .* resume_from run-1"):
+            copy_shard(shard, world.context(), crc64nvme)
+        assert record_shard_failure(shard, CAUGHT, world.context()) == {"failed": 0}
+    world.finish_all()
+    ended = summarise_transfer(None, world.context())
+    assert (ended["status"], ended["error"]) == ("FAILED", "OutOfTime")
+    assert "start the request again with resume_from run-1" in ended["cause"]
+
+    world.run_id = "run-2"
+    state = world.plan({**LIMITED, "resume_from": "run-1"})
+    world.list_all(state)
+    world.copy_all()
+    world.finish_all()
+    assert summarise_transfer(None, world.context())["status"] == "SUCCEEDED"
+    assert isinstance(world.destination, MemoryTree) and isinstance(world.source, MemoryTree)
+    copied = {path: found.data for path, found in world.destination.contents().items()}
+    assert copied == {path: found.data for path, found in world.source.contents().items()}
+
+
+def test_a_listing_that_the_time_ends_says_so() -> None:
+    world = filled()
+    state = world.plan(LIMITED)
+    world.clock.time += 100
+    (row,) = world.ledger.read_json(state["list"]["key"].removeprefix(world.ledger.prefix))
+    with pytest.raises(OutOfTime):
+        list_or_carry_over(segment_from_row(row), world.context())
+    caught = {"Error": "States.ExceedToleratedFailureThreshold", "Cause": ""}
+    assert summarise_transfer(caught, world.context())["error"] == "OutOfTime"
+
+
+def test_a_map_that_broke_off_after_the_end_broke_off_for_it() -> None:
+    world = filled()
+    world.list_all(world.plan(LIMITED))
+    world.copy_all()
+    world.finish_all()
+    caught = {"Error": "States.ExceedToleratedFailureThreshold", "Cause": ""}
+    assert summarise_transfer(caught, world.context())["error"] == "Infrastructure"
+    world.clock.time += 100
+    assert summarise_transfer(caught, world.context())["error"] == "OutOfTime"
+    assert summarise_transfer({"Error": "AccessDenied", "Cause": ""}, world.context())["error"] == "AccessDenied"
+
+
+def test_a_task_stops_when_the_run_does() -> None:
+    world = filled()
+    world.list_all(world.plan(LIMITED))
+    plan = world.ledger.read_plan()
+    assert world.context().within(plan).deadline == pytest.approx(plan.began + 100)
+    unlimited = world.context()
+    assert plan.ends_at is not None and unlimited.deadline > plan.ends_at
