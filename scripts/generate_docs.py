@@ -13,7 +13,7 @@ from typing import Any
 from cfnlint.decode import cfn_yaml
 from msgspec import Struct
 
-from fanout.model.outcome import REMEDIES, Reason
+from fanout.model.outcome import Reason
 from fanout.probe.request import ProbeFields
 from fanout.request.checked import fields_of
 from fanout.request.parse import Fields
@@ -96,8 +96,15 @@ def parameters() -> str:
 
 def reasons() -> str:
     """The table of what can become of an entry that is not copied."""
-    rows = [f"| {cell(reason.value)} | {cell(REMEDIES.get(reason, 'nothing to do'))} |" for reason in Reason]
-    return "\n".join(["", "| reason | remedy |", "|---|---|", *rows, "", ""])
+    rows = [
+        f"| {cell(reason.value)} | {result(reason)} | {cell(reason.remedy or 'nothing to do')} |" for reason in Reason
+    ]
+    return "\n".join(["", "| reason | result | remedy |", "|---|---|---|", *rows, "", ""])
+
+
+def result(reason: Reason) -> str:
+    """The result of a reason, with ``*`` where the request decides it."""
+    return f"{reason.result.value} \\*" if reason.is_name else reason.result.value
 
 
 def rooms() -> str:

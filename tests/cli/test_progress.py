@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
+from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Outcome, Result
 from fanout.model.shard import Rates
 from fanout_cli.runs import progress as progress_module
@@ -101,7 +102,7 @@ def ledger_with(shards: int) -> tuple[MemoryStore, Ledger]:
     rows = [{"id": f"s{n}", "key": "k", "entries": 2, "bytes": 10, "seconds": 1.0} for n in range(shards)]
     ledger.write_json("shards.json", [{"shard": row} for row in rows])
     for number in range(2):
-        outcome = Outcome("p", "file", 5, Result.COPIED)
+        outcome = Outcome.done(Entry("p", Kind.FILE, 5), Result.COPIED)
         counts = {Result.COPIED: Count(1, 5), Result.FAILED: Count(1, 5)}
         ledger.write_outcomes(f"s{number}", "n", {0: outcome}, counts)
     return store, ledger

@@ -382,10 +382,10 @@ def test_tags_that_may_not_be_read_are_the_sources_denial(
     rows = {row["path"]: row for row in world.ledger.read_rows("failures.jsonl")}
     if denied == "tagging":
         assert {path: row["reason"] for path, row in rows.items()} == dict.fromkeys(
-            ["d0/f00", "d1/f01", "large0"], "source can not be read"
+            ["d0/f00", "d1/f01", "large0"], "source cannot be read"
         )
         assert all("allow s3:GetObjectTagging " in row["message"] for row in rows.values())
     else:
         assert {path: row["reason"] for path, row in rows.items()} == dict.fromkeys(
-            ["d0/f00", "d1/f01"], "destination can not be written"
+            ["d0/f00", "d1/f01"], "destination cannot be written"
         )

@@ -58,7 +58,7 @@ def at_the_source(mount: Path) -> None:
         (rewritten, "destination changed"),
         (touched, "destination changed"),
         (other_kind, "destination changed"),
-        (at_the_source, "is at the source by now"),
+        (at_the_source, "appeared at the source"),
     ],
 )
 def test_an_extra_that_changed_since_it_was_listed_is_kept(
@@ -296,7 +296,7 @@ def test_an_extra_below_a_directory_that_can_no_more_be_searched_is_kept(closed:
         closing.start()
         deleted, found = as_nobody(run)
         closing.join()
-        assert found["keep/old"] == "source can not be read"
+        assert found["keep/old"] == "source cannot be read"
         assert (mount / "out/keep/old").exists()
         assert (deleted, len(found)) == ((8, 1) if closed == "in/keep" else (0, 9))
 
@@ -353,7 +353,7 @@ def test_an_extra_that_the_bucket_gives_no_answer_about_is_kept(tmp_path: Path, 
     for shard in deletions(world):
         delete_shard(shard, world.context())
     assert ended(world)["totals"]["deleted"]["entries"] == 1
-    expected = "source can not be read" if isinstance(error, AccessDenied) else "failed after retries"
+    expected = "source cannot be read" if isinstance(error, AccessDenied) else "failed after retries"
     assert reasons(world) == {"old": expected}
     assert names(tmp_path / "out") >= {"old"}
 

@@ -52,7 +52,7 @@ def test_what_is_filtered_is_skipped_with_its_reason_and_the_run_succeeds() -> N
     assert reasons(world) == {
         "b.jpg": "not included by the request",
         "tmp/": "excluded by the request",
-        "big.txt": "size out of the request's bounds",
+        "big.txt": "size outside the request's bounds",
     }
 
 

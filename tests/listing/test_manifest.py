@@ -117,7 +117,7 @@ def test_keys_out_of_the_source_and_broken_rows_are_named_and_the_rest_is_copied
     summary = world.run(put(world, b"\r\n".join(rows)))
     assert (summary["status"], summary["totals"]["copied"]["entries"]) == ("FAILED_WITH_ITEMS", 1)
     broken = {
-        f"line {number} of s3://lists/lists/a.jsonl": ("rejected", "row of the manifest can not be read")
+        f"line {number} of s3://lists/lists/a.jsonl": ("rejected", "row of the manifest cannot be read")
         for number in (3, 4, 5, 8)
     }
     assert failures(world) == {

@@ -22,11 +22,11 @@ def test_what_goes_in_comes_out(entries: list[Entry]) -> None:
         same.add(entry)
     rows = json.loads(json.dumps(list(same.rows())))
     found = [outcome for row in rows for outcome in listed_outcomes(row)]
-    one = [Outcome(entry.path, entry.kind.value, entry.size, Result.UNCHANGED, Reason.SAME) for entry in entries]
+    one = [Outcome.because(entry, Reason.SAME) for entry in entries]
     assert found == one * 200
     assert len(rows) == -(-len(found) // 1_000)
 
 
 def test_a_row_of_one_outcome_is_that_outcome() -> None:
-    outcome = Outcome("a", "file", 3, Result.REJECTED, Reason.NAME_DOT, "why")
+    outcome = Outcome.because(Entry("a", Kind.FILE, 3), Reason.NAME_DOT, "why")
     assert list(listed_outcomes(outcome_row(outcome))) == [outcome]

@@ -75,7 +75,7 @@ def test_follow_copies_what_they_lead_to_and_names_every_other(tmp_path: Path) -
     [
         ("keep", "SUCCEEDED", ("copied", "")),
         ("skip", "SUCCEEDED", ("skipped", "")),
-        ("follow", "FAILED_WITH_ITEMS", ("rejected", "symlink kept as an object can not be followed")),
+        ("follow", "FAILED_WITH_ITEMS", ("rejected", "symlink kept as an object cannot be followed")),
     ],
 )
 def test_an_object_that_says_it_is_a_symlink(

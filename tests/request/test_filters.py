@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import InvalidRequest
-from fanout.model.outcome import Reason, Result, result_of
+from fanout.model.outcome import Reason, Result
 from fanout.request.filters import Filters, filters_from_row, filters_row
 from fanout.request.globs import compile_globs
 from tests.support.tables import table
@@ -188,7 +188,7 @@ REASONS = [
 def test_an_entry_is_taken_or_skipped_with_its_reason(filters: Filters, entry: Entry, reason: Reason | None) -> None:
     assert filters.reason(entry) is reason
     assert filters.protects(entry) is (reason is not None)
-    assert reason is None or result_of(reason) is Result.SKIPPED
+    assert reason is None or reason.result is Result.SKIPPED
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_an_entry_that_changed_since_the_listing_fails_with_the_way_out() -> Non
     assert summary["status"] == "FAILED_WITH_ITEMS"
     [row] = following.ledger.read_rows("failures.jsonl")
     assert (row["path"], row["reason"]) == ("d0/f003", "source changed")
-    assert row["remedy"].startswith("start anew")
+    assert row["remedy"].startswith("start the transfer again")
 
 
 def test_what_the_listing_skipped_or_rejected_stays_so() -> None:

@@ -36,7 +36,7 @@ ERRORS = {
     errno.ESTALE: "failed after retries",
     errno.ENOSPC: "no space at the destination",
     errno.EDQUOT: "no space at the destination",
-    errno.EACCES: "destination can not be written",
+    errno.EACCES: "destination cannot be written",
 }
 
 

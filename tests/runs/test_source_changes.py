@@ -114,10 +114,10 @@ def test_without_rights_each_entry_says_what_is_missing() -> None:
         assert summary["balanced"]
         assert not summary["complete_listing"]
         assert summary["reasons"] == {
-            "sealed": "source can not be read",
-            "sealed-directory/": "directory can not be listed",
-            "kept-directory/": "destination can not be written",  # its attributes are its owner's to change
-            "kept-directory/f": "destination can not be written",
+            "sealed": "source cannot be read",
+            "sealed-directory/": "directory cannot be listed",
+            "kept-directory/": "destination cannot be written",  # its attributes are its owner's to change
+            "kept-directory/f": "destination cannot be written",
         }
         assert files(mount / "out") == {"readable": "content of readable", "replaced": "content of replaced"}
 

@@ -14,7 +14,7 @@ from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import LedgerBroken, TimeUp, problem_of
-from fanout.model.outcome import REMEDIES, Reason
+from fanout.model.outcome import Reason
 from fanout.ports.tree import Source
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
@@ -52,7 +52,7 @@ def test_an_exception_of_one_entry_fails_that_entry_in_a_copy(tmp_path: Path, er
     assert reasons(world) == {"b": UNEXPECTED}
     [row] = world.ledger.read_rows("failures.jsonl")
     assert row["message"].startswith(f"{type(error).__name__}: ")
-    assert row["remedy"] == REMEDIES[Reason.UNEXPECTED]
+    assert row["remedy"] == Reason.UNEXPECTED.remedy
     assert set(files(tmp_path / "out")) == {"a", "d/c"}
 
 

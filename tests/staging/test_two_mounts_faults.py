@@ -260,5 +260,5 @@ def test_a_pack_that_is_broken_each_time_fails_as_broken_and_not_as_a_changed_so
     assert done == [False, False, True]
     finish_tree(mounts.destination())
     assert mounts.end()["status"] == "FAILED_WITH_ITEMS"
-    assert set(mounts.failures().values()) == {"what was staged is broken"}
+    assert set(mounts.failures().values()) == {"staged data is broken"}
     assert mounts.staged() == []

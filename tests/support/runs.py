@@ -191,7 +191,7 @@ def _write_outcomes(world: World, shard: Shard, files: list[int], failed: int, c
         path = f"projects/{shard.id}/{'deep/' * chance.randrange(30)}file-{index:04d}.bin"
         reason = chance.choice(reasons)
         message = f"PutObject: {reason.value}; " + "the server said so. " * chance.randrange(20)
-        outcomes[index] = Outcome(path, "file", files[index], Result.FAILED, reason, message)
+        outcomes[index] = Outcome.because(Entry(path, Kind.FILE, files[index]), reason, message)
     if outcomes:
         world.ledger.write_outcomes(shard.id, "n-0000", outcomes, tally(outcomes.values()))
     copied = counts_row({Result.COPIED: Count(len(files) - failed, sum(files[failed:]))})

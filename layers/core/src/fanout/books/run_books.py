@@ -13,7 +13,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import count_from_row, counts_from_row, outcome_from_row, shard_from_row
 from fanout.model.books import Books, Count
 from fanout.model.document import Json
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.run_error import RunError
 from fanout.model.shard import Shard
 from fanout.request.options import Mode
@@ -22,7 +22,6 @@ from fanout.shards.rounds import rounds_done, whole_listing
 from fanout.shards.shard_results import ShardResult, big_file_results, shard_result
 from fanout.verifying.compared_big_files import compared_result
 
-_TROUBLE = (Result.FAILED, Result.REJECTED)
 # Failures that are kept in memory beside the books, for what needs to see them together.
 FAILURES_KEPT = 100_000
 # Chosen: shards whose outcomes are read at once.
@@ -96,7 +95,7 @@ def listing_books(
         books = books.plus(count_from_row(done["listed"]), results)
         to_copy += entries_to_copy(done)
         complete = complete and done["complete"]
-        if any(results[result].entries for result in _TROUBLE):
+        if any(results[result].entries for result in TROUBLE):
             for outcome in _listed_failures(done["outcome_files"], ledger):
                 add(outcome, "list")
     return books, complete, to_copy
@@ -109,7 +108,7 @@ def _listed_failures(files: list[str], ledger: Ledger) -> Iterator[Outcome]:
 
 
 def _in_trouble(row: Json) -> list[Outcome]:
-    return [outcome_from_row(row)] if Result(row["outcome"]) in _TROUBLE else []
+    return [outcome_from_row(row)] if Result(row["outcome"]) in TROUBLE else []
 
 
 def _shards(ledger: Ledger, error: RunError | None, to_copy: int) -> tuple[list[Shard], list[Shard]]:

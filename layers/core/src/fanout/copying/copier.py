@@ -9,7 +9,7 @@ from fanout.facts import limits
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros, to_base64
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, TimeUp, problem_of
-from fanout.model.outcome import Outcome, Reason, Result, result_of
+from fanout.model.outcome import Outcome, Reason, Result
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Source, Target, Tree
@@ -114,17 +114,14 @@ class Copier:
         try:
             checksum = self._same(entry)
             if checksum is not None:
-                result, reason = Result.UNCHANGED, Reason.SAME
-                return Outcome(entry.path, entry.kind.value, entry.size, result, reason, crc64nvme=checksum or None)
+                return Outcome.because(entry, Reason.SAME, crc64nvme=checksum or None)
             checksum = yield from self._copy(entry)
         except (AccessDenied, InvalidRequest) as error:
-            reason = Reason.DESTINATION_DENIED
-            return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, str(error))
+            return Outcome.because(entry, Reason.DESTINATION_DENIED, str(error))
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = problem_of(error)
-            result = result_of(problem.reason)
-            return Outcome(entry.path, entry.kind.value, entry.size, result, problem.reason, problem.message)
-        return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=checksum)
+            return Outcome.because(entry, problem.reason, problem.message)
+        return Outcome.done(entry, Result.COPIED, checksum)
 
     def _copy(self, entry: Entry) -> Generator[None, None, str | None]:
         if entry.kind is Kind.DIRECTORY and not entry.path.endswith("/"):

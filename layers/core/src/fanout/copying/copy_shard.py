@@ -157,7 +157,7 @@ def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:
 def out_of_time_outcome(entry: Entry) -> Outcome:
     """The outcome of an entry that a whole function could not copy."""
     message = f"{entry.size} bytes are more than one function copies in its time"
-    return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.OUT_OF_TIME, message)
+    return Outcome.because(entry, Reason.OUT_OF_TIME, message)
 
 
 def directory_row(entry: Entry, attributes: Attributes) -> Json:

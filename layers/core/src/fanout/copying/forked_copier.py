@@ -72,7 +72,7 @@ _Message = tuple[int, Outcome | str | None, list[tuple[Entry, Attributes]]]
 
 
 def _copied(entry: Entry, checksum: str | None) -> Outcome:
-    return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=checksum)
+    return Outcome.done(entry, Result.COPIED, checksum)
 
 
 def processes_for(entries: int, threads: int, most: int = limits.COPY_PROCESSES) -> int:

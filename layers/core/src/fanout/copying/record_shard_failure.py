@@ -6,7 +6,7 @@ from fanout.copying.copy_shard import settled_indexes
 from fanout.model.books import tally
 from fanout.model.document import Json
 from fanout.model.errors import OutOfTime
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Outcome, Reason
 from fanout.model.run_error import run_error
 from fanout.model.shard import Receipt, Shard
 from fanout.work.context import Context
@@ -22,7 +22,7 @@ def record_shard_failure(shard: Shard, error: Json, context: Context) -> Json:
     if shard.blocks is not None:
         return _fail_blocks(shard, settled, message, context)
     outcomes = {
-        index: Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.SHARD_FAILED, message)
+        index: Outcome.because(entry, Reason.SHARD_FAILED, message)
         for index, entry in enumerate(context.ledger.read_shard(shard))
         if index not in settled
     }

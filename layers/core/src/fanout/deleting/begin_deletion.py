@@ -7,7 +7,7 @@ from fanout.deleting.deletions import ListedExtras, deletion_row, listed_extras
 from fanout.finishing.finish_directories import directories_failed
 from fanout.ledger import keys
 from fanout.model.document import Json
-from fanout.model.outcome import Result
+from fanout.model.outcome import TROUBLE
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 
@@ -43,7 +43,7 @@ def _problem(plan: Plan, extras: ListedExtras, context: Context) -> str:
     if not found.books.balanced:
         return "the books do not balance"
     if not found.books.clean:
-        troubled = sum(found.books.by_result[result].entries for result in (Result.FAILED, Result.REJECTED))
+        troubled = sum(found.books.by_result[result].entries for result in TROUBLE)
         return f"{troubled:,} entries failed or were rejected"
     if directories_failed(context.ledger):
         return "the attributes of a directory could not be set"

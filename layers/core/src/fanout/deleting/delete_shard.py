@@ -76,7 +76,7 @@ def deleter(look: Look, destination: Tree) -> Callable[[Batch], dict[int, Outcom
 
 
 def outcome_of(entry: Entry, problem: ItemError | None) -> Outcome:
-    """The outcome of an extra: deleted, or failed with what kept it."""
+    """The outcome of an extra: deleted, or why it was kept."""
     if problem is None:
-        return Outcome(entry.path, entry.kind.value, entry.size, Result.DELETED)
-    return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, problem.reason, problem.message)
+        return Outcome.done(entry, Result.DELETED)
+    return Outcome.because(entry, problem.reason, problem.message)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from fanout.copying.copy_shard import settled_indexes
 from fanout.deleting.delete_shard import outcome_of
 from fanout.deleting.deletions import deletion_from_row
@@ -19,7 +17,7 @@ from fanout.model.books import tally
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import Superseded, Transient, problem_of
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
 from fanout.request.filters import Filters
@@ -80,7 +78,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
                 if not last:
                     outcomes = {index: one for index, one in outcomes.items() if index not in full}
                 elif plan.request.filters != Filters():  # what fills it may be what the filters protect
-                    outcomes |= {index: replace(outcomes[index], result=Result.SKIPPED) for index in full}
+                    outcomes |= {index: _filtered(outcomes[index]) for index in full}
                 if outcomes:
                     name = f"{context.nonce}-{number:06d}"
                     ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
@@ -97,6 +95,10 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
         context, destination, lambda: context.clock.now() > stop_at, position=keys.DIRECTORIES_MENDED
     )
     return {"removed": removed, "done": done}
+
+
+def _filtered(outcome: Outcome) -> Outcome:
+    return outcome.instead(Reason.FILTERED_NOT_EMPTY, outcome.message)
 
 
 def _remove(shard: Shard, look: Look, destination: Tree, context: Context) -> Iterator[dict[int, Outcome]]:

@@ -76,9 +76,8 @@ def _assemble(big: BigFile, parts: list[Shard], ledger: Ledger, source: Tree, de
     except Exception as error:  # noqa: BLE001 - see problem_of
         problem = problem_of(error)
         return _failed(big, problem.reason, problem.message)
-    entry = big.entry
-    return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, crc64nvme=to_base64(checksum))
+    return Outcome.done(big.entry, Result.COPIED, to_base64(checksum))
 
 
 def _failed(big: BigFile, reason: Reason, message: str) -> Outcome:
-    return Outcome(big.entry.path, big.entry.kind.value, big.entry.size, Result.FAILED, reason, message)
+    return Outcome.because(big.entry, reason, message)

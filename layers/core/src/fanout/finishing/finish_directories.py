@@ -12,7 +12,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import problem_of
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Outcome, Reason
 from fanout.ports.tree import Tree
 from fanout.shards.made_directories import made_directories
 from fanout.work.context import Context
@@ -63,7 +63,7 @@ def directories_failed(ledger: Ledger) -> dict[str, Outcome]:
 
 
 def _failed(row: Json) -> Outcome:
-    return Outcome(row["path"], Kind.DIRECTORY.value, 0, Result.FAILED, Reason(row["reason"]), row["message"])
+    return Outcome.because(Entry(row["path"], Kind.DIRECTORY), Reason(row["reason"]), row["message"])
 
 
 _AHEAD = limits.LEDGER_FILES_AHEAD

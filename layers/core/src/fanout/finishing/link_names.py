@@ -15,7 +15,7 @@ from fanout.ledger.rows import link_from_row
 from fanout.model.books import tally
 from fanout.model.entry import Entry
 from fanout.model.errors import problem_of
-from fanout.model.outcome import Outcome, Reason, Result, result_of
+from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
@@ -71,10 +71,9 @@ def _outcome(source: Tree, destination: Tree, copied: frozenset[str], indexed: t
     row = indexed[1]
     entry, first = link_from_row(row)
     if not first:
-        return Outcome(entry.path, entry.kind.value, entry.size, Result.UNCHANGED, Reason.SAME)
+        return Outcome.because(entry, Reason.SAME)
     if first not in copied:
-        message = f"its first name is {first}"
-        return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.FIRST_NAME, message)
+        return Outcome.because(entry, Reason.FIRST_NAME, f"its first name is {first}")
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             _link(source, destination, entry, first)
@@ -82,10 +81,9 @@ def _outcome(source: Tree, destination: Tree, copied: frozenset[str], indexed: t
             problem = problem_of(error)
             if problem.reason is Reason.TRANSIENT and attempt < _ATTEMPTS:
                 continue
-            result = result_of(problem.reason)
-            return Outcome(entry.path, entry.kind.value, entry.size, result, problem.reason, problem.message)
+            return Outcome.because(entry, problem.reason, problem.message)
         break
-    return Outcome(entry.path, entry.kind.value, entry.size, Result.COPIED, message=f"linked to {first}")
+    return Outcome.done(entry, Result.COPIED, message=f"linked to {first}")
 
 
 def _link(source: Tree, destination: Tree, entry: Entry, first: str) -> None:

@@ -9,7 +9,7 @@ from fanout.facts import limits
 from fanout.model.books import Count, no_counts
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
-from fanout.model.outcome import REMEDIES, Outcome, Reason, Result
+from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.segment import Segment, part_from_row, part_row
 from fanout.model.shard import Name, Shard
 
@@ -106,7 +106,7 @@ def same_row(paths: Sequence[str], kinds: Sequence[Kind], sizes: Sequence[int]) 
 
     A run that finds nothing to do has no others.
     """
-    same = {"outcome": Result.UNCHANGED.value, "reason": Reason.SAME.value}
+    same = {"outcome": Reason.SAME.result.value, "reason": Reason.SAME.value}
     return {**same, "paths": paths, "kinds": kinds, "sizes": sizes}
 
 
@@ -129,7 +129,7 @@ def failure_row(outcome: Outcome, phase: str) -> Json:
         "size": outcome.size,
         "reason": outcome.reason.value if outcome.reason else "",
         "message": outcome.message,
-        "remedy": REMEDIES.get(outcome.reason, "") if outcome.reason else "",
+        "remedy": outcome.reason.remedy if outcome.reason else "",
     }
 
 

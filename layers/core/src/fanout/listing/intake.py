@@ -7,7 +7,7 @@ from functools import partial
 
 from fanout.listing.naming.placement import Place
 from fanout.model.entry import Entry, Kind
-from fanout.model.outcome import Reason, Result
+from fanout.model.outcome import Reason
 from fanout.request.filters import Filters, HeldDirectories
 
 Add = Callable[[Entry, Entry | None, Place], None]
@@ -61,4 +61,4 @@ class Intake:
 
 
 def _skipped(source: Entry, reason: Reason) -> Place:
-    return Place(source.path, reason, Result.SKIPPED)
+    return Place(source.path, reason)

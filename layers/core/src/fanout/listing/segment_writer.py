@@ -24,7 +24,7 @@ from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.segment import Row, Segment
 from fanout.model.shard import BigFile, Name, Shard
 from fanout.ports.tree import Tree
-from fanout.request.options import Mode
+from fanout.request.options import Mode, OnConflict
 from fanout.request.plan import Plan
 from fanout.shards.big_files import big_file_row, block_bytes_of
 from fanout.shards.crowds import Crowds
@@ -43,6 +43,7 @@ class SegmentWriter:
         self._source, self._destination = source, destination
         self._began = context.clock.now()
         self._to_files = not isinstance(plan.request.destination, S3Location)
+        self._skips_names = plan.request.on_conflict is OnConflict.SKIP
         self._around = OpenDirectories()
         self._undecided: set[str] = set()
         self._packer = Packer(plan.rates, plan.request.limits.shard_seconds)
@@ -91,7 +92,7 @@ class SegmentWriter:
             self._undecided.discard(directory.path)
             self._keep_name(Name(directory, unchanged=True, inode_there=""))
         else:
-            self.settle(directory, Result.UNCHANGED, Reason.SAME)
+            self.settle(directory, Reason.SAME)
 
     def unchanged_files(self, files: FileColumns) -> None:
         """As ``seen``, ``begin`` and ``unchanged`` for each of these files, which the destination holds alike."""
@@ -160,7 +161,7 @@ class SegmentWriter:
         if entry.kind is Kind.DIRECTORY and self._to_files:
             self._around.enter(entry)
         else:
-            self.settle(entry, Result.UNCHANGED, Reason.SAME)
+            self.settle(entry, Reason.SAME)
 
     def _place(self, entry: Entry) -> None:
         """Note the directories above an entry that has a place at the destination."""
@@ -185,7 +186,7 @@ class SegmentWriter:
         try:
             token = self._begin_blocks(entry) if self._plan.request.mode.writes else ""
         except ItemError as error:
-            self.settle(entry, Result.FAILED, error.reason, error.message)
+            self.settle(entry, error.reason, error.message)
             return
         big = BigFile(big_file_id, entry, block_bytes_of(entry.size), token)
         self._context.ledger.write_json(keys.big_file_key(big_file_id), big_file_row(big))
@@ -216,13 +217,15 @@ class SegmentWriter:
         self.to_copy.add(name.entry.size)
         self._names.add(name)
 
-    def settle(self, entry: Entry, result: Result, reason: Reason, message: str = "") -> None:
+    def settle(self, entry: Entry, reason: Reason, message: str = "") -> None:
         """Write an outcome for an entry that is not copied."""
-        self._results[result].add(entry.size)
-        if result is Result.UNCHANGED and reason is Reason.SAME:
+        if reason is Reason.SAME:
+            self._results[Result.UNCHANGED].add(entry.size)
             self._same.add(entry)
         else:
-            self._outcomes.append(Outcome(entry.path, entry.kind.value, entry.size, result, reason, message))
+            outcome = Outcome.because(entry, reason, message, skips_names=self._skips_names)
+            self._results[outcome.result].add(entry.size)
+            self._outcomes.append(outcome)
         self._write_many_outcomes()
 
     def _write_many_outcomes(self) -> None:
@@ -233,7 +236,7 @@ class SegmentWriter:
         """Write the outcome of a manifest's row that is about no entry of the source; it counts as listed."""
         kind = Kind.DIRECTORY if row.path.endswith("/") else Kind.FILE
         self.listed.add(0)
-        self.settle(Entry(row.path, kind), row.result, row.reason or Reason.MANIFEST_ROW, row.message)
+        self.settle(Entry(row.path, kind), row.reason or Reason.MANIFEST_ROW, row.message)
 
     def extra(self, entry: Entry) -> None:
         """Note an entry that only the destination holds; it is in no books, which are the source's."""
@@ -247,9 +250,7 @@ class SegmentWriter:
             self._add_extras([entry])
 
     def _add_extras(self, entries: list[Entry]) -> None:
-        self._extras += [
-            Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.EXTRA) for entry in entries
-        ]
+        self._extras += [Outcome.because(entry, Reason.EXTRA) for entry in entries]
 
     def _is_implied(self, directory: Entry) -> bool:
         """Whether keys of the source lie below; on a mount each directory is an entry."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
-from fanout.model.outcome import Outcome, Result
+from fanout.model.outcome import TROUBLE, Outcome, Result
 
 
 class Count(Struct, frozen=True):
@@ -77,7 +77,7 @@ class Books(Struct, frozen=True):
     @property
     def clean(self) -> bool:
         """Whether no entry failed or was rejected."""
-        return not (self.by_result[Result.FAILED].entries or self.by_result[Result.REJECTED].entries)
+        return not any(self.by_result[result].entries for result in TROUBLE)
 
 
 def tally(outcomes: Iterable[Outcome]) -> dict[Result, Count]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from fanout.model.entry import Entry
 
 
 class Result(StrEnum):
-    """The seven outcomes; every entry ends with exactly one."""
+    """The six outcomes; every entry ends with exactly one."""
 
     COPIED = "copied"
     UNCHANGED = "unchanged"
@@ -18,146 +23,219 @@ class Result(StrEnum):
     DELETED = "deleted"
 
 
+# The results that keep a run from success; each such entry is a row of failures.jsonl.
+TROUBLE = (Result.FAILED, Result.REJECTED)
+
+# A row of the table: words, result, remedy, and whether it is a name that the destination cannot hold.
+_Row = tuple[str, Result, str, bool]
+
+
+def _unchanged(words: str) -> _Row:
+    return words, Result.UNCHANGED, "", False
+
+
+def _skipped(words: str, remedy: str = "") -> _Row:
+    return words, Result.SKIPPED, remedy, False
+
+
+def _rejected(words: str, remedy: str) -> _Row:
+    return words, Result.REJECTED, remedy, False
+
+
+def _name(words: str, remedy: str) -> _Row:
+    return words, Result.REJECTED, remedy, True
+
+
+def _failed(words: str, remedy: str) -> _Row:
+    return words, Result.FAILED, remedy, False
+
+
+_COPY_IT = "copy it: start a transfer with mode copy and compare always"
+
+
 class Reason(StrEnum):
-    """Why an entry is not copied."""
+    """Why an entry is not copied: code (the member's name), words, result, remedy. The one table of them.
 
-    SAME = "same"
-    DONE_EARLIER = "done by the run that this one resumes"
-    SPECIAL_FILE = "special file"
-    SYMLINK = "symlink"
-    LINK_DANGLING = "symlink that leads nowhere"
-    LINK_LOOP = "symlink that leads back to a directory above it"
-    LINK_OUTSIDE = "symlink that leads out of the source"
-    LINK_IN_STORE = "symlink kept as an object can not be followed"
-    FIRST_NAME = "the file's first name was not copied"
-    NAME_EMPTY = "empty name component"
-    NAME_DOT = "name component . or .."
-    NAME_ABSOLUTE = "absolute name"
-    NAME_NUL = "NUL in name"
-    NAME_TOO_LONG = "name component over 255 bytes"
-    NAME_RESERVED = "name reserved for the run's own files"
-    PATH_TOO_DEEP = "over 1,000 directories deep"
-    KEY_TOO_LONG = "key over 1,024 bytes"
-    KEY_NOT_UTF8 = "name is not UTF-8"
-    NAME_NOT_ESCAPED = "name is not one that escape makes"
-    FILE_AND_DIRECTORY = "key is a file and also a directory"
-    DESTINATION_KIND = "destination has another kind of entry"
-    LINK_IN_PATH = "symlink in the destination's path"
-    SOURCE_CHANGED = "source changed"
-    SOURCE_VANISHED = "source vanished"
-    SOURCE_ARCHIVED = "source object is archived"
-    SOURCE_DENIED = "source can not be read"
-    DESTINATION_DENIED = "destination can not be written"
-    NO_SPACE = "no space at the destination"
-    CHECKSUM = "checksum differs"
-    MISSING = "missing at the destination"
-    EXTRA = "not at the source"
-    DIFFERS = "size or kind differs"
-    MODE_DIFFERS = "mode differs"
-    OWNER_DIFFERS = "owner differs"
-    MTIME_DIFFERS = "mtime differs"
-    LINKS_DIFFER = "hard links differ"
-    METADATA_DIFFERS = "metadata differs"
-    NOT_VERIFIED = "not verified"
-    DESTINATION_VANISHED = "what was written is gone"
-    DESTINATION_CHANGED = "destination changed"
-    NOT_EMPTY = "directory is not empty"
-    APPEARED = "is at the source by now"
-    STAGED_BROKEN = "what was staged is broken"
-    TRANSIENT = "failed after retries"
-    OUT_OF_TIME = "too large for one function's time"
-    UNEXPECTED = "unexpected error"
-    SHARD_FAILED = "the shard failed"
-    UNLISTABLE = "directory can not be listed"
-    EXCLUDED = "excluded by the request"
-    NOT_INCLUDED = "not included by the request"
-    SIZE_FILTERED = "size out of the request's bounds"
-    TIME_FILTERED = "time out of the request's bounds"
-    NOT_AT_SOURCE = "in the manifest but not at the source"
-    OUTSIDE_SOURCE = "key outside the source's prefix"
-    MANIFEST_ROW = "row of the manifest can not be read"
+    The ledger holds the words. The result tells what to do next:
+
+    - unchanged, skipped: nothing is wrong. A remedy says how to have the entry copied all the same.
+    - failed: the copy of this entry did not work. A run that resumes (``fanout retry``) tries it again.
+    - rejected: the entry as it stands cannot be copied there, whichever state finds that out, so trying again does
+      not help. A run that resumes keeps the result; the remedy asks for a new start.
+
+    A reason has one result in every phase. Only the request changes it: ``on_conflict: skip`` skips an entry whose
+    name the destination cannot hold (``is_name``).
+    """
+
+    result: Result
+    remedy: str
+    is_name: bool
+
+    # The defaults are for a call with the words alone, which looks a reason up and makes none.
+    def __new__(cls, words: str, result: Result = Result.FAILED, remedy: str = "", is_name: bool = False) -> Self:
+        self = str.__new__(cls, words)
+        self._value_ = words
+        self.result, self.remedy, self.is_name = result, remedy, is_name
+        return self
+
+    # Unchanged.
+    SAME = _unchanged("same")
+    DONE_EARLIER = _unchanged("done by the run that this one resumes")
+
+    # Left out by the request.
+    SPECIAL_FILE = _skipped("special file")
+    SYMLINK = _skipped("symlink", "request symlinks: keep or follow, if it should be copied")
+    EXCLUDED = _skipped("excluded by the request", "remove the exclude pattern that matches it, if it should be copied")
+    NOT_INCLUDED = _skipped(
+        "not included by the request", "add an include pattern that matches it, if it should be copied"
+    )
+    SIZE_FILTERED = _skipped("size outside the request's bounds", "change min_size or max_size, if it should be copied")
+    TIME_FILTERED = _skipped(
+        "time outside the request's bounds", "change modified_after or modified_before, if it should be copied"
+    )
+    EXTRA_IN_MANIFEST = _skipped("the manifest lists it as only at the destination")
+    KEY_OF_A_FILE = _skipped("the directory's key is that of a file in it")
+    FILTERED_NOT_EMPTY = _skipped(
+        "directory is not empty, and the request has filters",
+        "empty the directory or change the filters, then sync again, if it should be deleted",
+    )
+
+    # Names that the destination cannot hold.
+    NAME_EMPTY = _name(
+        "empty name component", "rename the object, then start the transfer again; or request on_conflict: escape"
+    )
+    NAME_DOT = _name(
+        "name component . or ..", "rename the object, then start the transfer again; or request on_conflict: escape"
+    )
+    NAME_ABSOLUTE = _name(
+        "absolute name",
+        "rename the object, then start the transfer again; or request on_conflict: escape",
+    )
+    NAME_NUL = _name("NUL in name", "rename the object, then start the transfer again; or request on_conflict: escape")
+    NAME_TOO_LONG = _name(
+        "name component over 255 bytes", "shorten the name to 255 bytes, then start the transfer again"
+    )
+    NAME_RESERVED = _name(
+        "name reserved for the run's own files",
+        "rename the entry, then start the transfer again: runs stage their files under .fanout-staging-*",
+    )
+    PATH_TOO_DEEP = _name(
+        "over 1,000 directories deep", "flatten the tree to 1,000 levels, then start the transfer again"
+    )
+    KEY_TOO_LONG = _name(
+        "key over 1,024 bytes",
+        "shorten the path, then start the transfer again: the destination's prefix and the path share 1,024 bytes",
+    )
+    KEY_NOT_UTF8 = _name(
+        "name is not UTF-8", "rename the file, then start the transfer again; or request on_conflict: escape"
+    )
+    NAME_NOT_ESCAPED = _name(
+        "name is not one that escape makes",
+        "rename the entry, then start the transfer again; or request on_conflict: fail, which copies names as they are",
+    )
+    FILE_AND_DIRECTORY = _name(
+        "key is a file and also a directory",
+        "rename one of the two, then start the transfer again; or request on_conflict: escape",
+    )
+
+    # Other entries that cannot be copied as they stand.
+    DESTINATION_KIND = _rejected(
+        "destination has another kind of entry", "move the entry at the destination away, then start the transfer again"
+    )
+    LINK_LOOP = _rejected(
+        "symlink that leads back to a directory above it",
+        "remove the symlink, then start the transfer again; or request symlinks: keep",
+    )
+    LINK_OUTSIDE = _rejected(
+        "symlink that leads out of the source",
+        "request symlinks: keep, or a source that holds the target; an absolute target always leads outside",
+    )
+    LINK_IN_STORE = _rejected("symlink kept as an object cannot be followed", "request symlinks: keep or skip")
+    OUTSIDE_SOURCE = _rejected(
+        "key outside the source's prefix", "correct the manifest, or request a source that holds the key"
+    )
+    MANIFEST_ROW = _rejected(
+        "row of the manifest cannot be read", "correct the row that the message names (docs/manifests.md)"
+    )
+
+    # Failed at the source.
+    LINK_DANGLING = _failed(
+        "symlink that leads nowhere", "restore its target or remove the symlink, then retry; or request symlinks: keep"
+    )
+    FIRST_NAME = _failed(
+        "the file's first name was not copied",
+        "follow the remedy of the first name, which the message names; then retry",
+    )
+    SOURCE_CHANGED = _failed(
+        "source changed", "start the transfer again when nobody writes to the source; a retry keeps to the old listing"
+    )
+    SOURCE_VANISHED = _failed(
+        "source vanished", "start the transfer again when nobody writes to the source; a retry keeps to the old listing"
+    )
+    SOURCE_ARCHIVED = _failed("source object is archived", "restore the object (aws s3api restore-object), then retry")
+    SOURCE_DENIED = _failed("source cannot be read", "give the function read permission on the entry, then retry")
+    UNLISTABLE = _failed(
+        "directory cannot be listed", "give the function read and search permission on the directory, then retry"
+    )
+    NOT_AT_SOURCE = _failed(
+        "in the manifest but not at the source",
+        "correct the manifest: paths are relative to the source, and the path of a directory ends in /",
+    )
+    APPEARED = _failed("appeared at the source", "sync again: the next run copies it")
+
+    # Failed at the destination.
+    LINK_IN_PATH = _failed(
+        "symlink in the destination's path", "replace the symlink at the destination with a directory, then retry"
+    )
+    DESTINATION_DENIED = _failed(
+        "destination cannot be written",
+        "the message names the refusal: mostly the function needs write permission; then retry",
+    )
+    NO_SPACE = _failed("no space at the destination", "free space or raise the quota, then retry")
+    DESTINATION_VANISHED = _failed(
+        "written parts are gone", "retry; check that no lifecycle rule aborts multipart uploads within a day"
+    )
+    DESTINATION_CHANGED = _failed(
+        "destination changed",
+        "find who else writes to the destination, then start the transfer again, which lists it anew",
+    )
+    NOT_EMPTY = _failed("directory is not empty", "find who else writes to the destination, then sync again")
+
+    # Differences between the ends.
+    CHECKSUM = _failed(
+        "checksum differs",
+        "copy it again: retry, or start a transfer with compare always; if it still differs, the source is damaged",
+    )
+    MISSING = _failed("missing at the destination", "copy it: start a transfer with mode copy")
+    EXTRA = _failed("not at the source", "delete it at the destination if it should not be there")
+    DIFFERS = _failed("size or kind differs", _COPY_IT)
+    MODE_DIFFERS = _failed("mode differs", _COPY_IT)
+    OWNER_DIFFERS = _failed(
+        "owner differs",
+        "copy it: start a transfer with mode copy and compare always; a mount keeps owners only with PosixUserId=0",
+    )
+    MTIME_DIFFERS = _failed("mtime differs", _COPY_IT)
+    LINKS_DIFFER = _failed("hard links differ", _COPY_IT)
+    METADATA_DIFFERS = _failed("metadata differs", _COPY_IT)
+    NOT_VERIFIED = _failed("not verified", "verify again: start a transfer with mode verify")
+
+    # Failed in the work itself.
+    STAGED_BROKEN = _failed(
+        "staged data is broken", "retry; find who else writes or deletes below staged/ in the work bucket"
+    )
+    TRANSIENT = _failed("failed after retries", "retry")
+    OUT_OF_TIME = _failed(
+        "too large for one function's time",
+        "give CopyShard more memory, which brings more network, then retry; or store the file in parts",
+    )
+    UNEXPECTED = _failed(
+        "unexpected error", "retry; if it fails again, report the message: the product does not know this error"
+    )
+    SHARD_FAILED = _failed("the shard failed", "retry; the message names the function's error")
 
 
-REMEDIES: dict[Reason, str] = {
-    Reason.NAME_EMPTY: "rename the object: // has no counterpart in a file system",
-    Reason.NAME_DOT: "rename the object: . and .. lead out of its directory",
-    Reason.NAME_ABSOLUTE: "rename the object: a key that starts with / has no counterpart below the destination",
-    Reason.NAME_NUL: "rename the object: a file name cannot hold NUL",
-    Reason.NAME_TOO_LONG: "shorten the name to 255 bytes",
-    Reason.NAME_RESERVED: "rename the entry: .fanout-staging-* is where a run stages its files",
-    Reason.PATH_TOO_DEEP: "flatten the tree to 1,000 levels",
-    Reason.KEY_TOO_LONG: "shorten the path to 1,024 bytes, the destination's prefix included",
-    Reason.KEY_NOT_UTF8: "rename the file: an S3 key is UTF-8",
-    Reason.NAME_NOT_ESCAPED: "rename the entry, or copy it by a request without unescape",
-    Reason.FILE_AND_DIRECTORY: "rename one of the two: a file system holds one entry a name",
-    Reason.DESTINATION_KIND: "move the entry at the destination out of the way",
-    Reason.LINK_IN_PATH: "replace the symlink at the destination by a directory",
-    Reason.LINK_DANGLING: "remove the symlink, or request symlinks: keep",
-    Reason.LINK_LOOP: "remove the symlink, or request symlinks: keep",
-    Reason.LINK_OUTSIDE: "request symlinks: keep, or a source that holds what it leads to; absolute ones lead outside",
-    Reason.LINK_IN_STORE: "request symlinks: keep or skip",
-    Reason.FIRST_NAME: "see why the first name, which the message names, was not copied; then retry",
-    Reason.SOURCE_CHANGED: "start anew when the source is at rest; a run that resumes keeps to the old listing",
-    Reason.SOURCE_VANISHED: "start anew when the source is at rest; a run that resumes keeps to the old listing",
-    Reason.SOURCE_ARCHIVED: "restore the object (aws s3api restore-object), then retry",
-    Reason.SOURCE_DENIED: "give the function read permission on the entry",
-    Reason.DESTINATION_DENIED: "give the function write permission on the directory",
-    Reason.NO_SPACE: "free space or raise the quota, then retry",
-    Reason.DESTINATION_VANISHED: "retry; check that no lifecycle rule aborts uploads within a day",
-    Reason.DESTINATION_CHANGED: (
-        "look who else writes to the destination, then start the transfer again, which lists it anew"
-    ),
-    Reason.NOT_EMPTY: "look who else writes to the destination, then sync again",
-    Reason.APPEARED: "sync again: the next run copies it",
-    Reason.MISSING: "copy it: start a transfer with mode copy",
-    Reason.EXTRA: "delete it at the destination if it should not be there",
-    Reason.DIFFERS: "copy it: start a transfer with mode copy and compare always",
-    Reason.MODE_DIFFERS: "copy it: start a transfer with mode copy and compare always",
-    Reason.OWNER_DIFFERS: "copy it: mode copy and compare always; a mount keeps owners with PosixUserId=0 alone",
-    Reason.MTIME_DIFFERS: "copy it: start a transfer with mode copy and compare always",
-    Reason.LINKS_DIFFER: "copy it: start a transfer with mode copy and compare always",
-    Reason.METADATA_DIFFERS: "copy it: start a transfer with mode copy and compare always",
-    Reason.NOT_VERIFIED: "verify again: start a transfer with mode verify",
-    Reason.CHECKSUM: "retry; if it stays, the source object is damaged",
-    Reason.STAGED_BROKEN: "retry; look what else writes to or deletes below staged/ in the work bucket",
-    Reason.TRANSIENT: "retry",
-    Reason.OUT_OF_TIME: "give CopyShard more memory, and with it more network, or store the file in parts",
-    Reason.UNEXPECTED: "retry; if it stays, report it with the message: the program does not know this error",
-    Reason.SHARD_FAILED: "retry; the message names the error of the function",
-    Reason.UNLISTABLE: "give the function read and search permission on the directory",
-    Reason.EXCLUDED: "drop the exclude that matches it, if it should be taken",
-    Reason.NOT_INCLUDED: "add an include that matches it, if it should be taken",
-    Reason.SIZE_FILTERED: "widen min_size and max_size, if it should be taken",
-    Reason.TIME_FILTERED: "widen modified_after and modified_before, if it should be taken",
-    Reason.NOT_AT_SOURCE: "correct the manifest: paths are relative to the source, and a directory's ends in /",
-    Reason.OUTSIDE_SOURCE: "correct the manifest, or name a source that holds the key",
-    Reason.MANIFEST_ROW: "correct the row that the message names (docs/manifests.md)",
-}
-
-
-_RESULTS = {
-    Reason.SYMLINK: Result.SKIPPED,
-    Reason.SPECIAL_FILE: Result.SKIPPED,
-    Reason.LINK_LOOP: Result.REJECTED,
-    Reason.LINK_OUTSIDE: Result.REJECTED,
-    Reason.LINK_IN_STORE: Result.REJECTED,
-    Reason.EXCLUDED: Result.SKIPPED,
-    Reason.NOT_INCLUDED: Result.SKIPPED,
-    Reason.SIZE_FILTERED: Result.SKIPPED,
-    Reason.TIME_FILTERED: Result.SKIPPED,
-    Reason.OUTSIDE_SOURCE: Result.REJECTED,
-    Reason.MANIFEST_ROW: Result.REJECTED,
-}
-
-
-def result_of(reason: Reason) -> Result:
-    """What an entry ends as that could not be copied for this reason: failed, unless a retry cannot help."""
-    return _RESULTS.get(reason, Result.FAILED)
-
-
-# Not frozen, though nothing changes one: see ``Entry``.
 class Outcome(Struct, frozen=True):
-    """The outcome of one entry: a row of the ledger.
+    """The outcome of one entry: a row of the ledger. ``done`` and ``because`` make one.
 
     ``size`` counts bytes, ``crc64nvme`` is the checksum of what was read, as S3
     writes it (base64 of 8 big-endian bytes).
@@ -170,3 +248,23 @@ class Outcome(Struct, frozen=True):
     reason: Reason | None = None
     message: str = ""
     crc64nvme: str | None = None
+
+    @classmethod
+    def done(cls, entry: Entry, result: Result, crc64nvme: str | None = None, message: str = "") -> Outcome:
+        """The outcome of an entry that needs no reason: copied, deleted, or compared and found equal."""
+        return cls(entry.path, entry.kind.value, entry.size, result, None, message, crc64nvme)
+
+    @classmethod
+    def because(
+        cls, entry: Entry, reason: Reason, message: str = "", *, crc64nvme: str | None = None, skips_names: bool = False
+    ) -> Outcome:
+        """The outcome of an entry that was not copied; the reason gives the result.
+
+        ``skips_names``: the request skips names that the destination cannot hold.
+        """
+        result = Result.SKIPPED if skips_names and reason.is_name else reason.result
+        return cls(entry.path, entry.kind.value, entry.size, result, reason, message, crc64nvme)
+
+    def instead(self, reason: Reason, message: str) -> Outcome:
+        """The outcome of the same entry for another reason."""
+        return replace(self, result=reason.result, reason=reason, message=message)

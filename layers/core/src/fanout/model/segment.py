@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fanout.facts import limits
 from fanout.model.entry import Entry
-from fanout.model.outcome import Reason, Result
+from fanout.model.outcome import Reason
 
 Prunes = Callable[[str], bool]
 
@@ -26,7 +26,6 @@ class Row(Struct, frozen=True):
     path: str
     entry: Entry | None = None
     reason: Reason | None = None
-    result: Result = Result.REJECTED
     message: str = ""
     subtree: bool = False
 

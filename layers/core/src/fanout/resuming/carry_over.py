@@ -18,7 +18,7 @@ from fanout.listing.list_segment import list_segment, noting_failure
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import Outcome, Reason
 from fanout.model.segment import Segment
 from fanout.model.shard import Name
 from fanout.ports.tree import Tree
@@ -101,7 +101,7 @@ class _Carrier:
                 files[first].append((entry, outcome))
             else:
                 self._count(entry)
-                self._writer.settle(entry, Result.UNCHANGED, Reason.SAME)
+                self._writer.settle(entry, Reason.SAME)
         for names in files.values():
             if all(outcome is not None and carried(outcome) is not None for _, outcome in names):
                 for entry, outcome in names:

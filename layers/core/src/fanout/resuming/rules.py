@@ -20,7 +20,7 @@ from typing import Any
 from msgspec.structs import fields
 
 from fanout.model.errors import InvalidRequest
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.segment import Segment, after_subtree
 from fanout.request.options import Mode
 from fanout.request.request import Request
@@ -56,18 +56,18 @@ def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
             raise InvalidRequest(field.name, f"{now} is not the {before} of {run_id}", "leave the field out")
 
 
-def carried(outcome: Outcome) -> tuple[Result, Reason, str] | None:
-    """What an entry with this outcome counts as in the new run; ``None`` if it is to be done again."""
+def carried(outcome: Outcome) -> tuple[Reason, str] | None:
+    """Reason and message of an entry with this outcome in the new run; ``None`` if it is to be done again."""
     if outcome.result is Result.FAILED:
         return None
     if outcome.result is Result.COPIED or outcome.reason is None:
-        return Result.UNCHANGED, Reason.DONE_EARLIER, ""
-    return outcome.result, outcome.reason, outcome.message
+        return Reason.DONE_EARLIER, ""
+    return outcome.reason, outcome.message
 
 
 def better(known: Outcome | None, other: Outcome) -> Outcome:
-    """The outcome that counts of two attempts at one entry: a failure counts least."""
-    return other if known is None or known.result is Result.FAILED else known
+    """The outcome that counts of two attempts at one entry: one that is done counts most, as in the books."""
+    return other if known is None or known.result in TROUBLE else known
 
 
 def chunks(parts: Iterable[tuple[Part, int]]) -> Iterator[list[Part]]:

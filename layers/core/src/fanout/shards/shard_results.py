@@ -11,12 +11,11 @@ from fanout.ledger.coverage import disjoint, indexes_of
 from fanout.ledger.ledger import Ledger, OutcomeFile
 from fanout.ledger.rows import outcome_from_row
 from fanout.model.books import Count, no_counts, tally
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.entry import Entry
+from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.shards.big_files import big_file_from_row
 from fanout.shards.rounds import rounds_done
-
-_TROUBLE = (Result.FAILED, Result.REJECTED)
 
 
 class ShardResult(Struct, frozen=True):
@@ -44,8 +43,8 @@ def shard_result(shard: Shard, ledger: Ledger) -> ShardResult:
 
 def _rows_in_trouble(files: list[OutcomeFile], ledger: Ledger) -> Iterator[Outcome]:
     for file in files:
-        if any(file.results[result].entries for result in _TROUBLE):
-            yield from (outcome for _, outcome in ledger.read_outcomes(file) if outcome.result in _TROUBLE)
+        if any(file.results[result].entries for result in TROUBLE):
+            yield from (outcome for _, outcome in ledger.read_outcomes(file) if outcome.result in TROUBLE)
 
 
 def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger) -> ShardResult:
@@ -54,14 +53,13 @@ def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger) -> ShardRes
     for file in files:
         for index, outcome in ledger.read_outcomes(file):
             known = outcomes.get(index)
-            if known is None or known.result in _TROUBLE:
+            if known is None or known.result in TROUBLE:
                 outcomes[index] = outcome
     if len(outcomes) < shard.entries:
         for index, entry in enumerate(ledger.read_shard(shard)):
             if index not in outcomes:
-                reason, message = Reason.SHARD_FAILED, "no outcome was written"
-                outcomes[index] = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)
-    failures = [outcome for outcome in outcomes.values() if outcome.result in _TROUBLE]
+                outcomes[index] = _without_outcome(entry)
+    failures = [outcome for outcome in outcomes.values() if outcome.result in TROUBLE]
     return ShardResult(tally(outcomes.values()), failures, sum(file.seconds for file in files))
 
 
@@ -71,8 +69,8 @@ def big_file_results(ledger: Ledger) -> ShardResult:
     outcomes = []
     for done in rounds_done(ledger):
         for row in done["big_files"]:
-            outcomes.append(found.get(row["id"]) or _without_outcome(row["id"], ledger))
-    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in _TROUBLE])
+            outcomes.append(found.get(row["id"]) or _without_outcome(_big_file(row["id"], ledger)))
+    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE])
 
 
 def big_file_outcomes(ledger: Ledger) -> Iterator[tuple[str, Outcome]]:
@@ -81,7 +79,9 @@ def big_file_outcomes(ledger: Ledger) -> Iterator[tuple[str, Outcome]]:
         yield from ledger.read_rows_as(key, lambda row: (str(row["id"]), outcome_from_row(row)))
 
 
-def _without_outcome(big_file_id: str, ledger: Ledger) -> Outcome:
-    entry = ledger.read_as(keys.big_file_key(big_file_id), big_file_from_row).entry
-    reason, message = Reason.SHARD_FAILED, "no outcome was written"
-    return Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, reason, message)
+def _big_file(big_file_id: str, ledger: Ledger) -> Entry:
+    return ledger.read_as(keys.big_file_key(big_file_id), big_file_from_row).entry
+
+
+def _without_outcome(entry: Entry) -> Outcome:
+    return Outcome.because(entry, Reason.SHARD_FAILED, "no outcome was written")

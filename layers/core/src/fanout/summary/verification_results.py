@@ -16,7 +16,7 @@ from fanout.ledger.rows import count_row, outcome_from_row
 from fanout.model.books import Count, no_counts
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.shards.big_files import big_file_from_row
 from fanout.shards.rounds import whole_listing
@@ -70,10 +70,11 @@ def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:
                     seen.add(index)
                     first_block = shard.blocks is not None and index == 0
                     counts[outcome.result] += Count(int(shard.blocks is None or first_block), outcome.size)
-                    if outcome.result is Result.FAILED:
+                    if outcome.result in TROUBLE:
                         failures.append(outcome)
         failures += list(_not_verified(shard, seen, ledger))
-    return _with_digests(counts[Result.COPIED] + counts[Result.FAILED], failures, _reasons(failures), ledger)
+    compared = sum((counts[result] for result in TROUBLE), counts[Result.COPIED])
+    return _with_digests(compared, failures, _reasons(failures), ledger)
 
 
 def _not_verified(shard: Shard, seen: set[int], ledger: Ledger) -> Iterator[Outcome]:
@@ -81,14 +82,13 @@ def _not_verified(shard: Shard, seen: set[int], ledger: Ledger) -> Iterator[Outc
         if len(seen) < shard.items:
             entry = ledger.read_as(shard.key, big_file_from_row).entry
             message = f"{shard.items - len(seen)} blocks were not verified"
-            yield Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.NOT_VERIFIED, message)
+            yield Outcome.because(entry, Reason.NOT_VERIFIED, message)
         return
     for file in ledger.outcome_files(shard.id):
         if not indexes_of(file.ranges) <= seen:
             for index, outcome in ledger.read_outcomes(file):
                 if index not in seen and outcome.result is Result.COPIED:
-                    reason, message = Reason.NOT_VERIFIED, "the verification of its shard failed"
-                    yield Outcome(outcome.path, outcome.kind, outcome.size, Result.FAILED, reason, message)
+                    yield outcome.instead(Reason.NOT_VERIFIED, "the verification of its shard failed")
 
 
 def verified_trees(found: RunBooks, ledger: Ledger) -> Verification:

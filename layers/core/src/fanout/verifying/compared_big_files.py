@@ -9,7 +9,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import attributes_from_row
 from fanout.model.books import tally
 from fanout.model.checksum import to_base64
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.shards.big_files import big_file_from_row, parts_of_big_files, whole_checksum
 from fanout.shards.rounds import rounds_done
@@ -33,7 +33,7 @@ def compared_big_files(ledger: Ledger) -> Iterator[Verified]:
 def compared_result(ledger: Ledger) -> ShardResult:
     """The same as totals and failures."""
     outcomes = [verified.outcome for verified in compared_big_files(ledger)]
-    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result is Result.FAILED])
+    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE])
 
 
 def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | None) -> Verified:
@@ -54,9 +54,9 @@ def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | N
             block = next(one.index for one, other in zip(here, there, strict=True) if one.crc64nvme != other.crc64nvme)
             problem = (problem[0], f"block {block} of {big.block_bytes} bytes is the first that differs; {problem[1]}")
     if problem is None:
-        outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.UNCHANGED, crc64nvme=seen[0].checksum)
+        outcome = Outcome.done(entry, Result.UNCHANGED, seen[0].checksum)
     else:
-        outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, *problem)
+        outcome = Outcome.because(entry, *problem)
     digests = [entry_digest(entry, one.checksum) for one in seen]
     return Verified(outcome, digests[0], digests[1], told, bool(entry.inode))
 

@@ -85,9 +85,9 @@ class Verifier:
         if found is not None:
             there_digest = entry_digest(replace(entry, size=found.entry.size), there.checksum)
         if problem is None:
-            outcome = Outcome(entry.path, entry.kind.value, entry.size, result, crc64nvme=here.checksum or None)
+            outcome = Outcome.done(entry, result, here.checksum or None)
         else:
-            outcome = Outcome(entry.path, entry.kind.value, entry.size, Result.FAILED, *problem)
+            outcome = Outcome.because(entry, *problem)
         told = told_whole(entry, here, there, self.rules)
         return Verified(outcome, entry_digest(entry, here.checksum), there_digest, told, bool(entry.inode))
 

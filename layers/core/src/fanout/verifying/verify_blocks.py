@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec.structs import replace
+
 from fanout.facts import limits
 from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
@@ -195,9 +197,12 @@ def _checked(
 
 
 def _verified(big: BigFile, index: int) -> Outcome:
-    return Outcome(big.entry.path, big.entry.kind.value, big.block(index)[1], Result.COPIED)
+    return Outcome.done(_block(big, index), Result.COPIED)
 
 
 def _failed(big: BigFile, index: int, error: ItemError) -> Outcome:
-    entry, message = big.entry, f"block {index}: {error.message}"
-    return Outcome(entry.path, entry.kind.value, big.block(index)[1], Result.FAILED, error.reason, message)
+    return Outcome.because(_block(big, index), error.reason, f"block {index}: {error.message}")
+
+
+def _block(big: BigFile, index: int) -> Entry:
+    return replace(big.entry, size=big.block(index)[1])

@@ -106,9 +106,7 @@ def _verify(
             if context.limiter.cut_off(entry.size):
                 continue  # the next task goes on with it
             message = f"{entry.size} bytes are more than one function reads in its time"
-            outcomes[index] = Outcome(
-                entry.path, entry.kind.value, entry.size, Result.FAILED, Reason.OUT_OF_TIME, message
-            )
+            outcomes[index] = Outcome.because(entry, Reason.OUT_OF_TIME, message)
     if outcomes:
         ledger = context.ledger
         ledger.write_rows(keys.digests_key(shard.id, context.nonce), map(digest_row, digest.directories()))

@@ -13,7 +13,7 @@ from fanout.listing.lookups import Pair, Question, found_at_destination
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.entry import NOTHING_THERE, Entry, Kind
 from fanout.model.location import S3Location
-from fanout.model.outcome import Reason, Result, result_of
+from fanout.model.outcome import Reason
 from fanout.model.shard import Name
 from fanout.ports.tree import Tree
 from fanout.request.options import Compare, Mode, Symlinks
@@ -64,15 +64,15 @@ class Settler:
             source = replace(source, target=place.path)
         if source.kind is Kind.UNLISTABLE:
             writer.complete = False
-            writer.settle(source, Result.FAILED, Reason.UNLISTABLE)
+            writer.settle(source, Reason.UNLISTABLE)
         elif place.reason is not None:
-            writer.settle(source, place.result, place.reason)
+            writer.settle(source, place.reason)
         elif source.problem is not None:
-            writer.settle(source, result_of(source.problem), source.problem)
+            writer.settle(source, source.problem)
         elif source.kind is Kind.SPECIAL:
-            writer.settle(source, Result.SKIPPED, Reason.SPECIAL_FILE)
+            writer.settle(source, Reason.SPECIAL_FILE)
         elif source.kind is Kind.SYMLINK and self._skips_symlinks:
-            writer.settle(source, Result.SKIPPED, Reason.SYMLINK)
+            writer.settle(source, Reason.SYMLINK)
         elif self._verifies:
             self._settle_verification(source, pair.destination)
         else:
@@ -94,18 +94,18 @@ class Settler:
         elif decision is Decision.UNCHANGED:
             writer.unchanged(source)
         else:
-            writer.settle(source, Result.REJECTED, Reason.DESTINATION_KIND)
+            writer.settle(source, Reason.DESTINATION_KIND)
 
     def _settle_verification(self, source: Entry, destination: Entry | None) -> None:
         """What the listing alone can tell; the rest goes into shards, to be compared by what it holds."""
         writer = self._writer
         decision = decide(source, destination, Compare.ALWAYS)
         if destination is None:
-            writer.settle(source, Result.FAILED, Reason.MISSING)
+            writer.settle(source, Reason.MISSING)
         elif decision is Decision.UNCHANGED:
-            writer.settle(source, Result.UNCHANGED, Reason.SAME)
+            writer.settle(source, Reason.SAME)
         elif decision is Decision.CONFLICT or source.size != destination.size:
-            writer.settle(source, Result.FAILED, Reason.DIFFERS, _difference(source, destination))
+            writer.settle(source, Reason.DIFFERS, _difference(source, destination))
         elif (source.inode or destination.inode) and source.kind is Kind.FILE and self._groups_names(source):
             writer.compared_name(source, destination.inode)
         else:

@@ -18,7 +18,7 @@ from fanout.listing.naming.placement import Place, naming_rule
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.location import MountLocation, S3Location
-from fanout.model.outcome import Reason, Result
+from fanout.model.outcome import Reason
 from fanout.model.segment import ManifestPart, Row, Segment
 from fanout.ports.tree import ObjectReader, Tree
 from fanout.request.plan import Plan
@@ -58,11 +58,11 @@ class Lookups:
         try:
             entry = self._source.find(row.path)
         except AccessDenied as error:
-            return replace(row, reason=Reason.SOURCE_DENIED, result=Result.FAILED, message=str(error))
+            return replace(row, reason=Reason.SOURCE_DENIED, message=str(error))
         except ItemError as error:
-            return replace(row, reason=Reason.NOT_AT_SOURCE, result=Result.FAILED, message=error.message)
+            return replace(row, reason=Reason.NOT_AT_SOURCE, message=error.message)
         if entry is None:
-            return replace(row, reason=Reason.NOT_AT_SOURCE, result=Result.FAILED)
+            return replace(row, reason=Reason.NOT_AT_SOURCE)
         return replace(row, entry=entry)
 
     def _files_above(self, path: str) -> tuple[str, ...]:
@@ -133,5 +133,5 @@ def _row(line: bytes | None, part: ManifestPart, plan: Plan, lines: ManifestLine
     except BrokenRow as error:
         return Row(lines.where, reason=Reason.MANIFEST_ROW, message=f"{lines.where} {error}")
     if row is not None and plan.request.filters.prunes(row.path):
-        return Row(row.path, reason=Reason.EXCLUDED, result=Result.SKIPPED)
+        return Row(row.path, reason=Reason.EXCLUDED)
     return row

@@ -16,7 +16,7 @@ from urllib.parse import unquote_plus
 
 from fanout.model.entry import Entry, Kind
 from fanout.model.location import MountLocation, S3Location
-from fanout.model.outcome import Reason, Result, result_of
+from fanout.model.outcome import Reason
 from fanout.model.path_rules import key_too_long, reason_against_file_path
 from fanout.model.segment import ManifestPart, Row, Rows
 from fanout.request.manifest import KEY, PATH
@@ -46,22 +46,17 @@ def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
     if path is None:
         key = _speakable(str(fields[KEY]))
         # An inventory is of the whole bucket.
-        return None if part.rows is Rows.INVENTORY else _refused(key, Reason.OUTSIDE_SOURCE)
+        return None if part.rows is Rows.INVENTORY else Row(key, reason=Reason.OUTSIDE_SOURCE)
     if not path:
-        return None if KEY in fields else _refused(path, Reason.NAME_EMPTY)
+        return None if KEY in fields else Row(path, reason=Reason.NAME_EMPTY)
     if fields.get("reason") == Reason.EXTRA.value:
-        return Row(path, reason=Reason.EXTRA, result=Result.SKIPPED)
+        return Row(path, reason=Reason.EXTRA_IN_MANIFEST)
     reason = _reason_against(path, request)
     if reason is not None:
-        skips = request.on_conflict is OnConflict.SKIP and reason is not Reason.NAME_NUL
-        return Row(path, reason=reason, result=Result.SKIPPED if skips else Result.REJECTED)
+        return Row(path, reason=reason)
     if fields.get("reason") == Reason.UNLISTABLE.value and path.endswith("/"):
         return Row(path, subtree=True)
     return Row(path, _entry(path, fields) if isinstance(request.source, S3Location) else None)
-
-
-def _refused(path: str, reason: Reason) -> Row:
-    return Row(path, reason=reason, result=result_of(reason) if reason is Reason.OUTSIDE_SOURCE else Result.REJECTED)
 
 
 def _json_fields(text: str) -> Fields:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from fanout.listing.naming.escaping import EMPTY, escape_key, escape_path, unescape_key, unescape_path
 from fanout.model.entry import Entry, Kind
 from fanout.model.location import Location, S3Location
-from fanout.model.outcome import Reason, Result
+from fanout.model.outcome import Reason
 from fanout.model.path_rules import key_too_long, reason_against_file_path, reason_against_key
 from fanout.request.options import OnConflict
 
@@ -28,11 +28,10 @@ FilesAbovePath = tuple[str, ...]
 
 # Not frozen, though nothing changes one: each entry gets its own, see ``Entry``.
 class Place(Struct, frozen=True):
-    """A path at the destination; with a reason it cannot be had, and ``result`` says what becomes of the entry."""
+    """A path at the destination; with a reason it cannot be had."""
 
     path: str
     reason: Reason | None = None
-    result: Result = Result.REJECTED
 
 
 Find = Callable[[str], Entry | None]
@@ -47,18 +46,9 @@ def naming_rule(source: Location, destination: Location, on_conflict: OnConflict
     if isinstance(destination, S3Location):
         prefix_bytes = len(destination.prefix.encode())
         if isinstance(source, S3Location):
-            rule: Naming = lambda entry, _: Place(entry.path, key_too_long(entry.path, prefix_bytes))  # noqa: E731
-        else:
-            rule = _to_keys(prefix_bytes, on_conflict, find)
-    else:
-        rule = _to_files(on_conflict)
-    if on_conflict is not OnConflict.SKIP:
-        return rule
-    return lambda entry, above: _skipped(rule(entry, above))
-
-
-def _skipped(place: Place) -> Place:
-    return Place(place.path, place.reason, Result.SKIPPED) if place.reason else place
+            return lambda entry, _: Place(entry.path, key_too_long(entry.path, prefix_bytes))
+        return _to_keys(prefix_bytes, on_conflict, find)
+    return _to_files(on_conflict)
 
 
 def _to_files(on_conflict: OnConflict) -> Naming:
@@ -102,8 +92,7 @@ def _to_keys(prefix_bytes: int, on_conflict: OnConflict, find: Find) -> Naming:
         if of_nothing or not all(_is_file(find(path)) for path in siblings):
             return Place(entry.path, Reason.NAME_NOT_ESCAPED)
         if is_directory and _is_file(find(entry.path + EMPTY)):
-            # The key of the directory is that of the file without a name in it.
-            return Place(key, Reason.FILE_AND_DIRECTORY, Result.SKIPPED)
+            return Place(key, Reason.KEY_OF_A_FILE)
         return Place(key, key_too_long(key, prefix_bytes))
 
     return {OnConflict.ESCAPE: escaped, OnConflict.UNESCAPE: unescaped}.get(on_conflict, as_it_is)
