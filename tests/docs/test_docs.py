@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from fanout.model.errors import TASK_ERRORS
+from fanout.model.outcome import Reason
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+SAID = re.compile(r"\b(unchanged|skipped|failed|rejected): ([^|;(.,:]+)")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
@@ -40,3 +42,11 @@ def test_every_error_has_an_entry(name: str) -> None:
 def test_every_link_leads_somewhere(document: Path) -> None:
     broken = [link for link in LINK.findall(document.read_text()) if not (document.parent / link).exists()]
     assert not broken
+
+
+@pytest.mark.parametrize("document", ["manifests.md", "semantics.md"])
+def test_what_a_table_says_of_a_reason_is_in_the_table_of_reasons(document: str) -> None:
+    rows = [line for line in (ROOT / "docs" / document).read_text().splitlines() if line.startswith("|")]
+    said = {(result, words.strip()) for row in rows for result, words in SAID.findall(row)}
+    assert said
+    assert said <= {(reason.result.value, reason.value) for reason in Reason}

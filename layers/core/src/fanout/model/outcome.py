@@ -129,7 +129,7 @@ class Reason(StrEnum):
     KEY_NOT_UTF8 = _name(
         "name is not UTF-8", "rename the file, then start the transfer again; or request on_conflict: escape"
     )
-    NAME_NOT_ESCAPED = _name(
+    NAME_NOT_ESCAPED = _rejected(
         "name is not one that escape makes",
         "rename the entry, then start the transfer again; or request on_conflict: fail, which copies names as they are",
     )
