@@ -44,6 +44,13 @@ def test_every_link_leads_somewhere(document: Path) -> None:
     assert not broken
 
 
+def test_the_reasons_of_names_that_stay_impossible_are_in_the_table_of_reasons() -> None:
+    section = (ROOT / "docs/names.md").read_text().partition("## What stays impossible")[2]
+    said = set(re.findall(r"^\|.*\| `(.*)` \|$", section, re.MULTILINE))
+    assert said
+    assert said <= {reason.value for reason in Reason}
+
+
 @pytest.mark.parametrize("document", ["manifests.md", "semantics.md"])
 def test_what_a_table_says_of_a_reason_is_in_the_table_of_reasons(document: str) -> None:
     rows = [line for line in (ROOT / "docs" / document).read_text().splitlines() if line.startswith("|")]

@@ -10,6 +10,7 @@ import pytest
 from fanout.ledger.rows import failure_row, outcome_from_row, outcome_row
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
+from tests.adversary.scope import OF_ITS_OWN
 
 PACKAGE = Path(__file__).parents[2] / "layers/core/src/fanout"
 FILE = Entry("a", Kind.FILE, 3)
@@ -83,3 +84,7 @@ def test_no_outcome_is_made_of_a_result_and_a_reason_by_hand() -> None:
         if re.search(r"(?<!class )\bOutcome\(", path.read_text())
     }
     assert by_hand == {"ledger/rows.py"}  # which reads what a run has written
+
+
+def test_the_adversarys_oracle_knows_the_words_of_the_table() -> None:
+    assert {reason.value for reason in Reason} >= OF_ITS_OWN
