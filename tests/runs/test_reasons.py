@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from fanout.adapters.memory import MemoryTree
 from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
@@ -16,6 +15,7 @@ from fanout.model.entry import Kind
 from fanout.model.outcome import Reason, Result
 from tests.support.flow import World
 from tests.support.manifests import failures, json_lines, put
+from tests.support.memory import MemoryTree
 from tests.support.syncs import KEEP, SYNC, copied, deletions, ended, reasons, write
 
 TO_MOUNT = {"source": "s3://a-bucket/x/", "destination": "efs:///out"}
