@@ -62,7 +62,9 @@ def test_bytecode_lies_beside_every_module_and_tells_nothing_of_the_builder(tmp_
         data = path.read_bytes()
         assert data[:8] == MAGIC_NUMBER + bytes([1, 0, 0, 0])  # by hash, and not checked (PEP 552)
         assert os.fsencode(tmp_path) not in data
-    assert b"/opt/python/fanout/" in next(path.read_bytes() for path in made.rglob("fanout/__pycache__/ledger.*.pyc"))
+    assert b"/opt/python/fanout/" in next(
+        path.read_bytes() for path in made.rglob("fanout/ledger/__pycache__/ledger.*.pyc")
+    )
 
 
 def test_the_templates_are_rendered_from_bytecode_to_the_pages_of_the_sources(tmp_path: Path) -> None:
@@ -79,7 +81,7 @@ def test_without_the_target_s_python_there_is_no_bytecode(tmp_path: Path) -> Non
     made = build(tmp_path, interpreter="no-such-python")
     assert not list(made.rglob("*.pyc"))
     assert not (made / "python/fanout/report/compiled").exists()
-    assert (made / "python/fanout/ledger.py").is_file()
+    assert (made / "python/fanout/ledger/ledger.py").is_file()
 
 
 def test_every_requirement_of_the_layer_is_locked_with_hashes() -> None:

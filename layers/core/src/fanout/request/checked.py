@@ -35,6 +35,7 @@ def checked(document: Mapping[str, Any], fields: type[Checked]) -> Checked:
     Raises ``InvalidRequest`` for the first field that is unknown, missing or wrong.
     """
     given = _without_nulls(document)
+    _refuse_broken_text("", given)
     try:
         return convert(given, fields)
     except ValidationError as error:
@@ -93,6 +94,16 @@ def _words(kind: Any) -> list[str]:
 def _without_nulls(document: Mapping[str, Any]) -> dict[str, Any]:
     inner = {name: value for name, value in document.items() if value is not None}
     return {name: _without_nulls(value) if isinstance(value, dict) else value for name, value in inner.items()}
+
+
+def _refuse_broken_text(path: str, value: Any) -> None:
+    """Raise ``InvalidRequest`` for text that holds half of a character, which no UTF-8 has."""
+    if isinstance(value, dict | list):
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            _refuse_broken_text("", name)
+            _refuse_broken_text(f"{path}.{name}" if path else str(name), inner)
+    elif isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+        raise InvalidRequest(path or "request", f"{value!r:.80} is no Unicode text", "allowed is text in UTF-8")
 
 
 def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> InvalidRequest:
