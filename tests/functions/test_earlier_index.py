@@ -30,7 +30,6 @@ def copied(s3: Any, run_id: str) -> int:
 def without_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """Times call everything of one size unchanged, so that nothing else than a proof tells."""
     monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", -(10**18))
-    monkeypatch.setattr("fanout.model.columns.MARGIN_NS", -(10**18))
 
 
 def forget_indexes(s3: Any) -> None:
