@@ -140,7 +140,7 @@ def _with_part(page: Path, name: str, part: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write them; with --check say which is not what it would be."""
+    """Write the pages; with --check name those that are out of date."""
     stale = []
     for path, text in (
         (PARAMETERS, parameters()),
