@@ -16,10 +16,11 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-from msgspec import MsgspecError, Struct
+from msgspec import MsgspecError, Struct, convert, to_builtins
 
 from fanout.ledger import keys, probe_keys
 from fanout.ledger.coverage import Range, ranges_of
+from fanout.ledger.documents import D, document_of, document_row
 from fanout.ledger.json_lines import lines_of, rows_of
 from fanout.ledger.rows import counts_from_row, counts_row, entry_from_row, entry_row, outcome_from_row, outcome_row
 from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
@@ -122,21 +123,41 @@ class Ledger:
         with self.decoding(key):
             return unsealed_json(self.prefix + key, data)
 
-    def read_as(self, key: str, convert: Callable[[Any], T]) -> T:
-        """Read one JSON document as what ``convert`` makes of it. Raises ``LedgerBroken``."""
+    def read_as(self, key: str, make: Callable[[Any], T]) -> T:
+        """Read one JSON document as what ``make`` makes of it. Raises ``LedgerBroken``."""
         value = self.read_json(key)
         with self.decoding(key):
-            return convert(value)
+            return make(value)
 
-    def find_as(self, key: str, convert: Callable[[Any], T]) -> T | None:
+    def find_as(self, key: str, make: Callable[[Any], T]) -> T | None:
         """The same; ``None`` if it is not there."""
         value = self.find_json(key)
         with self.decoding(key):
-            return None if value is None else convert(value)
+            return None if value is None else make(value)
 
-    def read_list(self, key: str, convert: Callable[[Any], T]) -> list[T]:
-        """Read one JSON document that is a list, each item as what ``convert`` makes of it. Raises ``LedgerBroken``."""
-        return self.read_as(key, lambda value: [convert(item) for item in _list(value)])
+    def read_list(self, key: str, make: Callable[[Any], T]) -> list[T]:
+        """Read one JSON document that is a list, each item as what ``make`` makes of it. Raises ``LedgerBroken``."""
+        return self.read_as(key, lambda value: [make(item) for item in _list(value)])
+
+    def write(self, key: str, document: Struct) -> None:
+        """Write a document, with the version of its schema."""
+        self.write_json(key, document_row(document))
+
+    def read(self, key: str, kind: type[D]) -> D:
+        """Read a document. Raises ``LedgerBroken`` if it is missing, not whole, or of another schema version."""
+        return self.read_as(key, lambda row: document_of(row, kind))
+
+    def find(self, key: str, kind: type[D]) -> D | None:
+        """The same; ``None`` if it is not there."""
+        return self.find_as(key, lambda row: document_of(row, kind))
+
+    def write_documents(self, key: str, documents: Iterable[Struct]) -> None:
+        """Write a list that a Map reads: an array of documents without versions, since a Map's item is one of them."""
+        self.write_json(key, [to_builtins(document) for document in documents])
+
+    def read_documents(self, key: str, kind: type[D]) -> list[D]:
+        """Read a list that a Map reads. Raises ``LedgerBroken``."""
+        return self.read_as(key, lambda rows: convert(rows, list[kind]))  # type: ignore[valid-type]
 
     def _get(self, key: str) -> bytes:
         try:
@@ -167,18 +188,18 @@ class Ledger:
         """Read JSON lines. Raises ``LedgerBroken`` if the file is not there or not whole."""
         return self.read_rows_as(key, _as_it_is)
 
-    def read_rows_as(self, key: str, convert: Callable[[Any], T], count: int | None = None) -> Iterator[T]:
+    def read_rows_as(self, key: str, make: Callable[[Any], T], count: int | None = None) -> Iterator[T]:
         """Read JSON lines, converted. Raises ``LedgerBroken``, also unless ``count`` rows are there."""
         data = self._get(key)
         if key.endswith(".gz"):
             with self.decoding(key):
                 data = unsealed_gzip(self.prefix + key, data)
-        return self._converted(key, data, convert, count)
+        return self._converted(key, data, make, count)
 
-    def _converted(self, key: str, data: bytes, convert: Callable[[Any], T], count: int | None) -> Iterator[T]:
+    def _converted(self, key: str, data: bytes, make: Callable[[Any], T], count: int | None) -> Iterator[T]:
         found = 0
         with self.decoding(key):
-            for row in map(convert, rows_of(data)):
+            for row in map(make, rows_of(data)):
                 found += 1
                 yield row
         if count is not None and found != count:

@@ -1,0 +1,59 @@
+"""Documents of the ledger: there and back, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec import Struct
+
+from fanout.ledger.ledger import Ledger
+from fanout.model.errors import LedgerBroken
+from tests.support.memory_store import MemoryStore
+
+
+class Note(Struct, frozen=True):
+    path: str
+    bytes: int = 0
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger(MemoryStore(), "run-1")
+
+
+def test_a_document_comes_back_as_it_was_also_with_a_name_that_is_no_utf_8(ledger: Ledger) -> None:
+    note = Note("caf\udce9/\n", 7)
+    ledger.write("note.json", note)
+    assert ledger.read("note.json", Note) == note
+    assert ledger.read_json("note.json") == {"schema_version": 1, "path": "caf\udce9/\n", "bytes": 7}
+    assert ledger.find("other.json", Note) is None
+
+
+def test_a_list_for_a_map_comes_back_as_it_was(ledger: Ledger) -> None:
+    ledger.write_documents("notes.json", [Note("a"), Note("b", 1)])
+    assert ledger.read_documents("notes.json", Note) == [Note("a"), Note("b", 1)]
+    assert ledger.read_json("notes.json") == [{"path": "a", "bytes": 0}, {"path": "b", "bytes": 1}]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"schema_version": 2, "path": "a"}, "schema version is 2, and this version of the product reads 1"),
+        ({"path": "a"}, "schema version is None"),
+        ([], "schema version is None"),
+        ({"schema_version": 1}, "missing required field `path`"),
+        ({"schema_version": 1, "path": 3}, r"Expected `str`, got `int` - at `\$.path`"),
+    ],
+)
+def test_what_is_no_such_document_is_refused_with_its_key_and_the_way_on(
+    ledger: Ledger, row: object, said: str
+) -> None:
+    ledger.write_json("note.json", json.loads(json.dumps(row)))
+    with pytest.raises(LedgerBroken, match=rf"runs/run-1/note.json is not whole.*{said}.*start the request again"):
+        ledger.read("note.json", Note)
+
+
+def test_a_missing_document_is_named(ledger: Ledger) -> None:
+    with pytest.raises(LedgerBroken, match=r"runs/run-1/note.json is missing"):
+        ledger.read("note.json", Note)
