@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from fanout.ledger.documents import document_row
 from fanout.model.location import Location, MountLocation, S3Location
 from fanout.request.options import Limits
-from fanout.request.plan import Plan, plan_row
+from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.seconds import DEFAULT_RATES
 from tests.cli.conftest import BUCKET, Aws
@@ -22,7 +23,7 @@ def started(aws: Aws, destination: Location = MOUNT) -> None:
     """A run that goes on."""
     aws.start("run-1", seconds=60)
     request = Request(source=S3Location("b", "p/"), destination=destination, limits=Limits(10))
-    aws.put("runs/run-1/plan.json", plan_row(Plan("run-1", request, DEFAULT_RATES)))
+    aws.put("runs/run-1/plan.json", document_row(Plan("run-1", request, DEFAULT_RATES)))
 
 
 def limits(aws: Aws) -> Any:

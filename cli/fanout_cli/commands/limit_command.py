@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from fanout.facts.limits import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
+from fanout.ledger.documents import document_of
 from fanout.ledger.keys import LIMITS, PLAN, run_prefix
 from fanout.model.location import S3Location
 from fanout.rates.run_limits import RunLimits, limits_from_row, limits_row
-from fanout.request.plan import plan_from_row
+from fanout.request.plan import Plan
 from fanout.request.units import size_of
 from fanout_cli.command_error import CommandError
 from fanout_cli.commands.run_commands import JsonOption, LocalOption, RunArgument, StackOption, StateOption, command
@@ -63,7 +64,7 @@ def change_limits(stack: Stack, run_id: str, bytes_per_second: str | None, files
         _rate("--bytes-per-second", bytes_per_second, limits.bytes_per_second, LEAST_BYTES_PER_SECOND),
         _rate("--files-per-second", files_per_second, limits.files_per_second, LEAST_FILES_PER_SECOND),
     )
-    request = plan_from_row(plan).request
+    request = document_of(plan, Plan).request
     inside_s3 = isinstance(request.source, S3Location) and isinstance(request.destination, S3Location)
     if inside_s3 and changed.bytes_per_second is not None:
         raise CommandError("--bytes-per-second: S3 copies between two buckets by itself; --files-per-second works")

@@ -31,7 +31,7 @@ from fanout.model.errors import LedgerBroken, NotFound
 from fanout.model.outcome import Outcome, Result
 from fanout.model.shard import Receipt, Shard, receipt_from_row, receipt_row
 from fanout.ports.tree import WorkStore
-from fanout.request.plan import Plan, plan_from_row, plan_row
+from fanout.request.plan import Plan
 
 T = TypeVar("T")
 # What a value is that was decoded and is not what its reader expects.
@@ -219,11 +219,11 @@ class Ledger:
 
     def write_plan(self, plan: Plan) -> None:
         """Write plan.json."""
-        self.write_json(keys.PLAN, plan_row(plan))
+        self.write(keys.PLAN, plan)
 
     def read_plan(self) -> Plan:
         """Read plan.json."""
-        return self.read_as(keys.PLAN, plan_from_row)
+        return self.read(keys.PLAN, Plan)
 
     def write_shard(self, shard_id: str, entries: list[Entry]) -> str:
         """Write a shard's entries; returns the file's key."""

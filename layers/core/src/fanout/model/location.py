@@ -24,7 +24,7 @@ _NOT_SUPPORTED = {
 }
 
 
-class S3Location(Struct, frozen=True):
+class S3Location(Struct, frozen=True, tag_field="scheme", tag="s3"):
     """The keys below a prefix, which is empty or ends in ``/``."""
 
     bucket: str
@@ -34,7 +34,7 @@ class S3Location(Struct, frozen=True):
         return f"s3://{self.bucket}/{self.prefix}"
 
 
-class MountLocation(Struct, frozen=True):
+class MountLocation(Struct, frozen=True, tag_field="scheme", tag="efs"):
     """A directory below a mount; ``path`` is relative, empty for the mount's own root."""
 
     mount: str

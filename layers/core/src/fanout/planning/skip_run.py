@@ -8,7 +8,7 @@ from fanout.ledger import keys
 from fanout.model.books import Books
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.ports.turns import Writer
-from fanout.request.plan import Plan, plan_row
+from fanout.request.plan import Plan, settings_row
 from fanout.summary.summary import Skipped, Summary, summary_row, utc
 from fanout.work.context import Context
 
@@ -38,6 +38,6 @@ def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Co
     row = summary_row(summary)
     ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
     ledger.write_rows(keys.FAILURES, [])
-    ledger.write_text(keys.REPORT, render_report(Findings(row, plan_row(plan), [], [])))
+    ledger.write_text(keys.REPORT, render_report(Findings(row, settings_row(plan), [], [])))
     ledger.write_json(keys.SUMMARY, row)
     return {"status": summary.status.value, "reason": reason, "holder": other.run_id}

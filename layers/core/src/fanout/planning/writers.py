@@ -20,13 +20,14 @@ from collections.abc import Iterable
 from enum import Enum
 from hashlib import sha256
 
+from msgspec import to_builtins
 from msgspec.structs import asdict
 
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.location import S3Location
 from fanout.ports.turns import Fence, Writer
 from fanout.request.options import Mode
-from fanout.request.plan import Plan, plan_row
+from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.request.transfer_fields import Decides, fields_up_to
 
@@ -45,7 +46,7 @@ class Meeting(Enum):
 def writer_of(plan: Plan, execution: str, now: float) -> Writer:
     """A run as it is entered in the list."""
     request = plan.request
-    same = {name: value for name, value in plan_row(plan).items() if name not in _OF_THE_RUN}
+    same = {name: value for name, value in to_builtins(plan.request).items() if name not in _OF_THE_RUN}
     digest = sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
     names = request.manifest is not None
     return Writer(plan.run_id, execution, place_of(request), digest, request.mode.value, names, now)

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+
+from msgspec import Struct
 
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Kind
@@ -23,11 +24,8 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Reason
 from fanout.request.globs import compile_globs
 
-_BOUNDS = ("min_size", "max_size", "modified_after_ns", "modified_before_ns")
 
-
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Struct, frozen=True, dict=True):
     """Globs over paths, bounds of sizes in bytes (both included) and of mtimes in nanoseconds since 1970.
 
     ``modified_after_ns`` is the first time that is taken, ``modified_before_ns`` the first one that is not.
@@ -40,12 +38,9 @@ class Filters:
     max_size: int | None = None
     modified_after_ns: int | None = None
     modified_before_ns: int | None = None
-    _included: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
-    _excluded: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_included", _compiled("include", self.include))
-        object.__setattr__(self, "_excluded", _compiled("exclude", self.exclude))
+        _ = self._included, self._excluded  # raises for a glob that cannot be compiled
         if self.min_size is not None and self.max_size is not None and self.min_size > self.max_size:
             problem = f"{self.min_size} is over max_size {self.max_size}"
             raise InvalidRequest("min_size", problem, "no file would be taken; swap them or leave one out")
@@ -54,10 +49,18 @@ class Filters:
             problem = "is not before modified_before"
             raise InvalidRequest("modified_after", problem, "no file would be taken; swap them or leave one out")
 
+    @cached_property
+    def _included(self) -> re.Pattern[str] | None:
+        return _compiled("include", self.include)
+
+    @cached_property
+    def _excluded(self) -> re.Pattern[str] | None:
+        return _compiled("exclude", self.exclude)
+
     @property
     def take_all(self) -> bool:
         """Whether there is no filter at all."""
-        return not (self.include or self.exclude) and all(getattr(self, name) is None for name in _BOUNDS)
+        return self == Filters()
 
     def reason(self, entry: Entry) -> Reason | None:
         """Why an entry is not taken, or ``None``; of a directory that is not included see ``HeldDirectories``."""
@@ -113,17 +116,6 @@ def _compiled(name: str, patterns: tuple[str, ...]) -> re.Pattern[str] | None:
 
 def _outside(value: int, lowest: int | None, highest: int | None) -> bool:
     return (lowest is not None and value < lowest) or (highest is not None and value > highest)
-
-
-def filters_row(filters: Filters) -> dict[str, Any]:
-    """Filters as they stand in plan.json."""
-    bounds = {name: value for name in _BOUNDS if (value := getattr(filters, name)) is not None}
-    return {"include": list(filters.include), "exclude": list(filters.exclude), **bounds}
-
-
-def filters_from_row(row: dict[str, Any]) -> Filters:
-    """The filters of a row."""
-    return Filters(tuple(row["include"]), tuple(row["exclude"]), **{name: row.get(name) for name in _BOUNDS})
 
 
 class HeldDirectories:

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec import Struct, to_builtins
 
-from msgspec import Struct, convert, to_builtins
-
-from fanout.model.document import SCHEMA_VERSION
-from fanout.model.location import Location, MountLocation, S3Location
+from fanout.model.document import Json
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
-from fanout.request.filters import filters_from_row, filters_row
-from fanout.request.manifest import ManifestLocation
-from fanout.request.object_options import ObjectOptions
-from fanout.request.options import (
-    Mode,
-    Options,
-    Verify,
-)
+from fanout.request.options import Mode, Verify
 from fanout.request.request import Request
 
 
@@ -43,57 +33,10 @@ class Plan(Struct, frozen=True):
         return None if most is None else self.began + most
 
 
-def location_row(location: Location) -> dict[str, str]:
-    """A location with its parts."""
-    if isinstance(location, S3Location):
-        return {"scheme": "s3", "bucket": location.bucket, "prefix": location.prefix}
-    return {"scheme": "efs", "mount": location.mount, "path": location.path}
-
-
-def location_from_row(row: dict[str, str]) -> Location:
-    """The location of a row."""
-    if row["scheme"] == "s3":
-        return S3Location(row["bucket"], row["prefix"])
-    return MountLocation(row["mount"], row["path"])
-
-
-def plan_row(plan: Plan) -> dict[str, Any]:
-    """plan.json."""
-    request = plan.request
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "run_id": plan.run_id,
-        **to_builtins({name: getattr(request, name) for name in Options.__struct_fields__}),
-        "source": location_row(request.source),
-        "destination": location_row(request.destination),
-        "objects": to_builtins(request.objects),
-        "filters": filters_row(request.filters),
-        "manifest": to_builtins(request.manifest),
-        "rates": {
-            "seconds_per_entry": plan.rates.seconds_per_entry,
-            "bytes_per_second": plan.rates.bytes_per_second,
-            "creations_per_second": plan.creations_per_second,
-        },
-        "resumes": list(plan.resumes),
-        "quota": plan.quota,
-        "began": plan.began,
-    }
-
-
-def plan_from_row(row: dict[str, Any]) -> Plan:
-    """The plan of plan.json."""
-    options = convert({name: row[name] for name in Options.__struct_fields__ if name in row}, Options)
-    request = Request(
-        **{name: getattr(options, name) for name in Options.__struct_fields__},
-        source=location_from_row(row["source"]),
-        destination=location_from_row(row["destination"]),
-        objects=convert(row["objects"], ObjectOptions),
-        filters=filters_from_row(row["filters"]),
-        manifest=convert(row["manifest"], ManifestLocation | None),
-    )
-    rates = Rates(row["rates"]["seconds_per_entry"], row["rates"]["bytes_per_second"])
-    creations = row["rates"].get("creations_per_second", CREATIONS_PER_SECOND)
-    return Plan(row["run_id"], request, rates, tuple(row.get("resumes", ())), creations, row.get("quota"), row["began"])
+def settings_row(plan: Plan) -> Json:
+    """What a run was asked for and what it reckons with, as the report shows it."""
+    row: Json = to_builtins(plan)
+    return {"run_id": row.pop("run_id"), **row.pop("request"), **row}
 
 
 def compares_attributes(plan: Plan) -> bool:

@@ -1,8 +1,7 @@
-"""What each field of a plan decides, and so between which runs it may differ: classified once, here.
+"""What each field of a request decides, and so between which runs it may differ: classified once, here.
 
 | class  | decides                               | a resumed run | the same transfer | the index of another run |
 |--------|---------------------------------------|---------------|-------------------|--------------------------|
-| run    | which run it is                       |               | may differ        | may differ               |
 | work   | how fast and at what price it works   | may differ    | may differ        | may differ               |
 | object | how objects are written and verified  | may differ    | the same          | may differ               |
 | action | what is done with what differs        | the same      | the same          | may differ               |
@@ -17,21 +16,14 @@ from enum import IntEnum
 class Decides(IntEnum):
     """The classes of the table above, in its order."""
 
-    RUN = 0
     WORK = 1
     OBJECT = 2
     ACTION = 3
     TREES = 4
 
 
-# Every row of plan.json; the fields of ``Request`` are among them.
+# Every field of ``Request``.
 FIELDS = {
-    "schema_version": Decides.RUN,
-    "run_id": Decides.RUN,
-    "rates": Decides.RUN,
-    "resumes": Decides.RUN,
-    "quota": Decides.RUN,
-    "began": Decides.RUN,
     "limits": Decides.WORK,
     "prices": Decides.WORK,
     "calibration": Decides.WORK,

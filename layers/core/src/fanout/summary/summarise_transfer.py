@@ -25,7 +25,7 @@ from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.run_error import INFRASTRUCTURE, RunError, run_error
 from fanout.pacing.pace_copy import decisions
 from fanout.request.options import Mode, Verify
-from fanout.request.plan import Plan, plan_row
+from fanout.request.plan import Plan, settings_row
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.summary import Status, Summary, nothing_listed, summary_row
 from fanout.summary.verification_results import Verification, verified_shards, verified_trees
@@ -131,7 +131,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     # Here, because no other state needs the templates' import time.
     from fanout.report.page import Findings, render_report
 
-    findings = Findings(document, plan_row(plan), summary.classes, activities, decisions(ledger))
+    findings = Findings(document, settings_row(plan), summary.classes, activities, decisions(ledger))
     ledger.write_text(keys.REPORT, render_report(findings))
     ledger.write_json(keys.SUMMARY, document)
     if summary.status is Status.SUCCEEDED:

@@ -28,14 +28,14 @@ from enum import Enum
 from hashlib import sha256
 from itertools import repeat
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from fanout.model.columns import FileColumns
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.location import S3Location
 from fanout.request.options import Compare, Mode
-from fanout.request.plan import Plan, plan_row
+from fanout.request.plan import Plan
 from fanout.request.request import knows_extras
 from fanout.request.transfer_fields import Decides, fields_up_to
 
@@ -69,7 +69,7 @@ def keeps_index(plan: Plan) -> bool:
 
 def transfer_digest(plan: Plan) -> str:
     """What runs share of which one uses the index of the other."""
-    same = {name: value for name, value in plan_row(plan).items() if name not in _NOT_OF_THE_TREES}
+    same = {name: value for name, value in to_builtins(plan.request).items() if name not in _NOT_OF_THE_TREES}
     return sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
 
 
