@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import to_builtins
+
 from benchmarks import interpreter
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.memory import PeakMemory
@@ -18,7 +20,6 @@ from fanout.facts import limits
 from fanout.finishing.assemble_big_files import assemble_big_files
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import shard_row
 from fanout.model.books import Books
 from fanout.model.entry import Entry
 from fanout.model.location import MountLocation
@@ -28,7 +29,7 @@ from fanout.model.shard import BigFile, Shard
 from fanout.request.options import Compare, Limits
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.shards.big_files import big_file_row, block_bytes_of, cut
+from fanout.shards.big_files import block_bytes_of, cut
 from fanout.shards.packing import pack, spread
 from fanout.shards.seconds import DEFAULT_RATES
 from fanout.shards.shard_results import big_file_outcomes, shard_result
@@ -82,7 +83,7 @@ def partition(source: Path, workers: int, ledger: Ledger) -> list[Shard]:
     seconds = sum(DEFAULT_RATES.seconds(1, entry.size) for entry in rest)
     for number, packed in enumerate(pack(rest, DEFAULT_RATES, seconds / workers * 1.001)):
         shards.append(_write(f"shard-{number:04d}", packed, ledger))
-    ledger.write_json(keys.SHARDS, [{"shard": shard_row(shard)} for shard in shards])
+    ledger.write_json(keys.SHARDS, [{"shard": to_builtins(shard)} for shard in shards])
     return shards
 
 
@@ -90,7 +91,7 @@ def _cut(name: str, entry: Entry, workers: int, ledger: Ledger) -> list[Shard]:
     """A part a worker, as ListSegment cuts."""
     big = BigFile(name, entry, block_bytes_of(entry.size), f"token-{name}")
     key = keys.big_file_key(name)
-    ledger.write_json(key, big_file_row(big))
+    ledger.write_json(key, to_builtins(big))
     return list(cut(big, key, DEFAULT_RATES, DEFAULT_RATES.seconds(1, entry.size) / workers))
 
 
@@ -107,7 +108,7 @@ def _run_workers(shards: list[Shard], source: Path, mounts: list[Path], scratch:
     with ExitStack() as watched:
         peaks = []
         for number, mount in enumerate(mounts):
-            rows = [json.dumps(shard_row(shard)) for shard in ordered[number :: len(mounts)]]
+            rows = [json.dumps(to_builtins(shard)) for shard in ordered[number :: len(mounts)]]
             command = [interpreter.of_worker(), "-m", "benchmarks.worker", str(scratch), str(source), str(mount), *rows]
             processes.append(subprocess.Popen(command))
             peaks.append(watched.enter_context(PeakMemory([processes[-1].pid])))

@@ -24,15 +24,16 @@ from pathlib import Path
 
 import boto3
 from moto.server import ThreadedMotoServer
+from msgspec import convert
 
 from benchmarks.s3_engine import MOUNT, deployed
 from benchmarks.s3_worker import SECONDS, LambdaContext, handler_of
 from fanout.facts.limits import MIB
 from fanout.ledger import keys
-from fanout.ledger.rows import segment_from_row
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_segment import list_segment
 from fanout.model.document import Json
+from fanout.model.segment import Segment
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
@@ -100,7 +101,7 @@ def shards_of(run_id: str, limits: RunLimits, shard_seconds: float) -> list[Json
     while reference["count"]:
         ledger = make_context(run_id, "", SECONDS).ledger
         for row in ledger.read_json(reference["key"].removeprefix(ledger.prefix)):
-            list_segment(segment_from_row(row), make_context(run_id, "", SECONDS))
+            list_segment(convert(row, Segment), make_context(run_id, "", SECONDS))
         reference = gather_segments(reference["round"], make_context(run_id, "", SECONDS))
     partition_shards(make_context(run_id, "", SECONDS))
     found: list[Json] = make_context(run_id, "", SECONDS).ledger.read_json(keys.SHARDS)

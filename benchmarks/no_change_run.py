@@ -15,11 +15,12 @@ from functools import partial
 from itertools import cycle
 from pathlib import Path
 
+from msgspec import convert
+
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.machine_clock import MachineClock
 from fanout.adapters.posix.tree import PosixTree
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import segment_from_row
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_segment import list_segment
 from fanout.listing.rounds import begin_round
@@ -50,7 +51,7 @@ def context_of(source: Path, destination: Path, scratch: Path) -> Context:
 
 
 def _list(row: Json, destination: Path, source: Path, scratch: Path) -> None:
-    list_segment(segment_from_row(row), context_of(source, destination, scratch))
+    list_segment(convert(row, Segment), context_of(source, destination, scratch))
 
 
 def run_ours(source: Path, scratch: Path, destinations: Sequence[Path]) -> Json:

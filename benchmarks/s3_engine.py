@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import convert
+
 from benchmarks import interpreter, process_tree
 from benchmarks.process_tree import Used
 from benchmarks.s3_lab import WORK_BUCKET, S3Lab
-from fanout.ledger.rows import segment_from_row
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_segment import list_segment
 from fanout.model.outcome import Result
+from fanout.model.segment import Segment
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
@@ -63,7 +65,7 @@ def copy(
         while reference["count"]:
             ledger = _context(run_id).ledger
             for row in ledger.read_json(reference["key"].removeprefix(ledger.prefix)):
-                list_segment(segment_from_row(row), _context(run_id))
+                list_segment(convert(row, Segment), _context(run_id))
             reference = gather_segments(reference["round"], _context(run_id))
         shards = partition_shards(_context(run_id))["count"]
         seconds_before = time.monotonic() - began

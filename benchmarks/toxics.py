@@ -27,14 +27,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from msgspec import convert
+
 from benchmarks.data_sets import DATA_SETS, make
 from benchmarks.s3_engine import MOUNT, SECONDS, deployed, environment_of
 from benchmarks.s3_lab import DATA_BUCKET, WORK_BUCKET, S3Lab, running
 from benchmarks.s3_worker import LambdaContext, handler_of
 from fanout.ledger import keys
-from fanout.ledger.rows import segment_from_row
 from fanout.listing.gather_segments import gather_segments
 from fanout.model.errors import FanoutError
+from fanout.model.segment import Segment
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
@@ -157,7 +159,7 @@ class Runs:
         while reference["count"]:
             key = reference["key"].removeprefix(context().ledger.prefix)
             for row in self._task(lambda key=key: context().ledger.read_json(key)):  # type: ignore[misc]
-                self._task(lambda row=row: list_or_carry_over(segment_from_row(row), context()))  # type: ignore[misc]
+                self._task(lambda row=row: list_or_carry_over(convert(row, Segment), context()))  # type: ignore[misc]
             number = reference["round"]
             reference = self._task(lambda number=number: gather_segments(number, context()))  # type: ignore[misc]
         self._task(lambda: partition_shards(context()))

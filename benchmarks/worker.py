@@ -11,13 +11,15 @@ import json
 import sys
 from pathlib import Path
 
+from msgspec import convert
+
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.machine_clock import MachineClock
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import shard_from_row
+from fanout.model.shard import Shard
 from fanout.work.context import Context
 
 RUN = "bench"
@@ -43,7 +45,7 @@ def main(arguments: list[str]) -> int:
     ledger, source, mount, *rows = arguments
     done = True
     for row in rows:
-        shard = shard_from_row(json.loads(row))
+        shard = convert(json.loads(row), Shard)
         context = context_of(Path(ledger), Path(source), Path(mount), f"{shard.id}")
         done = copy_shard(shard, context, crc64nvme)["done"] and done
     return 0 if done else 1

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import to_builtins
+
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
-from fanout.ledger.rows import shard_row
 from fanout.model.document import Json
 from fanout.runtime.events import End, copy_event, end_of
 from fanout.runtime.handlers import handle
@@ -25,4 +26,4 @@ def handler(event: Json, context: Any) -> Json:
     task = copy_event(event)
     state, use_case = USE_CASES[end_of(event)]
     copied = handle(state, event, context, lambda step: use_case(task.shard, step, crc64nvme), shard_id=task.shard.id)
-    return {"run": task.run, "shard": shard_row(task.shard), **copied}
+    return {"run": task.run, "shard": to_builtins(task.shard), **copied}

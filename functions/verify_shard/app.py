@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import convert, to_builtins
+
 from fanout.adapters.checksum import crc64nvme
-from fanout.ledger.rows import shard_from_row, shard_row
 from fanout.model.document import Json
+from fanout.model.shard import Shard
 from fanout.runtime.events import End, end_of, field
 from fanout.runtime.handlers import handle
 from fanout.verifying.digest_shard import digest_shard
@@ -17,7 +19,7 @@ USE_CASES = {End.BOTH: ("VerifyShard", verify_shard), End.SOURCE: ("DigestShard"
 
 def handler(event: Json, context: Any) -> Json:
     """Verify one shard, or read its source for the function that does not see that, as far as there is time."""
-    shard = shard_from_row(field(event, "shard"))
+    shard = convert(field(event, "shard"), Shard)
     state, use_case = USE_CASES[end_of(event)]
     verified = handle(state, event, context, lambda step: use_case(shard, step, crc64nvme), shard_id=shard.id)
-    return {"run": field(event, "run"), "shard": shard_row(shard), **verified}
+    return {"run": field(event, "run"), "shard": to_builtins(shard), **verified}

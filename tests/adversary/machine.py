@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from msgspec import convert
+
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
@@ -16,12 +18,12 @@ from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
 from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import segment_from_row, shard_from_row
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_destination import list_destination
 from fanout.listing.list_segment import list_segment
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Throttled, Transient
+from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
@@ -149,7 +151,7 @@ class Machine:
         source = "source" if self.lab.between_mounts else "both"
         while reference["count"]:
             for row in self._rows(reference["key"]):
-                segment = segment_from_row(row)
+                segment = convert(row, Segment)
                 if self.lab.between_mounts:
                     self._task("list destination", partial(list_destination, segment), "destination")
                 self._task("list", partial(list_segment, segment), source)
@@ -159,7 +161,7 @@ class Machine:
 
     def _copy(self) -> None:
         for row in self._rows(f"runs/{self.run_id}/shards.json"):
-            shard = shard_from_row(row["shard"])
+            shard = convert(row["shard"], Shard)
             try:
                 self._copy_shard(shard)
             except Caught as caught:
@@ -211,7 +213,7 @@ class Machine:
             self._until_done("remove directories", partial(remove_directories, broken=True), "both")
             raise
         for row in self._rows(deletion["key"]) if deletion["count"] else ():
-            shard = shard_from_row(row["shard"])
+            shard = convert(row["shard"], Shard)
             try:
                 self._until_done("delete", partial(delete_shard, shard), "both")
             except Caught:
@@ -220,7 +222,7 @@ class Machine:
 
     def _verify(self) -> None:
         for row in self._rows(f"{self._prefix or f'runs/{self.run_id}/'}shards.json"):
-            shard = shard_from_row(row["shard"])
+            shard = convert(row["shard"], Shard)
             sees = "destination" if self.lab.between_mounts else "both"
             try:
                 if self.lab.between_mounts:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
@@ -16,7 +17,6 @@ from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.facts import limits
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import shard_from_row
 from fanout.listing import segment_writer
 from fanout.model.checksum import NO_BYTES
 from fanout.model.document import Json
@@ -49,7 +49,7 @@ def world() -> World:
 def partitioned(world: World) -> list[Shard]:
     world.list_all(world.plan(SPLIT))
     partition_shards(world.context())
-    return [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
+    return [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]
 
 
 def finished(world: World) -> Json:
@@ -199,7 +199,7 @@ def test_a_file_of_5_tib_is_planned_within_the_limits(tmp_path: Path) -> None:
     world = World(source=PosixTree(tmp_path, "", "run-1", "n"))
     world.list_all(world.plan({"source": "efs:///", "destination": "s3://a-bucket/copy/"}))
     partition_shards(world.context())
-    shards = [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
+    shards = [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]
     assert sum(shard.bytes for shard in shards) == 5 * TIB
     assert max(shard.seconds for shard in shards) < limits.LAMBDA_TIMEOUT_SECONDS / 2
     [key] = list(world.ledger.keys("big-files/"))

@@ -8,14 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.paths.shared_descriptor import SharedDescriptor
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import limits
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import shard_from_row
 from fanout.model.errors import Transient
+from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import World
 from tests.support.mounts import world_of
@@ -40,7 +41,7 @@ def parted(tmp_path: Path) -> World:
 
 def copy_all(world: World) -> None:
     for row in world.ledger.read_json("shards.json"):
-        copy_shard(shard_from_row(row["shard"]), world.context(), crc64nvme)
+        copy_shard(convert(row["shard"], Shard), world.context(), crc64nvme)
 
 
 def losing(number: int) -> Callable[[SharedDescriptor], None]:

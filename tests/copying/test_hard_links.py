@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import limits
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import shard_from_row
 from fanout.listing import segment_writer as list_module
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
+from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import World
@@ -153,7 +154,7 @@ def prepared(mount: Path) -> World:
     world.list_all(world.plan(REQUEST))
     partition_shards(world.context())
     for row in world.ledger.read_json("shards.json"):
-        assert copy_shard(shard_from_row(row["shard"]), world.context(), crc64nvme)["done"]
+        assert copy_shard(convert(row["shard"], Shard), world.context(), crc64nvme)["done"]
     return world
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from msgspec import convert
+
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.facts import limits
-from fanout.ledger.rows import shard_from_row
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
+from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.write_turn import WriteTurns
 from fanout.summary.summarise_transfer import summarise_transfer
@@ -96,7 +98,7 @@ def failed_shard() -> World:
     partition_shards(made.context())
     for row in made.ledger.read_json("shards.json"):
         caught = {"Error": "Lambda.Unknown", "Cause": '{"errorMessage": "the worker died"}'}
-        record_shard_failure(shard_from_row(row["shard"]), caught, made.context())
+        record_shard_failure(convert(row["shard"], Shard), caught, made.context())
     made.finish_all()
     summarise_transfer(None, made.context())
     return made

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert, to_builtins
 
-from fanout.listing.deciding.clock_lead import Ahead, ahead_of, clocks_from_row, clocks_note, clocks_row, wider_ns
+from fanout.listing.deciding.clock_lead import Ahead, Clocks, ahead_of, clocks_note, wider_ns
 
 SECOND = 10**9
 
@@ -19,7 +20,7 @@ def test_the_true_difference_lies_between(skew_seconds: int, now: int, there: in
     seconds = asked - asked % SECOND
     ahead = ahead_of((now + skew,) * 2, (seconds, seconds + SECOND), (asked + back + skew,) * 2)
     assert ahead.least_ns <= skew <= ahead.most_ns
-    assert clocks_from_row(clocks_row(ahead, Ahead(-1, 1))) == (ahead, Ahead(-1, 1))
+    assert convert(to_builtins(Clocks(ahead, Ahead(-1, 1))), Clocks) == Clocks(ahead, Ahead(-1, 1))
     assert wider_ns(ahead) >= (skew if ahead.least_ns > 0 else 0)
     assert bool(wider_ns(ahead)) is (ahead.least_ns > 0)
 

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.listing.index.copied_index import IndexFile, IndexFiles, IndexPart, IndexRows, Standing, State, standing
+from fanout.listing.index.copied_index import IndexFiles, IndexPart, IndexRows, Standing, State, standing
 from fanout.model.columns import FileColumns
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
+from fanout.shards.rounds import IndexFile
 
 THERE = Entry("p", Kind.FILE, 5, 70, 70, '"there"')
 

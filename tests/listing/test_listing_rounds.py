@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import convert
 
 from fanout.facts import limits
-from fanout.ledger.rows import listed_outcomes, segment_from_row, shard_from_row
+from fanout.ledger.rows import listed_outcomes
 from fanout.listing.list_segment import list_segment
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
+from fanout.model.shard import Shard
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
 
@@ -33,7 +35,7 @@ def listed(world: World, request: Json | None = None) -> dict[str, Any]:
         done = world.ledger.read_json(key)
         rows = [row for file in done["outcome_files"] for row in world.ledger.read_rows(file)]
         outcomes = [outcome for row in rows for outcome in listed_outcomes(row)]
-        shards = [shard_from_row(row) for row in done["shards"] + done["loose"]]
+        shards = [convert(row, Shard) for row in done["shards"] + done["loose"]]
         pairs: list[tuple[str, Any]] = [(one.path, (one.result, one.reason)) for one in outcomes]
         pairs += [(entry.path, "copy") for shard in shards for entry in world.ledger.read_shard(shard)]
         for path, became in pairs:
@@ -101,7 +103,7 @@ def test_the_first_round_hands_back_tens_of_segments_and_a_small_rest_few(monkey
     monkeypatch.setattr(limits, "FIRST_SEGMENT_ENTRIES", 100)
     state = world.plan()
     assert state["list"]["segment"]["budget_entries"] == 100
-    list_segment(segment_from_row(state["list"]["segment"]), world.context())
+    list_segment(convert(state["list"]["segment"], Segment), world.context())
     left = world.ledger.read_json("segments/done/0001-000000.json")["left"]
     assert len(left) in range(32, limits.FRONTIER_SEGMENTS + 1)
 
@@ -112,7 +114,7 @@ def test_a_segment_that_takes_long_hands_back_what_is_left() -> None:
         world.source.put(f"{number:04d}", Kind.FILE)  # type: ignore[attr-defined]
     state = world.plan()
     world.clock.step = limits.FIRST_SEGMENT_SECONDS  # each look at the clock
-    list_segment(segment_from_row(state["list"]["segment"]), world.context())
+    list_segment(convert(state["list"]["segment"], Segment), world.context())
     record = world.ledger.read_json("segments/done/0001-000000.json")
     assert record["listed"]["entries"] == 512
     assert record["left"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from fanout.facts import limits
-from fanout.ledger.rows import segment_from_row, segment_row
 from fanout.model.entry import Kind
 from fanout.model.segment import Segment, after_subtree, cut, open_round, rest_of, within
 from tests.support.memory import MemoryTree
@@ -98,5 +96,4 @@ def test_few_segments_hand_back_early_and_in_many_pieces() -> None:
 def test_a_segment_comes_back_from_its_row(texts: list[str]) -> None:
     bounds = Segment(texts[0], texts[1], texts[2], texts[3], (texts[4],))
     segment = replace(bounds, unlisted=texts[5], budget_entries=7, budget_seconds=1.5, ways=3)
-    assert segment_from_row(segment_row(segment)) == segment
-    assert os.fsencode(segment_row(segment)["after"]) == os.fsencode(texts[2])
+    assert convert(to_builtins(segment), Segment) == segment

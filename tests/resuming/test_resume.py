@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import segment_from_row
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_segment import list_segment
 from fanout.model.errors import ListingIncomplete
+from fanout.model.segment import Segment
 from fanout.partition.partition_shards import partition_shards
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World
@@ -106,19 +107,19 @@ def test_a_listing_that_broke_off_goes_on_where_it_stood(monkeypatch: pytest.Mon
     world.remaining_seconds = 10.0
     reference = world.plan()["list"]
     for row in world.ledger.read_json(reference["key"].removeprefix(world.ledger.prefix)):
-        list_segment(segment_from_row(row), world.context())
+        list_segment(convert(row, Segment), world.context())
     reference = gather_segments(reference["round"], world.context())
     rows = world.ledger.read_json(reference["key"].removeprefix(world.ledger.prefix))
     assert len(rows) > 1
     world.clock.step, world.remaining_seconds = 0.0, 900.0
-    list_segment(segment_from_row(rows[0]), world.context())  # of the last round one segment is recorded
+    list_segment(convert(rows[0], Segment), world.context())  # of the last round one segment is recorded
 
     def broken(*_: object) -> None:
         raise ListingIncomplete("EIO")
 
     with monkeypatch.context() as patch, pytest.raises(ListingIncomplete):
         patch.setattr(CountingTree, "list", broken)
-        list_segment(segment_from_row(rows[1]), world.context())
+        list_segment(convert(rows[1], Segment), world.context())
     finish_tree(world.context())
     assert summarise_transfer({"Error": "Infrastructure", "Cause": ""}, world.context())["status"] == "FAILED"
     following, summary = resumed(world, "run-2")
@@ -126,7 +127,8 @@ def test_a_listing_that_broke_off_goes_on_where_it_stood(monkeypatch: pytest.Mon
     _, destination = trees(world)
     assert contents(destination) == contents(source)
     assert summary["totals"]["copied"]["entries"] == summary["totals"]["listed"]["entries"] == 600
-    expected = sorted((row["prefix"], row["after"], row["until"]) for row in rows[1:])
+    left = [convert(row, Segment) for row in rows[1:]]
+    expected = sorted((one.prefix, one.after, one.until) for one in left)
     assert sorted((one.prefix, one.after, one.until) for one in source.listed) == expected
     assert following.ledger.read_json("summary.json")["complete_listing"]
 
@@ -137,7 +139,7 @@ def test_a_run_that_ended_before_it_partitioned_is_taken_over(until: str) -> Non
     state = world.plan(SMALL_SHARDS)
     if until != "plan":
         [row] = world.ledger.read_json("segments/round-0001.json")
-        list_segment(segment_from_row(row), world.context())
+        list_segment(convert(row, Segment), world.context())
     if until == "gather":
         gather_segments(state["list"]["round"], world.context())
     source, destination = trees(world)

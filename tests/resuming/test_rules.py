@@ -5,11 +5,20 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert, to_builtins
 
-from fanout.ledger.rows import segment_from_row, segment_row
 from fanout.model.entry import Kind
 from fanout.model.outcome import Outcome, Reason, Result
-from fanout.resuming.rules import CARRIED_ENTRIES, better, carried, chunks, resumed_document, segment_of_one
+from fanout.model.segment import Segment
+from fanout.resuming.rules import (
+    CARRIED_ENTRIES,
+    CarriedNames,
+    better,
+    carried,
+    chunks,
+    resumed_document,
+    segment_of_one,
+)
 from tests.support.memory import MemoryTree
 
 PATHS = st.text(alphabet="ab/.\0\x01é\udcff", min_size=1, max_size=6)
@@ -21,7 +30,7 @@ def test_the_segment_of_one_path_holds_just_that(paths: set[str], data: st.DataO
     for path in paths:
         tree.put(path, Kind.FILE)
     wanted = data.draw(st.sampled_from(sorted(paths)))
-    segment = segment_from_row(segment_row(segment_of_one(wanted)))
+    segment = convert(to_builtins(segment_of_one(wanted)), Segment)
     assert [entry.path for entry in tree.list(segment)] == [wanted]
 
 
@@ -45,11 +54,13 @@ def test_of_two_attempts_one_that_is_done_counts_most(trouble: Result) -> None:
 
 @given(st.lists(st.integers(1, 2 * CARRIED_ENTRIES), max_size=30))
 def test_chunks_hold_every_part_in_its_order_and_are_bounded(weights: list[int]) -> None:
-    parts = [({"number": number, "weight": weight}, weight) for number, weight in enumerate(weights)]
+    parts = [(CarriedNames(str(number), weight), weight) for number, weight in enumerate(weights)]
     found = list(chunks(parts))
     assert [part for chunk in found for part in chunk] == [part for part, _ in parts]
     for chunk in found:
-        assert len(chunk) == 1 or sum(part["weight"] for part in chunk) <= CARRIED_ENTRIES
+        assert (
+            len(chunk) == 1 or sum(part.entries for part in chunk if isinstance(part, CarriedNames)) <= CARRIED_ENTRIES
+        )
 
 
 def test_limits_are_laid_over_one_by_one_and_other_fields_replaced() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.blocks import StagedBlocks
@@ -20,8 +21,8 @@ from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
 from fanout.facts import limits
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import shard_from_row
 from fanout.model.document import Json
+from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import World
 from tests.support.mounts import REQUEST, world_of
@@ -42,7 +43,7 @@ def begun(mount: Path, request: Json = REQUEST) -> World:
 def copy(world: World) -> None:
     world.destination = own_tree(world)
     for row in world.ledger.read_json("shards.json"):
-        copy_shard(shard_from_row(row["shard"]), world.context(), crc64nvme)
+        copy_shard(convert(row["shard"], Shard), world.context(), crc64nvme)
 
 
 def own_tree(world: World) -> PosixTree:
@@ -169,7 +170,7 @@ def synced(mount: Path) -> World:
 def test_a_deletion_of_a_sync(tmp_path: Path) -> None:
     world = synced(tmp_path)
     [row] = world.ledger.read_json("deletions.json")
-    zombie = frozen(lambda: delete_shard(shard_from_row(row["shard"]), world.context()), PosixTree, "delete")
+    zombie = frozen(lambda: delete_shard(convert(row["shard"], Shard), world.context()), PosixTree, "delete")
     shutil.copy2(tmp_path / "out/extra", tmp_path / "in/extra")  # the same size and time: the later run leaves it
     assert_overtaken(tmp_path, zombie, lambda: (tmp_path / "out/extra").read_bytes(), SYNC)
 

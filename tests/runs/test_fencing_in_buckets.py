@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import limits
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import shard_from_row
 from fanout.model.document import Json
 from fanout.model.entry import NOTHING_THERE, Attributes, Kind
+from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from tests.support import memory
 from tests.support.flow import World
@@ -41,7 +42,7 @@ def begun(world: World, request: Json) -> World:
 
 def copy(world: World) -> None:
     for row in world.ledger.read_json("shards.json"):
-        copy_shard(shard_from_row(row["shard"]), world.context(), crc64nvme)
+        copy_shard(convert(row["shard"], Shard), world.context(), crc64nvme)
 
 
 def overtaken(world: World, monkeypatch: pytest.MonkeyPatch, where: Any, name: str, request: Json) -> None:
@@ -140,7 +141,7 @@ def test_shards_say_what_stood_at_the_destination() -> None:
         source_of(world).put(path, Kind.FILE, b"bytes")
     begun(world, REQUEST)
     [row] = world.ledger.read_json("shards.json")
-    entries = world.ledger.read_shard(shard_from_row(row["shard"]))
+    entries = world.ledger.read_shard(convert(row["shard"], Shard))
     assert {one.path: one.replaces for one in entries} == {"old": there.etag, "new": NOTHING_THERE}
 
 

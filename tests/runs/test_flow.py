@@ -10,16 +10,17 @@ from typing import NoReturn
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import shard_from_row
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import AccessDenied, LedgerBroken, Transient
 from fanout.model.segment import Prunes, Segment, no_pruning
+from fanout.model.shard import Shard
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
@@ -109,7 +110,7 @@ def shard_of(world: World) -> object:
     partition_shards(world.context())
     rows = world.ledger.read_json("shards.json")
     assert len(rows) == 1
-    return shard_from_row(rows[0]["shard"])
+    return convert(rows[0]["shard"], Shard)
 
 
 def test_a_shard_stops_before_its_deadline_and_hands_back_its_tail() -> None:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec import convert
 
 from benchmarks.directory_store import DirectoryStore
 from fanout.adapters.checksum import crc64nvme
@@ -16,7 +17,6 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import limits
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import shard_from_row
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import ManualClock, World
@@ -73,7 +73,7 @@ def test_200_kills_at_random_moments_lose_nothing(tmp_path: Path, monkeypatch: p
     world.clock.time = time.time()
     world.list_all(world.plan(REQUEST))
     partition_shards(world.context())
-    shards = [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
+    shards = [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]
     assert len(shards) > 5
     chance = random.Random(20261121)
     kills = attempts = 0

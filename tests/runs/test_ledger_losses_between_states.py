@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import pytest
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
@@ -16,12 +18,12 @@ from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
 from fanout.facts import limits
-from fanout.ledger.rows import segment_from_row, shard_from_row
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_segment import list_segment
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import FanoutError, LedgerBroken, NotFound
+from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.verifying.verify_shard import verify_shard
@@ -42,11 +44,11 @@ def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fanout.report.page.render_report", lambda _: "")  # takes most of the time of so small a run
 
 
-def items(world: World, key: str, convert: Callable[[Json], Item]) -> list[Item]:
+def items(world: World, key: str, make: Callable[[Json], Item]) -> list[Item]:
     """What a Map reads by itself, so that no ledger looks at it, and each function makes of its event."""
     try:
         found = json.loads(world.store.get(world.ledger.prefix + key))
-        return [convert(row) for row in found] if isinstance(found, list) else []
+        return [make(row) for row in found] if isinstance(found, list) else []
     except (NotFound, ValueError, KeyError, TypeError) as error:
         raise LedgerBroken("the Map fails; start the request again") from error
 
@@ -54,7 +56,7 @@ def items(world: World, key: str, convert: Callable[[Json], Item]) -> list[Item]
 def list_rounds(world: World) -> None:
     number = 1
     while True:
-        for segment in items(world, f"segments/round-{number:04d}.json", segment_from_row):
+        for segment in items(world, f"segments/round-{number:04d}.json", partial(convert, type=Segment)):
             list_segment(segment, world.context())
         number += 1
         if not gather_segments(number - 1, world.context())["count"]:
@@ -65,7 +67,7 @@ def on_shards(work: Callable[[Shard, World], Json], key: str = "shards.json") ->
     """A Map over shards, which tolerates that some of them fail."""
 
     def state(world: World) -> None:
-        for shard in items(world, key, lambda row: shard_from_row(row["shard"])):
+        for shard in items(world, key, lambda row: convert(row["shard"], Shard)):
             try:
                 while not work(shard, world)["done"]:
                     pass

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import limits
 from fanout.facts.limits import MIB
-from fanout.ledger.rows import shard_from_row
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, TimeUp
 from fanout.model.shard import Shard
@@ -25,7 +25,7 @@ def limited(world: World, **wanted: float) -> list[Shard]:
     """The shards of a run with these limits."""
     world.list_all(world.plan({**REQUEST, "limits": wanted}))
     partition_shards(world.context())
-    return [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
+    return [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]
 
 
 def filled(files: int, size: int) -> World:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.facts import limits
-from fanout.ledger.rows import segment_from_row, shard_from_row
 from fanout.model.entry import Kind
 from fanout.model.errors import OutOfTime
+from fanout.model.segment import Segment
+from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.resuming.carry_over import list_or_carry_over
 from fanout.summary.summarise_transfer import summarise_transfer
@@ -44,7 +46,7 @@ def test_shards_that_the_time_does_not_reach_are_left_to_the_run_that_resumes(
     world = filled()
     world.list_all(world.plan(LIMITED))
     partition_shards(world.context())
-    first, *others = [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
+    first, *others = [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]
     assert others
     assert copy_shard(first, world.context(), crc64nvme)["done"]
     world.clock.time += 100
@@ -74,7 +76,7 @@ def test_a_listing_that_the_time_ends_says_so() -> None:
     world.clock.time += 100
     (row,) = world.ledger.read_json(state["list"]["key"].removeprefix(world.ledger.prefix))
     with pytest.raises(OutOfTime):
-        list_or_carry_over(segment_from_row(row), world.context())
+        list_or_carry_over(convert(row, Segment), world.context())
     caught = {"Error": "States.ExceedToleratedFailureThreshold", "Cause": ""}
     assert summarise_transfer(caught, world.context())["error"] == "OutOfTime"
 

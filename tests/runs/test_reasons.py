@@ -9,8 +9,7 @@ import pytest
 from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
-from fanout.deleting.deletions import deletion_from_row
-from fanout.ledger import keys
+from fanout.deleting.deletions import deleted_directories
 from fanout.model.entry import Kind
 from fanout.model.outcome import Reason, Result
 from tests.support.flow import World
@@ -60,7 +59,7 @@ def test_a_directory_that_filters_may_protect_is_skipped_for_a_reason_of_its_own
         delete_shard(shard, world.context())
     assert ended(world)["status"] == "SUCCEEDED"
     assert reasons(world) == {}
-    directories = world.ledger.read_list(keys.DELETED_DIRECTORIES, deletion_from_row)
+    directories = deleted_directories(world.ledger)
     files = [file for one in directories for file in world.ledger.outcome_files(one.shard.id)]
     outcomes = [outcome for file in files for _, outcome in world.ledger.read_outcomes(file)]
     assert [(one.path, one.result, one.reason) for one in outcomes] == [

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import shard_from_row
+from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.mounts import REQUEST, copied, files, fill, listed, reasons, world_of
@@ -192,7 +193,7 @@ def test_a_big_file_that_is_rewritten_and_put_back_between_two_blocks_is_not_put
     world = world_of(tmp_path)
     world.list_all(world.plan({**REQUEST, "limits": {"split_bytes": 8 << 20}}))
     partition_shards(world.context())
-    shards = [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
+    shards = [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]
     assert all(shard.blocks for shard in shards)
     copy_shard(shards[0], world.context(), crc64nvme)
     put_back(source / "f", b"2" * (24 << 20))

@@ -7,11 +7,11 @@ import sys
 from typing import NoReturn
 
 import pytest
+from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import shard_from_row
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import Transient
 from fanout.model.shard import Shard
@@ -35,7 +35,7 @@ def only_shard(world: World) -> Shard:
     world.list_all(world.plan())
     partition_shards(world.context())
     (row,) = world.ledger.read_json("shards.json")
-    return shard_from_row(row["shard"])
+    return convert(row["shard"], Shard)
 
 
 def test_a_shard_that_was_lost_failed_and_handed_back_shows_each_of_its_attempts() -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from msgspec import convert
+
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.deleting.begin_deletion import begin_deletion
@@ -14,9 +16,10 @@ from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
 from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import segment_from_row, shard_from_row
 from fanout.listing.gather_segments import gather_segments
 from fanout.model.document import Json
+from fanout.model.segment import Segment
+from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
@@ -134,7 +137,7 @@ class World:
         reference: Json = state["list"]
         while reference["count"]:
             for row in self.ledger.read_json(reference["key"].removeprefix(self.ledger.prefix)):
-                list_or_carry_over(segment_from_row(row), self.context())
+                list_or_carry_over(convert(row, Segment), self.context())
             reference = gather_segments(reference["round"], self.context())
         return reference
 
@@ -142,7 +145,7 @@ class World:
         """PartitionShards and CopyShards, each shard until it is done."""
         partition_shards(self.context())
         for row in self.ledger.read_json("shards.json"):
-            shard = shard_from_row(row["shard"])
+            shard = convert(row["shard"], Shard)
             for _ in range(1000):
                 if copy_shard(shard, self.context(), crc64nvme)["done"]:
                     break
@@ -159,7 +162,7 @@ class World:
     def verify_all(self) -> None:
         """VerifyShards, each shard until it is done."""
         for row in self.ledger.read_json("shards.json"):
-            shard = shard_from_row(row["shard"])
+            shard = convert(row["shard"], Shard)
             for _ in range(1000):
                 if verify_shard(shard, self.context(), crc64nvme)["done"]:
                     break
@@ -191,7 +194,7 @@ class World:
         """BeginDeletion, DeleteShards and RemoveDirectories, each until it is done."""
         begin_deletion(self.context())
         for row in self.ledger.read_json("deletions.json"):
-            while not delete_shard(shard_from_row(row["shard"]), self.context())["done"]:
+            while not delete_shard(convert(row["shard"], Shard), self.context())["done"]:
                 pass
         while not remove_directories(self.context())["done"]:
             pass

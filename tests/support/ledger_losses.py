@@ -6,10 +6,11 @@ import gzip
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from msgspec import convert
+
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import limits
-from fanout.ledger.rows import segment_from_row
 from fanout.listing.gather_segments import gather_segments
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
@@ -84,7 +85,7 @@ def _half_listed(world: World) -> None:
     for _ in range(2):
         rows = world.ledger.read_json(reference["key"].removeprefix(world.ledger.prefix))
         for row in rows[: None if reference["round"] == 1 else 1]:
-            list_or_carry_over(segment_from_row(row), world.context())
+            list_or_carry_over(convert(row, Segment), world.context())
         if reference["round"] == 1:
             reference = gather_segments(1, world.context())
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import convert
+
 from fanout.facts import limits
-from fanout.ledger.rows import shard_from_row
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError
@@ -69,4 +70,4 @@ def resumed(world: World, run_id: str, request: Json | None = None) -> tuple[Wor
 
 
 def shards_of(world: World) -> list[Shard]:
-    return [shard_from_row(row["shard"]) for row in world.ledger.read_json("shards.json")]
+    return [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from msgspec import to_builtins
+
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import count_row, counts_row, shard_row
+from fanout.ledger.rows import count_row, counts_row
 from fanout.model.books import Count, no_counts, tally
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.entry import Entry, Kind
@@ -15,6 +17,7 @@ from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.write_turn import WriteTurns
 from fanout.shards.attempt import Attempt, End, attempt_key
+from fanout.shards.partitioned import Links, ListedBigFiles
 from fanout.shards.sizes import Sizes
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World
@@ -167,13 +170,13 @@ def large(shards: int = 2000, files_of_a_shard: int = 500, failures: int = 6000)
             ended = attempt.ended or ended
         clock[worker] = ended + 0.3
         listed += Count(len(files), total)
-        rows.append(shard_row(shard))
+        rows.append(to_builtins(shard))
     done: Json = ledger.read_json("segments/round-0001-done.json")
     done |= {"listed": count_row(listed), "sizes": sizes.row(), "shards": rows, "outcomes": counts_row(no_counts())}
     ledger.write_json("segments/round-0001-done.json", done)
     ledger.write_json("shards.json", [{"shard": row} for row in rows])
-    ledger.write_json("links.json", [])
-    ledger.write_json("big-files.json", [])
+    ledger.write("links.json", Links([]))
+    ledger.write("big-files.json", ListedBigFiles([]))
     for phase, at in (("list", 3), ("partition", 31), ("copy", 39)):
         ledger.write_json(f"phases/{phase}.json", {"began": world.clock.time + at})
     world.clock.time = max(clock) + 1

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from msgspec import convert
+
 from fanout.deleting.remove_directories import remove_directories
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import shard_from_row
 from fanout.model.document import Json
+from fanout.model.shard import Shard
 from tests.support.flow import World
 from tests.support.mounts import world_of
 
@@ -50,7 +52,7 @@ def copied(mount: Path, request: Json = SYNC) -> World:
 
 
 def deletions(world: World) -> list[Any]:
-    return [shard_from_row(row["shard"]) for row in world.ledger.read_json("deletions.json")]
+    return [convert(row["shard"], Shard) for row in world.ledger.read_json("deletions.json")]
 
 
 def ended(world: World) -> Json:

@@ -7,15 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import segment_from_row, shard_from_row
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_destination import list_destination
 from fanout.model.document import Json
+from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
@@ -103,13 +104,13 @@ class TwoMounts:
         while reference["count"]:
             ledger = self.world.ledger
             for row in ledger.read_json(reference["key"].removeprefix(ledger.prefix)):
-                list_destination(segment_from_row(row), self.destination())
-                list_or_carry_over(segment_from_row(row), self.source())
+                list_destination(convert(row, Segment), self.destination())
+                list_or_carry_over(convert(row, Segment), self.source())
             reference = gather_segments(reference["round"], self.neither())
         return partition_shards(self.neither())
 
     def shards(self) -> list[Shard]:
-        return [shard_from_row(row["shard"]) for row in self.world.ledger.read_json("shards.json")]
+        return [convert(row["shard"], Shard) for row in self.world.ledger.read_json("shards.json")]
 
     def copy_shard(self, shard: Shard) -> int:
         """The child workflow of CopyShards; returns how many functions it took."""

@@ -6,9 +6,10 @@ import sys
 from typing import Annotated
 
 import typer
+from msgspec import to_builtins
 from rich.console import Console
 
-from fanout.model.finding import Finding, Level, finding_row
+from fanout.model.finding import Finding, Level
 from fanout_cli.commands.run_commands import JsonOption, LocalOption, StackOption, StateOption, command
 from fanout_cli.doctor.checks import examine_stack
 from fanout_cli.runs.progress import dump
@@ -35,7 +36,7 @@ def doctor(
             if not json_output:
                 _print(Terminal(), finding)
         if json_output:
-            sys.stdout.write(dump([finding_row(finding) for finding in found]) + "\n")
+            sys.stdout.write(dump([to_builtins(finding) for finding in found]) + "\n")
     if any(finding.level is Level.FAIL for finding in found):
         raise typer.Exit(EXIT_FAILED)
 

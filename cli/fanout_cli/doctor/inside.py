@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from fanout.model.finding import Finding, fail, finding_from_row, warn
+from msgspec import convert
+
+from fanout.model.finding import Finding, fail, warn
 from fanout.model.run_error import cause_message
 from fanout_cli.stacks import Stack
 
@@ -44,4 +46,4 @@ def _ask(stack: Stack, title: str, name: str, word: str, asked: dict[str, str]) 
         remedy = f"see its log in CloudWatch, the group {word} of this stack"
         yield fail(title, f"{name} failed: {cause_message(payload)}", remedy)
         return
-    yield from map(finding_from_row, json.loads(payload)["findings"])
+    yield from convert(json.loads(payload)["findings"], list[Finding])

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import convert
+
 from fanout.ledger.keys import SHARDS
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import counts_from_row, shard_from_row
+from fanout.ledger.rows import counts_from_row
 from fanout.model.errors import LedgerBroken, NotFound
-from fanout.model.shard import Rates
+from fanout.model.shard import Rates, Shard
 from fanout.ports.tree import WorkStore
 from fanout_cli.runs.map_runs import MapCounts
 
@@ -105,7 +107,7 @@ class LedgerWatch:
             rows = self._ledger.read_json(SHARDS)
         except LedgerBroken:
             return None
-        shards = [shard_from_row(row["shard"]) for row in rows]
+        shards = [convert(row["shard"], Shard) for row in rows]
         return Progress(
             total_entries=sum(shard.entries for shard in shards),
             total_bytes=sum(shard.bytes for shard in shards),

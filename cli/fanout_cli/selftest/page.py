@@ -9,9 +9,10 @@ from typing import Any
 
 import boto3
 from jinja2 import ChoiceLoader, FileSystemLoader
+from msgspec import to_builtins
 
 from fanout import __version__
-from fanout.model.finding import Finding, finding_row
+from fanout.model.finding import Finding
 from fanout.report.page import style
 from fanout.report.templating import environment
 from fanout_cli.runs.progress import dump
@@ -45,7 +46,7 @@ def document_of(
         "status": status,
         **about,
         "versions": versions,
-        "doctor": [finding_row(one) for one in findings],
+        "doctor": [to_builtins(one) for one in findings],
         "cases": [row.document() for row in rows],
         "wrong": wrong,
         "left": list(left),

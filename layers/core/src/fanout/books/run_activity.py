@@ -59,7 +59,7 @@ def sizes_rows(ledger: Ledger) -> list[Json]:
     """``sizes`` of summary.json: the files that were listed, by size, without the buckets that hold none."""
     sizes = Sizes()
     for done in rounds_done(ledger):
-        sizes.merge(done["sizes"])
+        sizes.merge(done.sizes)
     rows = []
     for bucket, count in sizes.buckets.items():
         least, below = bucket_bounds(bucket)

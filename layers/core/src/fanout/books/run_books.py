@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import count_from_row, counts_from_row, outcome_from_row, shard_from_row
+from fanout.ledger.rows import outcome_from_row
 from fanout.model.books import Books, Count
 from fanout.model.document import Json
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
@@ -91,12 +91,12 @@ def listing_books(
     books, complete = Books(), True
     to_copy = 0
     for done in rounds_done(ledger) if broke_off else whole_listing(ledger):
-        results = counts_from_row(done["outcomes"])
-        books = books.plus(count_from_row(done["listed"]), results)
+        results = done.outcomes
+        books = books.plus(done.listed, results)
         to_copy += entries_to_copy(done)
-        complete = complete and done["complete"]
+        complete = complete and done.complete
         if any(results[result].entries for result in TROUBLE):
-            for outcome in _listed_failures(done["outcome_files"], ledger):
+            for outcome in _listed_failures(done.outcome_files, ledger):
                 add(outcome, "list")
     return books, complete, to_copy
 
@@ -117,10 +117,6 @@ def _shards(ledger: Ledger, error: RunError | None, to_copy: int) -> tuple[list[
     They must hold every entry that was to be copied, unless the run broke off before.
     """
     if error is not None and not ledger.has(keys.SHARDS):
-        return [shard for done in rounds_done(ledger) for shard in _listed_shards(done)], []
+        return [shard for done in rounds_done(ledger) for shard in done.shards + done.loose + done.names], []
     partition = read_partition(ledger, to_copy)
-    return partition.shards, [shard for shard, _ in partition.links]
-
-
-def _listed_shards(done: Json) -> list[Shard]:
-    return [shard_from_row(row) for row in done["shards"] + done["loose"] + done["names"]]
+    return partition.shards, [one.shard for one in partition.links]

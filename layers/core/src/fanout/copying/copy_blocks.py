@@ -17,7 +17,6 @@ from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import BlockTarget, Source, Tree
 from fanout.shards.attempts import Progress
-from fanout.shards.big_files import big_file_from_row
 from fanout.shards.blocks import failed_block
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context
@@ -44,7 +43,7 @@ def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progres
     assert shard.blocks is not None
     plan = context.ledger.read_plan()
     context = context.within(plan)
-    big = context.ledger.read_as(shard.key, big_file_from_row)
+    big = context.ledger.read(shard.key, BigFile)
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
     way = ON_MOUNTS if context.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
     return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, crc64nvme, way)

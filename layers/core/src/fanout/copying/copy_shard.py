@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 
+from msgspec import to_builtins
+
 from fanout.copying.copier import Copier, never_same
 from fanout.copying.copy_blocks import copy_blocks
 from fanout.copying.forked_copier import CopiesEntries, ForkedCopier, processes_for
@@ -26,6 +28,7 @@ from fanout.ports.limiter import Limiter
 from fanout.rates.shared_limiter import SharedLimiter
 from fanout.request.options import Compare
 from fanout.shards.attempts import Progress, note_throttling, noted
+from fanout.shards.made_directories import MadeDirectory
 from fanout.work.context import Context
 
 
@@ -162,14 +165,10 @@ def out_of_time_outcome(entry: Entry) -> Outcome:
 
 def directory_row(entry: Entry, attributes: Attributes) -> Json:
     """A directory that was made, with what is to be set on it at the end."""
-    return {
-        "path": entry.path,
-        "mode": attributes.mode,
-        "uid": attributes.uid,
-        "gid": attributes.gid,
-        "mtime_ns": attributes.copied_mtime_ns,
-        "atime_ns": attributes.atime_ns,
-    }
+    mode, uid, gid = attributes.mode, attributes.uid, attributes.gid
+    made = MadeDirectory(entry.path, mode, uid, gid, attributes.copied_mtime_ns, attributes.atime_ns)
+    row: Json = to_builtins(made)
+    return row
 
 
 def _sample(outcomes: dict[int, Outcome]) -> str:

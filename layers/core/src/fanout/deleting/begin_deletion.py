@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanout.books.run_books import run_books
-from fanout.deleting.deletions import ListedExtras, deletion_row, listed_extras
+from fanout.deleting.deletions import Deletions, ListedExtras, listed_extras
 from fanout.finishing.finish_directories import directories_failed
 from fanout.ledger import keys
 from fanout.model.document import Json
@@ -26,10 +26,10 @@ def begin_deletion(context: Context) -> Json:
     deletions = [] if problem else extras.deletions
     if problem:
         note = f"none of {extras.extra.entries:,} entries that are not at the source was deleted: {problem}"
-        ledger.write_json(keys.note_key("delete"), [note])
-    ledger.write_json(keys.DELETED_DIRECTORIES, [deletion_row(one) for one in deletions if one.directories])
+        ledger.note("delete", [note])
+    ledger.write(keys.DELETED_DIRECTORIES, Deletions([one for one in deletions if one.directories]))
     files = [one for one in deletions if not one.directories]
-    ledger.write_json(keys.DELETIONS, [deletion_row(one) for one in files])
+    ledger.write_documents(keys.DELETIONS, files)
     context.begin("delete")
     return {
         "count": len(files),

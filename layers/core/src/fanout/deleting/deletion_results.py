@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.deleting.deletions import deletion_from_row, listed_extras
+from fanout.deleting.deletions import deleted_directories, deleted_files, listed_extras
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import no_counts
@@ -25,12 +25,9 @@ def deletion_results(ledger: Ledger) -> ShardResult:
 def _shards(ledger: Ledger) -> list[Shard]:
     if not ledger.has(keys.phase_key("delete")) and not ledger.has(keys.DELETIONS):
         return []
-    found = [ledger.read_list(key, deletion_from_row) for key in (keys.DELETIONS, keys.DELETED_DIRECTORIES)]
-    shards = [deletion.shard for deletions in found for deletion in deletions]
-    held, extra = (
-        sum(shard.entries for shard in shards),
-        listed_extras(ledger, ledger.read_plan().request).extra.entries,
-    )
+    shards = [one.shard for one in (*deleted_files(ledger), *deleted_directories(ledger))]
+    held = sum(shard.entries for shard in shards)
+    extra = listed_extras(ledger, ledger.read_plan().request).extra.entries
     if held != extra and (held or not ledger.has(keys.note_key("delete"))):  # the note says why none was to go
         raise ledger.broken(keys.DELETIONS, f"and {keys.DELETED_DIRECTORIES} hold {held} of {extra} entries to delete")
     return shards

@@ -5,20 +5,18 @@ from __future__ import annotations
 from msgspec import Struct
 
 from fanout.deleting.guard import Found, refusal
+from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import count_from_row, shard_from_row, shard_row
 from fanout.model.books import Count
-from fanout.model.document import Json
-from fanout.model.shard import Shard
+from fanout.model.shard import Deletion
 from fanout.request.request import Request
 from fanout.shards.rounds import whole_listing
 
 
-class Deletion(Struct, frozen=True):
-    """A shard of extras, either of files and objects, or of directories."""
+class Deletions(Struct, frozen=True):
+    """deleted-directories.json: the shards of directories that a sync removes."""
 
-    shard: Shard
-    directories: bool
+    deletions: list[Deletion]
 
 
 class ListedExtras(Struct, frozen=True):
@@ -39,20 +37,20 @@ def listed_extras(ledger: Ledger, request: Request) -> ListedExtras:
     source = destination = 0
     complete = True
     for done in whole_listing(ledger):
-        deletions += [deletion_from_row(row) for row in done["deletions"]]
-        source += count_from_row(done["in_scope"] if "in_scope" in done else done["listed"]).entries
-        destination += count_from_row(done["destination"]).entries
-        complete = complete and done["complete"]
+        deletions += done.deletions
+        source += done.in_scope.entries
+        destination += done.destination.entries
+        complete = complete and done.complete
     extra = sum((Count(one.shard.entries, one.shard.bytes) for one in deletions), Count())
     found = Found(source, destination, extra.entries, complete, filtered=not request.filters.take_all)
     return ListedExtras(deletions, extra, found)
 
 
-def deletion_row(deletion: Deletion) -> Json:
-    """A shard of extras, as it stands in deletions.json."""
-    return {"shard": shard_row(deletion.shard), "directories": deletion.directories}
+def deleted_files(ledger: Ledger) -> list[Deletion]:
+    """The shards of files and objects that a sync deletes, as DeleteShards reads them. Raises ``LedgerBroken``."""
+    return ledger.read_documents(keys.DELETIONS, Deletion)
 
 
-def deletion_from_row(row: Json) -> Deletion:
-    """The shard of a row."""
-    return Deletion(shard_from_row(row["shard"]), row["directories"])
+def deleted_directories(ledger: Ledger) -> list[Deletion]:
+    """The shards of directories that a sync removes. Raises ``LedgerBroken``."""
+    return ledger.read(keys.DELETED_DIRECTORIES, Deletions).deletions

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry, Found, Kind
@@ -19,13 +21,19 @@ from fanout.request.plan import Plan
 Look = Callable[[Entry], ItemError | None]
 
 
+class SourceRoot(Struct, frozen=True):
+    """Which directory the source's root was before it was listed; empty where nothing tells."""
+
+    identity: str
+
+
 def note_source_root(source: Tree, ledger: Ledger) -> None:
     """Note, before it is listed, which directory the root of the source is. Raises ``Transient`` for no answer."""
     try:
         identity = source.identity()
     except ItemError as error:
         raise Transient(f"the root of the source: {error.message}") from error
-    ledger.write_json(keys.SOURCE_ROOT, {"identity": identity})
+    ledger.write(keys.SOURCE_ROOT, SourceRoot(identity))
 
 
 def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None = None) -> Look:
@@ -43,7 +51,7 @@ def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None
 
 def _moved(source: Tree, ledger: Ledger) -> ItemError | None:
     try:
-        same = source.identity() == ledger.read_as(keys.SOURCE_ROOT, lambda row: str(row["identity"]))
+        same = source.identity() == ledger.read(keys.SOURCE_ROOT, SourceRoot).identity
     except ItemError as error:
         return error
     return None if same else ItemError(Reason.SOURCE_CHANGED, "the source's root is not the directory that was listed")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fanout.copying.copy_shard import settled_indexes
 from fanout.deleting.delete_shard import outcome_of
-from fanout.deleting.deletions import deletion_from_row
+from fanout.deleting.deletions import deleted_directories, deleted_files
 from fanout.deleting.missing_at_source import Look, look_at_source
 from fanout.facts import limits
 from fanout.finishing.finish_directories import finish_directories
@@ -51,7 +51,7 @@ def remove_directories(context: Context, *, broken: bool = False) -> Json:
 
 
 def _deletes_nothing(ledger: Ledger) -> bool:
-    return not ledger.read_json(keys.DELETIONS) and not ledger.read_json(keys.DELETED_DIRECTORIES)
+    return not deleted_files(ledger) and not deleted_directories(ledger)
 
 
 def _remove_directories(plan: Plan, context: Context) -> Json:
@@ -64,7 +64,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     ledger = context.ledger
     destination = context.destination(plan)
     look = look_at_source(context.source(plan), plan, ledger)
-    shards = [deletion.shard for deletion in ledger.read_list(keys.DELETED_DIRECTORIES, deletion_from_row)]
+    shards = [one.shard for one in deleted_directories(ledger)]
     stop_at = context.stop_at
     removed = number = 0
     last = not shards

@@ -45,7 +45,7 @@ def measure_file_systems(
             measured[mount] = replace(state, probed_bytes_per_second=limit)
     context.ledger.write_json(keys.FILE_SYSTEMS, {mount: state_row(state) for mount, state in measured.items()})
     if notes:
-        context.ledger.write_json(keys.note_key("measure"), notes)
+        context.ledger.note("measure", notes)
 
 
 def measured_file_systems(ledger: Ledger) -> Mapping[str, FileSystemState]:

@@ -16,7 +16,7 @@ from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
-from fanout.shards.big_files import big_file_from_row, parts_of_big_files, whole_checksum
+from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
@@ -39,7 +39,7 @@ def assemble_big_files(context: Context, plan: Plan, out_of_time: Callable[[], b
     parts = parts_of_big_files(ledger)
 
     def settle(key: str) -> Json:
-        big = ledger.read_as(key, big_file_from_row)
+        big = ledger.read(key, BigFile)
         outcome = _assemble(big, parts.get(key, []), ledger, source, destination)
         if outcome.result is not Result.COPIED:
             destination.open_blocks(big.entry.placed, big.token).discard()

@@ -36,8 +36,8 @@ def link_names(plan: Plan, context: Context, out_of_time: Callable[[], bool]) ->
     done = 0
     source, destination = context.source(plan), context.destination(plan)
     with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
-        for shard, copied_by in links_of(context.ledger) if is_partitioned(context.ledger) else []:
-            copied = copied_paths(copied_by, context.ledger)
+        for link in links_of(context.ledger) if is_partitioned(context.ledger) else []:
+            shard, copied = link.shard, copied_paths(link.copied_by, context.ledger)
             outcome_of = partial(_outcome, source, destination, copied)
             for number, rows in enumerate(_batches(_open_rows(shard, context.ledger))):
                 if done and out_of_time():

@@ -14,19 +14,19 @@ def withdraw(plan: Plan, context: Context) -> None:
 
     Noted before, so that an attempt that comes after finds nothing left to write, and after, for SummariseTransfer.
     """
-    context.ledger.write_json(keys.FINISHED, {})
+    context.ledger.mark(keys.FINISHED)
     left = context.destination(plan).finish()
     if left:
-        context.ledger.write_json(keys.note_key("finish"), list(left))
-    context.ledger.write_json(keys.WITHDRAWN, {})
+        context.ledger.note("finish", left)
+    context.ledger.mark(keys.WITHDRAWN)
 
 
 def is_finished(ledger: Ledger) -> bool:
     """Whether all that the run writes to the destination is there."""
-    return ledger.find_json(keys.FINISHED) is not None
+    return ledger.is_marked(keys.FINISHED)
 
 
 def owes_nothing(plan: Plan, ledger: Ledger) -> bool:
     """Whether the next run need not fence this one, nor those that this one was to fence."""
     marks = (keys.FENCED, keys.WITHDRAWN)
-    return not is_fenced(plan.request) or all(ledger.find_json(key) is not None for key in marks)
+    return not is_fenced(plan.request) or all(ledger.is_marked(key) for key in marks)

@@ -81,8 +81,8 @@ def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], cop
     moved = books.by_result[Result.COPIED] + (compared if request.mode is Mode.VERIFY else Count())
     tasks = sum(activity.attempts for activity in activities)
     work = Work(books.listed.entries, moved.entries, moved.bytes, tasks, 0.0)
-    by_functions = sum(done.get("seconds", 0.0) for done in rounds)
-    segments = sum(done["segments"] for done in rounds)
+    by_functions = sum(done.seconds for done in rounds)
+    segments = sum(done.segments for done in rounds)
     listing = ListingWalk(len(rounds), segments, segments, 0.0, by_functions)
     loads, known = loads_of(request, work), measured_file_systems(ledger)
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}

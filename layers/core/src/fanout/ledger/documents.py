@@ -6,7 +6,10 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, convert, to_builtins
 
+from fanout.ledger.coverage import Range
+from fanout.model.books import Count
 from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.outcome import Result
 
 D = TypeVar("D", bound=Struct)
 
@@ -26,3 +29,41 @@ def document_of(row: Any, kind: type[D]) -> D:
     if version != SCHEMA_VERSION:
         raise ValueError(f"its schema version is {version}, and this version of the product reads {SCHEMA_VERSION}")
     return convert(row, kind)
+
+
+class Mark(Struct, frozen=True):
+    """A document that says something by being there."""
+
+
+class Notes(Struct, frozen=True):
+    """What a phase found that the summary repeats, a sentence each."""
+
+    notes: list[str]
+
+
+class PhaseBegan(Struct, frozen=True):
+    """When a phase began, in seconds since 1970."""
+
+    began: float
+
+
+class Asked(Struct, frozen=True):
+    """request.json: the request as it came."""
+
+    request: dict[str, Any]
+
+
+class SegmentFailed(Struct, frozen=True):
+    """Why a segment could not be listed: the name of the error, and its message."""
+
+    segment: str
+    error: str
+    message: str
+
+
+class Totals(Struct, frozen=True, omit_defaults=True):
+    """Which entries, or blocks, a file of outcomes is about, their totals, and the seconds that they took."""
+
+    ranges: list[Range]
+    outcomes: dict[Result, Count]
+    seconds: float = 0.0

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -20,12 +19,12 @@ from msgspec import MsgspecError, Struct, convert, to_builtins
 
 from fanout.ledger import keys, probe_keys
 from fanout.ledger.coverage import Range, ranges_of
-from fanout.ledger.documents import D, document_of, document_row
+from fanout.ledger.documents import D, Mark, Notes, PhaseBegan, Totals, document_of, document_row
 from fanout.ledger.json_lines import lines_of, rows_of
-from fanout.ledger.rows import counts_from_row, counts_row, entry_from_row, entry_row, outcome_from_row, outcome_row
+from fanout.ledger.rows import entry_from_row, entry_row, outcome_from_row, outcome_row
 from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
-from fanout.model.books import Count
-from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.books import Count, no_counts
+from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import LedgerBroken, NotFound
 from fanout.model.outcome import Outcome, Result
@@ -159,6 +158,22 @@ class Ledger:
         """Read a list that a Map reads. Raises ``LedgerBroken``."""
         return self.read_as(key, lambda rows: convert(rows, list[kind]))  # type: ignore[valid-type]
 
+    def mark(self, key: str) -> None:
+        """Write a document that says something by being there."""
+        self.write(key, Mark())
+
+    def is_marked(self, key: str) -> bool:
+        """Whether the mark is there."""
+        return self.find(key, Mark) is not None
+
+    def note(self, phase: str, notes: Iterable[str]) -> None:
+        """Write what a phase found that the summary repeats."""
+        self.write(keys.note_key(phase), Notes(list(notes)))
+
+    def begin(self, phase: str, at: float) -> None:
+        """Write when a phase began, in seconds since 1970."""
+        self.write(keys.phase_key(phase), PhaseBegan(at))
+
     def _get(self, key: str) -> bytes:
         try:
             return self._store.get(self.prefix + key)
@@ -241,22 +256,13 @@ class Ledger:
         """Write outcomes by the index of their entry: the rows first, then the file that makes them count."""
         key = f"{keys.outcomes_prefix(shard_id)}{name}"
         self.write_rows(f"{key}.jsonl.gz", (outcome_row(outcome, index) for index, outcome in outcomes.items()))
-        document: Json = {
-            "schema_version": SCHEMA_VERSION,
-            "ranges": ranges_of(outcomes),
-            "outcomes": counts_row(counts),
-            "seconds": round(seconds, 3),
-        }
-        self.write_json(f"{key}.json", document)
+        self.write(f"{key}.json", Totals(ranges_of(outcomes), counts, round(seconds, 3)))
 
     def write_receipts(self, shard_id: str, name: str, receipts: dict[int, Receipt], copied_bytes: int) -> None:
         """Write what became of blocks, by their index: the rows first, then the file that makes them count."""
         key = f"{keys.outcomes_prefix(shard_id)}{name}"
         self.write_rows(f"{key}.jsonl.gz", (receipt_row(receipt) for receipt in receipts.values()))
-        counts = counts_row({Result.COPIED: Count(0, copied_bytes)})
-        self.write_json(
-            f"{key}.json", {"schema_version": SCHEMA_VERSION, "ranges": ranges_of(receipts), "outcomes": counts}
-        )
+        self.write(f"{key}.json", Totals(ranges_of(receipts), {Result.COPIED: Count(0, copied_bytes)}))
 
     def read_receipts(self, shard_id: str) -> dict[int, Receipt]:
         """What became of a shard's blocks; a block that any attempt wrote counts as written."""
@@ -273,7 +279,9 @@ class Ledger:
         found = []
         for key in self.keys(keys.outcomes_prefix(shard_id)):
             if key.endswith(".json"):
-                found.append(self.read_as(key, partial(_outcome_file, f"{key[:-5]}.jsonl.gz")))
+                totals = self.read(key, Totals)
+                results = no_counts() | totals.outcomes
+                found.append(OutcomeFile(f"{key[:-5]}.jsonl.gz", totals.ranges, results, totals.seconds))
         return found
 
     def read_outcomes(self, file: OutcomeFile) -> Iterator[tuple[int, Outcome]]:
@@ -293,8 +301,3 @@ def _list(value: Any) -> list[Any]:
 
 def _indexed_outcome(row: Json) -> tuple[int, Outcome]:
     return row["index"], outcome_from_row(row)
-
-
-def _outcome_file(key: str, row: Json) -> OutcomeFile:
-    ranges = [(int(first), int(end)) for first, end in row["ranges"]]
-    return OutcomeFile(key, ranges, counts_from_row(row["outcomes"]), float(row.get("seconds", 0.0)))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fanout.facts import limits
 from fanout.model.books import Count, no_counts
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.outcome import Outcome, Reason, Result
-from fanout.model.segment import Segment, part_from_row, part_row
-from fanout.model.shard import Name, Shard
+from fanout.model.shard import Name
 
 
 def entry_row(entry: Entry) -> list[Any]:
@@ -151,62 +149,6 @@ def counts_row(counts: dict[Result, Count]) -> Json:
 def counts_from_row(row: Json) -> dict[Result, Count]:
     """The counts of a row."""
     return no_counts() | {Result(name): count_from_row(count) for name, count in row.items()}
-
-
-def segment_row(segment: Segment) -> Json:
-    """A segment, as it stands in a round's list."""
-    row: Json = {"id": segment.id, "prefix": segment.prefix, "after": segment.after, "until": segment.until}
-    row |= {
-        "budget_entries": segment.budget_entries,
-        "budget_seconds": segment.budget_seconds,
-        "ways": segment.ways,
-    }
-    if segment.files_above:
-        row["files_above"] = list(segment.files_above)
-    if segment.manifest is not None:
-        row["manifest"] = part_row(segment.manifest)
-    if segment.carried:
-        row["carried"] = segment.carried
-    if segment.unlisted:
-        row["unlisted"] = segment.unlisted
-    return row
-
-
-def segment_from_row(row: Json) -> Segment:
-    """The segment of a row."""
-    return Segment(
-        row["id"],
-        row["prefix"],
-        row["after"],
-        row["until"],
-        files_above=tuple(row.get("files_above", ())),
-        manifest=part_from_row(row["manifest"]) if "manifest" in row else None,
-        carried=row.get("carried", ""),
-        unlisted=row.get("unlisted", ""),
-        budget_entries=row.get("budget_entries", limits.SEGMENT_ENTRIES),
-        budget_seconds=row.get("budget_seconds", limits.SEGMENT_SECONDS),
-        ways=row.get("ways", limits.FRONTIER_SEGMENTS),
-    )
-
-
-def shard_row(shard: Shard) -> Json:
-    """A shard, as it stands in shards.json."""
-    row: Json = {
-        "id": shard.id,
-        "key": shard.key,
-        "entries": shard.entries,
-        "bytes": shard.bytes,
-        "seconds": round(shard.seconds, 3),
-    }
-    if shard.blocks is not None:
-        row["blocks"] = list(shard.blocks)
-    return row
-
-
-def shard_from_row(row: Json) -> Shard:
-    """The shard of a row."""
-    blocks = (row["blocks"][0], row["blocks"][1]) if "blocks" in row else None
-    return Shard(row["id"], row["key"], row["entries"], row["bytes"], row["seconds"], blocks)
 
 
 def attributes_row(attributes: Attributes) -> list[int | None]:

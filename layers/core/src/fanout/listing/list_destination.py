@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fanout.facts import limits
 from fanout.ledger import keys
+from fanout.ledger.documents import SegmentFailed
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import entry_row
-from fanout.model.document import SCHEMA_VERSION, Json
-from fanout.model.errors import FanoutError, LedgerBroken
-from fanout.model.segment import Segment
+from fanout.model.document import Json
+from fanout.model.errors import FanoutError
+from fanout.model.segment import DestinationListing, Segment
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 
@@ -20,8 +21,8 @@ def list_destination(segment: Segment, context: Context) -> Json:
     try:
         return _list_destination(segment, context)
     except FanoutError as error:
-        row = {"segment": segment.id, "error": type(error).__name__, "message": str(error)}
-        context.ledger.write_json(keys.segment_failed_key(segment.id), row)
+        failed = SegmentFailed(segment.id, type(error).__name__, str(error))
+        context.ledger.write(keys.segment_failed_key(segment.id), failed)
         raise
 
 
@@ -54,8 +55,7 @@ def _list_destination(segment: Segment, context: Context) -> Json:
             cut = entry.path
             break
     flush()
-    document = {"schema_version": SCHEMA_VERSION, "files": files, "cut": cut}
-    ledger.write_json(keys.destination_listing_key(segment.id), document)
+    ledger.write(keys.destination_listing_key(segment.id), DestinationListing(files, cut))
     return {"segment": segment.id, "count": number}
 
 
@@ -63,7 +63,4 @@ def cut_of(segment: Segment, plan: Plan, ledger: Ledger) -> str:
     """The path at which a listing of the destination by another function broke off; empty where none did."""
     if not plan.request.between_mounts:
         return ""
-    cut = ledger.read_as(keys.destination_listing_key(segment.id), lambda row: row["cut"])
-    if not isinstance(cut, str):
-        raise LedgerBroken(f"the listing of the destination's segment {segment.id} names no path where it ends")
-    return cut
+    return ledger.read(keys.destination_listing_key(segment.id), DestinationListing).cut

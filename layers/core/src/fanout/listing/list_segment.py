@@ -7,6 +7,7 @@ from functools import partial
 
 from fanout.facts import limits
 from fanout.ledger import keys
+from fanout.ledger.documents import SegmentFailed
 from fanout.listing.deciding.clocks import ahead_of_runs, wider_by
 from fanout.listing.deciding.proofs import Proofs
 from fanout.listing.deciding.settle import Settler
@@ -46,8 +47,8 @@ def noting_failure(work: Callable[[Segment, Context], Json], segment: Segment, c
         with rare_collections():
             return work(segment, context)
     except FanoutError as error:
-        row = {"segment": segment.id, "error": type(error).__name__, "message": str(error)}
-        context.ledger.write_json(keys.segment_failed_key(segment.id), row)
+        failed = SegmentFailed(segment.id, type(error).__name__, str(error))
+        context.ledger.write(keys.segment_failed_key(segment.id), failed)
         raise
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from msgspec import to_builtins
+
 from fanout.facts import limits
 from fanout.facts.limits import LIST_CONCURRENCY
 from fanout.ledger import keys
-from fanout.ledger.rows import segment_row
 from fanout.model.document import Json
 from fanout.model.segment import Segment, open_round
 from fanout.request.plan import Plan
@@ -25,15 +26,16 @@ def begin_round(context: Context, number: int, pieces: Sequence[Segment], at_onc
 
     The only segment of a round travels with the reference, so that it is listed without a Map.
     """
-    rows = [segment_row(segment) for segment in open_round(number, pieces)]
-    if rows:
-        context.ledger.write_json(keys.round_key(number), rows)
+    segments = open_round(number, pieces)
+    if segments:
+        context.ledger.write_documents(keys.round_key(number), segments)
     reference: Json = {
         "round": number,
-        "count": len(rows),
+        "count": len(segments),
         "key": context.ledger.prefix + keys.round_key(number),
         "max_concurrency": at_once,
     }
-    if len(rows) == 1 and len(json.dumps(rows[0])) <= limits.SEGMENT_STATE_BYTES:
-        reference["segment"] = rows[0]
+    only = to_builtins(segments[0]) if len(segments) == 1 else None
+    if only is not None and len(json.dumps(only)) <= limits.SEGMENT_STATE_BYTES:
+        reference["segment"] = only
     return reference

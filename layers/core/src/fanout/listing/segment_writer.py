@@ -6,7 +6,7 @@ from itertools import chain
 
 from fanout.facts import limits
 from fanout.ledger import keys
-from fanout.ledger.rows import count_row, counts_row, outcome_row, segment_row, shard_row
+from fanout.ledger.rows import outcome_row
 from fanout.listing.directories.extra_writer import ExtraWriter, lists_extras
 from fanout.listing.directories.implied import ImpliedDirectories
 from fanout.listing.directories.open_directories import OpenDirectories
@@ -16,7 +16,6 @@ from fanout.listing.naming.names_writer import NamesWriter
 from fanout.listing.same_entries import SameEntries
 from fanout.model.books import Tally
 from fanout.model.columns import FileColumns, first_path, last_path
-from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.location import S3Location
@@ -26,9 +25,10 @@ from fanout.model.shard import BigFile, Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Mode, OnConflict
 from fanout.request.plan import Plan
-from fanout.shards.big_files import big_file_row, block_bytes_of
+from fanout.shards.big_files import block_bytes_of
 from fanout.shards.crowds import Crowds
 from fanout.shards.packing import Packer, spread
+from fanout.shards.rounds import ListedBigFile, SegmentRecord
 from fanout.shards.sizes import Sizes
 from fanout.work.context import Context
 
@@ -48,7 +48,7 @@ class SegmentWriter:
         self._undecided: set[str] = set()
         self._packer = Packer(plan.rates, plan.request.limits.shard_seconds)
         self._shards: list[Shard] = []
-        self._big_files: list[Json] = []
+        self._big_files: list[ListedBigFile] = []
         self._outcomes: list[Outcome] = []
         self._outcome_files: list[str] = []
         self._same = SameEntries()
@@ -189,8 +189,8 @@ class SegmentWriter:
             self.settle(entry, error.reason, error.message)
             return
         big = BigFile(big_file_id, entry, block_bytes_of(entry.size), token)
-        self._context.ledger.write_json(keys.big_file_key(big_file_id), big_file_row(big))
-        self._big_files.append({"id": big_file_id, "bytes": entry.size})
+        self._context.ledger.write(keys.big_file_key(big_file_id), big)
+        self._big_files.append(ListedBigFile(big_file_id, entry.size))
         self.to_copy.add(entry.size)
 
     def _begin_blocks(self, entry: Entry) -> str:
@@ -269,50 +269,49 @@ class SegmentWriter:
             else:
                 self._leave(directory)
         rest = self._packer.rest()
-        loose = self._write_shard(rest) if rest else None
+        loose = [self._write_shard(rest)] if rest else []
         if self._outcomes or self._same:
             self._write_outcomes()
         for directory in self._implied.close():
             goes_on = left or self._segment.ends_below(directory.path)  # another segment lists what may imply it
             if not (goes_on and self._is_implied(directory)):
                 self._add_extras([directory])
-        if self._extras:
-            key = keys.extras_key(self._segment.id, self._context.nonce)
+        extras = [keys.extras_key(self._segment.id, self._context.nonce)] if self._extras else []
+        for key in extras:
             self._context.ledger.write_rows(key, map(outcome_row, self._extras))
         self._names.close()
         if self._parents:
             self.directories += self._parents.close()
-        record: Json = {
-            "schema_version": SCHEMA_VERSION,
-            "segment": segment_row(self._segment),
-            "complete": self.complete,
-            "listed": count_row(self.listed.count),
-            "sizes": self._sizes.row(),
-            "crowds": self._crowds.row(),
-            "to_copy": count_row(self.to_copy.count),
-            "outcomes": counts_row({result: tally.count for result, tally in self._results.items()}),
-            "outcome_files": self._outcome_files,
-            "shards": [shard_row(shard) for shard in self._shards],
-            "loose": shard_row(loose) if loose else None,
-            "big_files": self._big_files,
-            "index": self.index.close(),
-            "extras": keys.extras_key(self._segment.id, self._context.nonce) if self._extras else None,
-            "in_scope": count_row((self._in_scope if self._scope else self.listed).count),
-            "destination": count_row(self.destination.count),
-            "directories": self.directories,
-            "deletions": self._deletions.close(cut=bool(left)) if self._deletions else [],
-            "names": [shard_row(file) for file in self._names.files],
-            "left": [segment_row(segment) for segment in left],
-            "seconds": round(self._context.clock.now() - self._began, 3),
-        }
-        self._context.ledger.write_json(keys.segment_key(self._segment.id), record)
+        record = SegmentRecord(
+            segment=self._segment,
+            complete=self.complete,
+            listed=self.listed.count,
+            sizes=self._sizes.row(),
+            crowds=self._crowds.row(),
+            to_copy=self.to_copy.count,
+            outcomes={result: tally.count for result, tally in self._results.items()},
+            outcome_files=self._outcome_files,
+            shards=self._shards,
+            loose=loose,
+            big_files=self._big_files,
+            index=self.index.close(),
+            extras=extras,
+            in_scope=(self._in_scope if self._scope else self.listed).count,
+            destination=self.destination.count,
+            directories=self.directories,
+            deletions=self._deletions.close(cut=bool(left)) if self._deletions else [],
+            names=self._names.files,
+            left=left,
+            seconds=round(self._context.clock.now() - self._began, 3),
+        )
+        self._context.ledger.write(keys.segment_key(self._segment.id), record)
 
     def _write_shard(self, entries: list[Entry]) -> Shard:
         shard_id = f"{self._segment.id}-{self._context.nonce}-{len(self._shards):04d}"
         size = sum(entry.size for entry in entries)
         self._crowds.add(entries)
         key = self._context.ledger.write_shard(shard_id, spread(entries))
-        return Shard(shard_id, key, len(entries), size, self._plan.rates.seconds(len(entries), size))
+        return Shard(shard_id, key, len(entries), size, round(self._plan.rates.seconds(len(entries), size), 3))
 
     def _write_outcomes(self) -> None:
         number = len(self._outcome_files)

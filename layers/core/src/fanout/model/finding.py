@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 
 class Level(StrEnum):
@@ -39,13 +37,3 @@ def warn(name: str, what: str, remedy: str) -> Finding:
 def fail(name: str, what: str, remedy: str) -> Finding:
     """A thing with which a run does not work."""
     return Finding(name, Level.FAIL, what, remedy)
-
-
-def finding_row(finding: Finding) -> dict[str, Any]:
-    """A finding as JSON."""
-    return asdict(finding)
-
-
-def finding_from_row(row: dict[str, Any]) -> Finding:
-    """The finding of a row."""
-    return Finding(row["name"], Level(row["level"]), row["what"], row["remedy"])

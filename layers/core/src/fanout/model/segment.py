@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,7 +37,7 @@ class Rows(StrEnum):
     INVENTORY = "inventory"
 
 
-class ManifestPart(Struct, frozen=True):
+class ManifestPart(Struct, frozen=True, omit_defaults=True):
     """A part of a manifest: the rows of a file whose first byte lies from ``first`` to before ``end``.
 
     The file at ``key``, in the manifest's bucket, is pinned by its ETag. A compressed one is read from its
@@ -63,7 +62,7 @@ class ManifestPart(Struct, frozen=True):
         return self.key.endswith(".gz")
 
 
-class Segment(Struct, frozen=True):
+class Segment(Struct, frozen=True, omit_defaults=True):
     """The entries whose path begins with ``prefix`` and lies after ``after``, up to ``until`` and with it.
 
     Paths compare by their bytes, as S3 compares keys. ``after`` and ``until`` are
@@ -90,6 +89,16 @@ class Segment(Struct, frozen=True):
     def ends_below(self, directory: str) -> bool:
         """Whether the segment ends inside a directory (whose path ends in ``/``), which another one then goes on in."""
         return self.until.startswith(directory) and self.until != ""
+
+
+class DestinationListing(Struct, frozen=True):
+    """What a segment holds at a destination that ListSegment does not see: files of entries.
+
+    ``cut`` is the path after which the listing broke off, where it did.
+    """
+
+    files: list[str]
+    cut: str
 
 
 # Sorts after every name: 255 bytes is the longest name, and 0xFF is in no UTF-8 text.
@@ -155,26 +164,6 @@ def open_round(number: int, pieces: Sequence[Segment]) -> list[Segment]:
         replace(piece, id=f"{number:04d}-{index:06d}", budget_entries=entries, budget_seconds=seconds, ways=ways)
         for index, piece in enumerate(pieces)
     ]
-
-
-def part_row(part: ManifestPart) -> dict[str, Any]:
-    """A part, as it stands in its segment."""
-    return {
-        "key": part.key,
-        "etag": part.etag,
-        "size": part.size,
-        "rows": part.rows.value,
-        "first": part.first,
-        "end": part.end,
-        "done": part.done,
-        "line": part.line,
-        "columns": list(part.columns),
-    }
-
-
-def part_from_row(row: dict[str, Any]) -> ManifestPart:
-    """The part of a row."""
-    return ManifestPart(**{**row, "rows": Rows(row["rows"]), "columns": tuple(row["columns"])})
 
 
 def no_pruning(_path: str) -> bool:

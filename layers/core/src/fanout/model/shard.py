@@ -74,7 +74,7 @@ class Receipt(Struct, frozen=True):
     message: str = ""
 
 
-class Shard(Struct, frozen=True):
+class Shard(Struct, frozen=True, omit_defaults=True):
     """What the other states need to know of a shard: its file in the ledger, its size, its predicted seconds.
 
     A shard of ``blocks`` (the first, and the one after the last) is a part of the big file that ``key`` describes.
@@ -91,6 +91,13 @@ class Shard(Struct, frozen=True):
     def items(self) -> int:
         """What the shard holds an outcome of each: entries, or blocks."""
         return self.entries if self.blocks is None else self.blocks[1] - self.blocks[0]
+
+
+class Deletion(Struct, frozen=True):
+    """A shard of extras, either of files and objects, or of directories."""
+
+    shard: Shard
+    directories: bool
 
 
 def receipt_row(receipt: Receipt) -> dict[str, Any]:

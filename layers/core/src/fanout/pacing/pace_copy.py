@@ -136,7 +136,7 @@ class _Pacer:
         except FanoutError as error:
             if problem not in self._problems:
                 self._problems[problem] = f"{problem} ({type(error).__name__}: {error}); nothing more was risked"
-                self.context.ledger.write_json(keys.note_key("pace"), [*self._problems.values()])
+                self.context.ledger.note("pace", self._problems.values())
             return None
 
 

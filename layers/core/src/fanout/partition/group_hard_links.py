@@ -12,10 +12,9 @@ from typing import Any
 
 from fanout.facts import limits
 from fanout.ledger import keys
-from fanout.ledger.rows import entry_from_row, link_row, name_from_row, shard_row
+from fanout.ledger.rows import entry_from_row, link_row, name_from_row
 from fanout.listing.directories.parents import parent_of
 from fanout.model.books import Count
-from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.shard import Name, Shard
 from fanout.partition.name_buckets import listed_rows, spread_rows
@@ -23,6 +22,7 @@ from fanout.request.plan import Plan
 from fanout.request.request import keeps_hard_links
 from fanout.shards.hard_links import Placed, files_of, place
 from fanout.shards.packing import spread
+from fanout.shards.partitioned import Links, LinkShard
 from fanout.work.context import Context
 
 
@@ -38,9 +38,9 @@ def place_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard
     for directories in _directories(listed, writer.rewritten(), context):
         writer.add(directories)
     writer.close()
-    context.ledger.write_json(keys.LINKS, writer.links)
+    context.ledger.write(keys.LINKS, Links(writer.links))
     if further.entries:
-        context.ledger.write_json(keys.note_key("partition"), [_note(further, linked)])
+        context.ledger.note("partition", [_note(further, linked)])
     return writer.shards
 
 
@@ -91,7 +91,7 @@ class _Writer:
         self._seconds = 0.0
         self._number = 0
         self.shards: list[Shard] = []
-        self.links: list[Json] = []
+        self.links: list[LinkShard] = []
 
     def add(self, placed: Placed) -> None:
         """Take what becomes of one file's names."""
@@ -128,13 +128,13 @@ class _Writer:
             copied_by = f"names-{self._number:06d}"
             key = self._ledger.write_shard(copied_by, spread(self._copies))
             size = sum(entry.size for entry in self._copies)
-            self.shards.append(Shard(copied_by, key, len(self._copies), size, self._seconds))
+            self.shards.append(Shard(copied_by, key, len(self._copies), size, round(self._seconds, 3)))
         if self._links:
             shard_id = f"links-{self._number:06d}"
             key = keys.shard_key(shard_id)
             self._ledger.write_rows(key, (link_row(entry, first) for entry, first in self._links))
             size = sum(entry.size for entry, _ in self._links)
             shard = Shard(shard_id, key, len(self._links), size, 0.0)
-            self.links.append({"shard": shard_row(shard), "copied_by": copied_by})
+            self.links.append(LinkShard(shard, copied_by))
         self._copies, self._links, self._seconds = [], [], 0.0
         self._number += 1

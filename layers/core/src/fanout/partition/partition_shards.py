@@ -9,21 +9,21 @@ from fanout.deleting.guard import empty_source
 from fanout.forecast.of_run import work_of, write_forecast
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import shard_from_row, shard_row
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import DeleteRefused
-from fanout.model.shard import Shard
+from fanout.model.shard import BigFile, Shard
 from fanout.pacing.begin_pacing import begin_pacing
 from fanout.partition.compare_names import compare_names
 from fanout.partition.group_hard_links import place_names
 from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.shards.big_files import big_file_from_row, cut
+from fanout.shards.big_files import cut
 from fanout.shards.crowds import Crowds
 from fanout.shards.packing import pack, spread, target_seconds
-from fanout.shards.rounds import whole_listing
+from fanout.shards.partitioned import Links, ListedBigFiles, MapItem
+from fanout.shards.rounds import ListedBigFile, whole_listing
 from fanout.work.context import Context
 
 # Chosen: up to so many loose ends are joined whatever their size, which makes the fewest shards.
@@ -42,26 +42,26 @@ def partition_shards(context: Context) -> Json:
     extra = _guarded(plan, ledger)
     full: list[Shard] = []
     loose: list[Shard] = []
-    big_files: list[Json] = []
+    big_files: list[ListedBigFile] = []
     names: list[Shard] = []
     listed, crowds = 0, Crowds()
     for done in whole_listing(ledger):
-        listed += done["listed"]["entries"]
-        crowds.merge(done.get("crowds", {}))
-        full += [shard_from_row(row) for row in done["shards"]]
-        loose += [shard_from_row(row) for row in done["loose"]]
-        big_files += done["big_files"]
-        names += [shard_from_row(row) for row in done["names"]]
+        listed += done.listed.entries
+        crowds.merge(done.crowds)
+        full += done.shards
+        loose += done.loose
+        big_files += done.big_files
+        names += done.names
     if plan.request.mode is Mode.VERIFY:
-        ledger.write_json(keys.LINKS, [])
+        ledger.write(keys.LINKS, Links([]))
         full += compare_names(names, plan, context)
     else:
         full += place_names(names, plan, context)
     target = _target_seconds(full + loose, big_files, plan)
     shards = full + _join(loose, target, plan, ledger) + _cut(big_files, target, plan, ledger)
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
-    ledger.write_json(keys.BIG_FILES, big_files)
-    ledger.write_json(keys.SHARDS, [{"shard": shard_row(shard)} for shard in shards])
+    ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
+    ledger.write_documents(keys.SHARDS, map(MapItem, shards))
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
         would_go = listed_extras(ledger, plan.request).extra.entries if plan.request.mode is Mode.PLAN else extra
@@ -106,17 +106,17 @@ def _guarded(plan: Plan, ledger: Ledger) -> int:
     return extras.extra.entries
 
 
-def _target_seconds(shards: list[Shard], big_files: list[Json], plan: Plan) -> float:
+def _target_seconds(shards: list[Shard], big_files: list[ListedBigFile], plan: Plan) -> float:
     limits = plan.request.limits
-    total = sum(shard.seconds for shard in shards) + sum(plan.rates.seconds(1, big["bytes"]) for big in big_files)
+    total = sum(shard.seconds for shard in shards) + sum(plan.rates.seconds(1, big.bytes) for big in big_files)
     return target_seconds(total, limits.max_concurrency, limits.shard_seconds)
 
 
-def _cut(big_files: list[Json], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
+def _cut(big_files: list[ListedBigFile], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
     shards: list[Shard] = []
-    for row in big_files:
-        key = keys.big_file_key(row["id"])
-        shards += cut(ledger.read_as(key, big_file_from_row), key, plan.rates, target)
+    for one in big_files:
+        key = keys.big_file_key(one.id)
+        shards += cut(ledger.read(key, BigFile), key, plan.rates, target)
     return shards
 
 
@@ -143,4 +143,4 @@ def _entries(loose: list[Shard], ledger: Ledger) -> Iterator[Entry]:
 def _write_shard(shard_id: str, entries: list[Entry], plan: Plan, ledger: Ledger) -> Shard:
     size = sum(entry.size for entry in entries)
     key = ledger.write_shard(shard_id, spread(entries))
-    return Shard(shard_id, key, len(entries), size, plan.rates.seconds(len(entries), size))
+    return Shard(shard_id, key, len(entries), size, round(plan.rates.seconds(len(entries), size), 3))

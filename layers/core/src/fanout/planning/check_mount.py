@@ -39,7 +39,7 @@ def check_mount(context: Context) -> Json:
         note_source_root(context.source(plan), context.ledger)
     notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
     if notes:
-        context.ledger.write_json(keys.note_key("check"), list(notes))
+        context.ledger.note("check", notes)
     context.begin("list")
     return {}
 
@@ -68,4 +68,4 @@ def _fence_others(plan: Plan, turn: Turn, context: Context) -> None:
         return context.turns.turn(plan).beside if context.turns is not None else ()
 
     if context.destination(plan).fence(known, beside):
-        context.ledger.write_json(keys.FENCED, {})
+        context.ledger.mark(keys.FENCED)

@@ -12,10 +12,11 @@ from fanout.efs.calibration import creations_of, rates_of
 from fanout.efs.calibrations import read_calibrations
 from fanout.efs.measure import measure_file_systems
 from fanout.ledger import keys
+from fanout.ledger.documents import Asked
 from fanout.ledger.ledger import Ledger
 from fanout.listing.index.earlier_index import note_earlier_run
 from fanout.listing.rounds import begin_round, list_concurrency
-from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import MountLocation
 from fanout.planning.first_round import first_round
@@ -76,8 +77,8 @@ def plan_transfer(
         return skip_run(plan, document, other, began, context)
     with naming("manifest"):
         pieces = [] if earlier else first_round(request, context.objects(request))
-    ledger.write_json(keys.phase_key("plan"), {"began": began})
-    ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
+    ledger.begin("plan", began)
+    ledger.write(keys.REQUEST, Asked(document))
     ledger.write_plan(plan)
     note_earlier_run(plan, ledger)
     write_limits(RunLimits(request.limits.bytes_per_second, request.limits.files_per_second), ledger)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fanout.ledger import keys
+from fanout.ledger.documents import Asked
 from fanout.model.books import Books
-from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.document import Json
 from fanout.ports.turns import Writer
 from fanout.request.plan import Plan, settings_row
 from fanout.summary.summary import Skipped, Summary, summary_row, utc
@@ -36,7 +37,7 @@ def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Co
     from fanout.report.page import Findings, render_report
 
     row = summary_row(summary)
-    ledger.write_json(keys.REQUEST, {"schema_version": SCHEMA_VERSION, "request": document})
+    ledger.write(keys.REQUEST, Asked(document))
     ledger.write_rows(keys.FAILURES, [])
     ledger.write_text(keys.REPORT, render_report(Findings(row, settings_row(plan), [], [])))
     ledger.write_json(keys.SUMMARY, row)

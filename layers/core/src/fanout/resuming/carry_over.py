@@ -7,24 +7,35 @@ run, so that its ledger says everything by itself and can be resumed in turn.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import link_from_row, listed_outcomes, name_from_row, shard_from_row
+from fanout.ledger.rows import link_from_row, listed_outcomes, name_from_row
 from fanout.listing.list_segment import list_segment, noting_failure
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Outcome, Reason
 from fanout.model.segment import Segment
-from fanout.model.shard import Name
+from fanout.model.shard import BigFile, Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
-from fanout.resuming.rules import Part, better, carried, segment_of_one
-from fanout.shards.big_files import big_file_from_row
+from fanout.resuming.rules import (
+    Carried,
+    CarriedBigFile,
+    CarriedDirectories,
+    CarriedLinks,
+    CarriedNames,
+    CarriedOutcomes,
+    CarriedShard,
+    Part,
+    better,
+    carried,
+    segment_of_one,
+)
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.work.context import Context
 
@@ -37,9 +48,9 @@ def list_or_carry_over(segment: Segment, context: Context) -> Json:
 def carry_over(segment: Segment, context: Context) -> Json:
     """Take over the parts that the segment names; writes a segment's record as a listing does."""
     plan = context.ledger.read_plan()
-    run_id, parts = context.ledger.read_as(segment.carried, lambda row: (str(row["run_id"]), list(row["parts"])))
-    carrier = _Carrier(plan, segment, context, context.ledger.of_run(run_id))
-    for part in parts:
+    found = context.ledger.read(segment.carried, Carried)
+    carrier = _Carrier(plan, segment, context, context.ledger.of_run(found.run_id))
+    for part in found.parts:
         carrier.carry(part)
     carrier.close()
     return {"segment": segment.id}
@@ -55,25 +66,29 @@ class _Carrier:
         self._writer = SegmentWriter(plan, segment, context, context.source(plan), self._destination)
         self._left: list[Segment] = []
         self._directories = 0
-        self._take: dict[str, Callable[[Part], None]] = {
-            "outcomes": self._outcomes,
-            "big_file": self._big_file,
-            "directories": self._directory_attributes,
-            "shard": self._shard,
-            "links": self._links,
-            "names": self._names,
-        }
 
     def carry(self, part: Part) -> None:
         """Take one part over."""
-        self._take[part["kind"]](part)
+        match part:
+            case CarriedOutcomes():
+                self._outcomes(part)
+            case CarriedBigFile():
+                self._big_file(part)
+            case CarriedDirectories():
+                self._directory_attributes(part)
+            case CarriedShard():
+                self._shard(part.shard)
+            case CarriedLinks():
+                self._links(part)
+            case CarriedNames():
+                self._names(part)
 
     def close(self) -> None:
         """Write what is held, and the record that makes it count; what failed in the listing is listed again."""
         self._writer.close(self._left)
 
-    def _outcomes(self, part: Part) -> None:
-        rows = self._earlier.read_rows_as(part["key"], lambda row: list(listed_outcomes(row)))
+    def _outcomes(self, part: CarriedOutcomes) -> None:
+        rows = self._earlier.read_rows_as(part.key, lambda row: list(listed_outcomes(row)))
         for outcome in chain.from_iterable(rows):
             if outcome.reason is Reason.UNLISTABLE:
                 self._left.append(Segment("", outcome.path))
@@ -82,8 +97,7 @@ class _Carrier:
             else:
                 self._settle(_entry_of(outcome), outcome)
 
-    def _shard(self, part: Part) -> None:
-        shard = shard_from_row(part["shard"])
+    def _shard(self, shard: Shard) -> None:
         outcomes = _outcomes_of(shard.id, self._earlier)
         for index, entry in enumerate(self._earlier.read_shard(shard)):
             outcome = outcomes.get(index)
@@ -93,7 +107,7 @@ class _Carrier:
                 self._count(entry)
                 self._writer.copy(entry, is_new=False)
 
-    def _links(self, part: Part) -> None:
+    def _links(self, part: CarriedLinks) -> None:
         """Copies and the further names of the same files: each file is done with all its names, or not at all."""
         files: defaultdict[str, list[tuple[Entry, Outcome | None]]] = defaultdict(list)
         for entry, first, outcome in self._named(part):
@@ -110,32 +124,31 @@ class _Carrier:
                 for entry, _ in names:
                     self._name(Name(entry, unchanged=False, inode_there=""))
 
-    def _named(self, part: Part) -> Iterator[tuple[Entry, str, Outcome | None]]:
+    def _named(self, part: CarriedLinks) -> Iterator[tuple[Entry, str, Outcome | None]]:
         """Every name with the path of its file's first one, empty for a name that was right, and its outcome."""
-        if part["copies"] is not None:
-            copies = shard_from_row(part["copies"])
+        if (copies := part.copies) is not None:
             outcomes = _outcomes_of(copies.id, self._earlier)
             for index, entry in enumerate(self._earlier.read_shard(copies)):
                 yield entry, entry.path, outcomes.get(index)
-        links = shard_from_row(part["shard"])
+        links = part.shard
         outcomes = _outcomes_of(links.id, self._earlier)
         for index, (entry, first) in enumerate(self._earlier.read_rows_as(links.key, link_from_row, links.entries)):
             yield entry, first, outcomes.get(index)
 
-    def _names(self, part: Part) -> None:
-        for name in self._earlier.read_rows_as(part["key"], name_from_row, part["entries"]):
+    def _names(self, part: CarriedNames) -> None:
+        for name in self._earlier.read_rows_as(part.key, name_from_row, part.entries):
             self._name(name)
 
-    def _big_file(self, part: Part) -> None:
+    def _big_file(self, part: CarriedBigFile) -> None:
         """Begun anew unless it is whole: what was written of it was discarded, or is now."""
-        big = self._earlier.read_as(part["key"], big_file_from_row)
+        big = self._earlier.read(part.key, BigFile)
         outcome = self._big_file_outcomes.get(big.id)
-        if part["counted"] and outcome is not None and carried(outcome) is not None:
+        if part.counted and outcome is not None and carried(outcome) is not None:
             self._settle(big.entry, outcome)
             return
         if not self._apart:  # else this function does not see it, and FinishTree removes what the earlier run staged
             self._destination.open_blocks(big.entry.placed, big.token).discard()
-        if part["counted"]:
+        if part.counted:
             self._count(big.entry)
             self._writer.copy(big.entry, is_new=False)
 
@@ -143,10 +156,10 @@ class _Carrier:
     def _big_file_outcomes(self) -> dict[str, Outcome]:
         return dict(big_file_outcomes(self._earlier))
 
-    def _directory_attributes(self, part: Part) -> None:
+    def _directory_attributes(self, part: CarriedDirectories) -> None:
         """Set again at the end: this run may write into directories that the earlier one made."""
         key = keys.carried_directories_key(self._segment.id, self._context.nonce, self._directories)
-        self._context.ledger.write_rows(key, self._earlier.read_rows_as(part["key"], dict, part["rows"]))
+        self._context.ledger.write_rows(key, self._earlier.read_rows_as(part.key, dict, part.rows))
         self._writer.directories.append(key)
         self._directories += 1
 

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from msgspec import Struct
 
 from fanout.ledger import keys
+from fanout.ledger.documents import Asked
 from fanout.ledger.ledger import START_AGAIN, Ledger
-from fanout.ledger.rows import segment_from_row, shard_row
 from fanout.listing.segment_writer import OUTCOMES_PER_FILE
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
 from fanout.request.plan import Plan
-from fanout.resuming.rules import Part, chunks, resumed_document
+from fanout.resuming.rules import (
+    Carried,
+    CarriedBigFile,
+    CarriedDirectories,
+    CarriedLinks,
+    CarriedNames,
+    CarriedOutcomes,
+    CarriedShard,
+    Part,
+    chunks,
+    resumed_document,
+)
 from fanout.shards.made_directories import directories_held
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
-from fanout.shards.rounds import as_segment_record, check_held, read_round, rounds_done, segment_record, segments_left
+from fanout.shards.rounds import Listed, SegmentRecord, check_held, read_round, rounds_done, segment_record
 
 # What a part costs beside its entries, in entries: a few requests to the ledger, or the begin of an upload.
 _PART_WEIGHT = 250
@@ -60,8 +71,7 @@ def find_earlier_run(document: Any, ledger: Ledger) -> EarlierRun | None:
     if any(not isinstance(one, dict) or one.get("schema_version") != SCHEMA_VERSION for one in (asked, planned)):
         problem = f"{run_id} has a ledger of another version than {SCHEMA_VERSION}"
         raise InvalidRequest("resume_from", problem, START_AGAIN)
-    with earlier.decoding(keys.REQUEST):
-        merged = resumed_document(document, dict(asked["request"]))
+    merged = resumed_document(document, earlier.read(keys.REQUEST, Asked).request)
     return EarlierRun(earlier, earlier.read_plan(), merged)
 
 
@@ -74,10 +84,10 @@ def write_carried(earlier: EarlierRun, ledger: Ledger) -> list[Segment]:
     carried: list[Segment] = []
     for number, parts in enumerate(chunks(_parts(records, earlier.ledger))):
         key = keys.carried_key(number)
-        ledger.write_json(key, {"run_id": earlier.ledger.run_id, "parts": parts})
+        ledger.write(key, Carried(earlier.ledger.run_id, parts))
         carried.append(Segment("", carried=key))
     note = f"this run resumes {earlier.ledger.run_id}: what that one had done counts as unchanged"
-    ledger.write_json(keys.note_key("plan"), [note])
+    ledger.note("plan", [note])
     return carried + [_own(segment, len(carried) + at, earlier.ledger, ledger) for at, segment in enumerate(frontier)]
 
 
@@ -86,23 +96,23 @@ def _own(segment: Segment, number: int, earlier: Ledger, ledger: Ledger) -> Segm
     if not segment.carried:
         return segment
     key = keys.carried_key(number)
-    ledger.write_json(key, earlier.read_json(segment.carried))
+    ledger.write(key, earlier.read(segment.carried, Carried))
     return Segment("", carried=key)
 
 
-def _listed(earlier: EarlierRun) -> tuple[list[Json], list[Segment]]:
+def _listed(earlier: EarlierRun) -> tuple[Sequence[Listed], list[Segment]]:
     """The records of what was listed (of rounds, or of the last one's segments), and the segments left to list."""
     ledger = earlier.ledger
     records = list(rounds_done(ledger))
     closed = len(records)
-    left = segments_left(records[-1], closed, ledger) if records else 1
+    left = records[-1].left if records else 1
     if not left:
         return records, []
     if ledger.has(keys.round_key(closed + 1)):
         return _half_listed(records, read_round(closed + 1, left if records else 0, ledger), ledger)
     if records:  # the round was closed, and the next one not opened
-        last = ledger.read_list(keys.round_key(closed), segment_from_row)
-        frontier = [one for segment in last for one in _left(segment_record(segment.id, ledger))]
+        last = ledger.read_documents(keys.round_key(closed), Segment)
+        frontier = [one for segment in last for one in segment_record(segment.id, ledger).left]
         if len(frontier) != left:
             raise ledger.broken(keys.round_done_key(closed), f"left {left} segments, and its segments {len(frontier)}")
         return records, frontier
@@ -112,65 +122,57 @@ def _listed(earlier: EarlierRun) -> tuple[list[Json], list[Segment]]:
     return [], [Segment("")]
 
 
-def _half_listed(records: list[Json], opened: list[Segment], ledger: Ledger) -> tuple[list[Json], list[Segment]]:
+def _half_listed(
+    records: Sequence[Listed], opened: list[Segment], ledger: Ledger
+) -> tuple[Sequence[Listed], list[Segment]]:
     """A round that was opened and not closed: each of its segments has a record, or is listed now."""
     with ThreadPoolExecutor(_READS_IN_FLIGHT) as pool:
         found = list(pool.map(lambda one: _record(one.id, ledger), opened))
     frontier = [segment for segment, record in zip(opened, found, strict=True) if record is None]
-    frontier += [one for record in found if record is not None for one in _left(record)]
-    return records + [_as_round(record) for record in found if record is not None], frontier
+    frontier += [one for record in found if record is not None for one in record.left]
+    return [*records, *(record for record in found if record is not None)], frontier
 
 
-def _left(record: Json) -> list[Segment]:
-    return [segment_from_row(row) for row in record["left"]]
+def _record(segment_id: str, ledger: Ledger) -> SegmentRecord | None:
+    return ledger.find(keys.segment_key(segment_id), SegmentRecord)
 
 
-def _record(segment_id: str, ledger: Ledger) -> Json | None:
-    key = keys.segment_key(segment_id)
-    return ledger.find_as(key, as_segment_record)
-
-
-def _as_round(record: Json) -> Json:
-    return {**record, "loose": [record["loose"]] if record["loose"] else []}
-
-
-def _parts(records: list[Json], ledger: Ledger) -> Iterator[tuple[Part, int]]:
+def _parts(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[Part, int]]:
     """All that is taken over, in parts with their weights; each object that is to be there is."""
-    outcome_files = [key for record in records for key in record["outcome_files"]]
+    outcome_files = [key for record in records for key in record.outcome_files]
     check_held(outcome_files, "outcomes/listed/", ledger)
     for key in outcome_files:
-        yield {"kind": "outcomes", "key": key}, OUTCOMES_PER_FILE
-    counted = {keys.big_file_key(row["id"]) for record in records for row in record["big_files"]}
+        yield CarriedOutcomes(key), OUTCOMES_PER_FILE
+    counted = {keys.big_file_key(big.id) for record in records for big in record.big_files}
     check_held(counted, keys.BIG_FILES_BEGUN, ledger)
     for key in ledger.keys(keys.BIG_FILES_BEGUN):
-        yield {"kind": "big_file", "key": key, "counted": key in counted}, _PART_WEIGHT
-    carried = (key for record in records for key in record.get("directories", []))
+        yield CarriedBigFile(key, key in counted), _PART_WEIGHT
+    carried = (key for record in records for key in record.directories)
     for key, rows in directories_held(carried, ledger).items():
-        yield {"kind": "directories", "key": key, "rows": rows}, _PART_WEIGHT
+        yield CarriedDirectories(key, rows), _PART_WEIGHT
     yield from _partitioned(records, ledger) if is_partitioned(ledger) else _not_partitioned(records, ledger)
 
 
-def _not_partitioned(records: list[Json], ledger: Ledger) -> Iterator[tuple[Part, int]]:
-    shards = [row for record in records for row in record["shards"] + record["loose"]]
-    names = [row for record in records for row in record["names"]]
-    check_held((row["key"] for row in shards), keys.SHARD_FILES, ledger)
-    check_held((row["key"] for row in names), keys.LISTED_NAMES, ledger)
-    for row in shards:
-        yield {"kind": "shard", "shard": row}, _PART_WEIGHT + row["entries"]
-    for row in names:
-        yield {"kind": "names", "key": row["key"], "entries": row["entries"]}, _PART_WEIGHT + row["entries"]
+def _not_partitioned(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[Part, int]]:
+    shards = [shard for record in records for shard in record.shards + record.loose]
+    names = [file for record in records for file in record.names]
+    check_held((shard.key for shard in shards), keys.SHARD_FILES, ledger)
+    check_held((file.key for file in names), keys.LISTED_NAMES, ledger)
+    for shard in shards:
+        yield CarriedShard(shard), _PART_WEIGHT + shard.entries
+    for file in names:
+        yield CarriedNames(file.key, file.entries), _PART_WEIGHT + file.entries
 
 
-def _partitioned(records: list[Json], ledger: Ledger) -> Iterator[tuple[Part, int]]:
+def _partitioned(records: Sequence[Listed], ledger: Ledger) -> Iterator[tuple[Part, int]]:
     """The shards; one whose copies have further names goes together with these."""
     found = read_partition(ledger, sum(map(entries_to_copy, records)))
     shards = {shard.id: shard for shard in found.shards if shard.blocks is None}
-    links = [shard for shard, _ in found.links]
+    links = [one.shard for one in found.links]
     check_held((shard.key for shard in [*shards.values(), *links]), keys.SHARD_FILES, ledger)
-    for shard, copied_by in found.links:
-        copies = shards.pop(copied_by, None)
-        weight = shard.entries + (copies.entries if copies else 0)
-        part = {"kind": "links", "shard": shard_row(shard), "copies": shard_row(copies) if copies else None}
-        yield part, _PART_WEIGHT + weight
+    for link in found.links:
+        copies = shards.pop(link.copied_by, None)
+        weight = link.shard.entries + (copies.entries if copies else 0)
+        yield CarriedLinks(link.shard, copies), _PART_WEIGHT + weight
     for shard in shards.values():
-        yield {"kind": "shard", "shard": shard_row(shard)}, _PART_WEIGHT + shard.entries
+        yield CarriedShard(shard), _PART_WEIGHT + shard.entries

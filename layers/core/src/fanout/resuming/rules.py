@@ -17,11 +17,13 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import fields
 
 from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.segment import Segment, after_subtree
+from fanout.model.shard import Shard
 from fanout.request.options import Mode
 from fanout.request.request import Request
 from fanout.request.transfer_fields import Decides, fields_up_to
@@ -31,7 +33,55 @@ MAY_DIFFER = fields_up_to(Decides.OBJECT)
 # Chosen: what one ListSegment takes over, in entries; far below what it has time for, and fewer than it lists.
 CARRIED_ENTRIES = 200_000
 
-Part = dict[str, Any]
+
+class CarriedOutcomes(Struct, frozen=True, tag_field="kind", tag="outcomes"):
+    """A file of outcomes of entries that needed no copy."""
+
+    key: str
+
+
+class CarriedBigFile(Struct, frozen=True, tag_field="kind", tag="big_file"):
+    """A big file that was begun; ``counted`` if the listing counts it."""
+
+    key: str
+    counted: bool
+
+
+class CarriedDirectories(Struct, frozen=True, tag_field="kind", tag="directories"):
+    """A file of attributes of directories that were made, and its rows if they are known."""
+
+    key: str
+    rows: int | None
+
+
+class CarriedShard(Struct, frozen=True, tag_field="kind", tag="shard"):
+    """A shard of entries to copy."""
+
+    shard: Shard
+
+
+class CarriedLinks(Struct, frozen=True, tag_field="kind", tag="links"):
+    """A shard of further names, and the shard that copies their files."""
+
+    shard: Shard
+    copies: Shard | None
+
+
+class CarriedNames(Struct, frozen=True, tag_field="kind", tag="names"):
+    """A file of listed names of files with several hard links."""
+
+    key: str
+    entries: int
+
+
+Part = CarriedOutcomes | CarriedBigFile | CarriedDirectories | CarriedShard | CarriedLinks | CarriedNames
+
+
+class Carried(Struct, frozen=True):
+    """What one ListSegment takes over of an earlier run."""
+
+    run_id: str
+    parts: list[Part]
 
 
 def resumed_document(given: dict[str, Any], earlier: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 
+from msgspec import to_builtins
+
 from fanout.adapters.aws.credentials import credentials_from_environment
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.posix.probe.probe import probe_mount
@@ -12,7 +14,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.reach import reach
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Unreachable
-from fanout.model.finding import Finding, fail, finding_row, ok
+from fanout.model.finding import Finding, fail, ok
 from fanout.runtime.bootstrap import settings
 from fanout.runtime.settings import Settings
 
@@ -33,7 +35,7 @@ def require_s3() -> None:
 def examine(event: Json) -> Json:
     """The findings from here; ``{"doctor": {"kms_key_id": ...}}`` tries a key too."""
     asked = event["doctor"] or {}
-    return {"findings": [finding_row(finding) for finding in findings(settings(), asked.get("kms_key_id", ""))]}
+    return {"findings": [to_builtins(finding) for finding in findings(settings(), asked.get("kms_key_id", ""))]}
 
 
 def findings(here: Settings, kms_key_id: str) -> Iterator[Finding]:

@@ -6,10 +6,9 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from fanout.ledger.keys import VERIFICATION, run_prefix
-from fanout.ledger.rows import segment_from_row, shard_from_row
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
@@ -115,7 +114,7 @@ def deletes_later(event: Json) -> bool:
 
 def segment_of(event: Json) -> Segment:
     """The segment of ListSegment."""
-    return segment_from_row(field(event, "segment"))
+    return convert(field(event, "segment"), Segment)
 
 
 def pace_event(event: Json) -> PaceEvent:
@@ -126,5 +125,5 @@ def pace_event(event: Json) -> PaceEvent:
 def copy_event(event: Json) -> CopyEvent:
     """The input of CopyShard and RecordShardFailure."""
     return CopyEvent(
-        field(event, "run"), shard_from_row(field(event, "shard")), field(event, "cursor"), event.get("error", {})
+        field(event, "run"), convert(field(event, "shard"), Shard), field(event, "cursor"), event.get("error", {})
     )

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import to_builtins
+
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, PreconditionFailed
-from fanout.model.finding import Finding, fail, finding_row, ok, warn
+from fanout.model.finding import Finding, fail, ok, warn
 from fanout.planning.account_quota import most_functions
 from fanout.ports.pacing import Account
 from fanout.ports.tree import Executions, VersionedStore
@@ -24,7 +26,7 @@ _DEPLOY = "deploy the stack again: sam deploy; and look whether a bucket policy 
 def examine_turns(event: Json, store: VersionedStore, executions: Executions, account: Account) -> Json:
     """The findings; ``{"doctor": {"execution": ARN}}`` names a run of the state machine, which need not be there."""
     found = [*_lists(store), _asking(executions, event["doctor"]["execution"]), _quota(account)]
-    return {"findings": [finding_row(finding) for finding in found]}
+    return {"findings": [to_builtins(finding) for finding in found]}
 
 
 def _lists(store: VersionedStore) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
-from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Throttled
 from fanout.model.shard import Shard
 from fanout.rates.run_limits import minute_of
@@ -55,11 +55,11 @@ def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progres
 def note_throttling(context: Context) -> None:
     """Note that this task was told to slow down, for PaceCopy."""
     minute = minute_of(context.clock.now())
-    context.ledger.whole_run().write_json(f"{keys.THROTTLED}{minute:010d}/{context.nonce}", {})
+    context.ledger.whole_run().mark(f"{keys.THROTTLED}{minute:010d}/{context.nonce}")
 
 
 def _write(phase: str, attempt: Attempt, context: Context) -> None:
-    context.ledger.write_json(attempt_key(phase, attempt), {"schema_version": SCHEMA_VERSION})
+    context.ledger.mark(attempt_key(phase, attempt))
 
 
 def attempts_by_shard(phase: str, ledger: Ledger) -> Iterator[tuple[str, list[Attempt]]]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from fanout.facts import limits
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import entry_from_row, entry_row
 from fanout.model.checksum import NO_BYTES, combine
 from fanout.model.shard import BigFile, Rates, Receipt, Shard
 from fanout.shards.partitioned import is_partitioned, shards_of
@@ -30,7 +28,7 @@ def cut(big: BigFile, key: str, rates: Rates, target_seconds: float) -> Iterator
     for number, first in enumerate(range(0, big.blocks, per_shard)):
         end = min(first + per_shard, big.blocks)
         size = min(end * big.block_bytes, big.entry.size) - first * big.block_bytes
-        yield Shard(f"{big.id}-{number:04d}", key, 0, size, rates.seconds(1, size), (first, end))
+        yield Shard(f"{big.id}-{number:04d}", key, 0, size, round(rates.seconds(1, size), 3), (first, end))
 
 
 def whole_checksum(big: BigFile, receipts: Iterable[Receipt]) -> int:
@@ -39,16 +37,6 @@ def whole_checksum(big: BigFile, receipts: Iterable[Receipt]) -> int:
     for receipt in receipts:
         checksum = combine(checksum, receipt.crc64nvme, big.block(receipt.index)[1])
     return checksum
-
-
-def big_file_row(big: BigFile) -> dict[str, Any]:
-    """A big file, as it stands in the ledger."""
-    return {"id": big.id, "entry": entry_row(big.entry), "block_bytes": big.block_bytes, "token": big.token}
-
-
-def big_file_from_row(row: dict[str, Any]) -> BigFile:
-    """The big file of a row."""
-    return BigFile(row["id"], entry_from_row(row["entry"]), row["block_bytes"], row["token"])
 
 
 def parts_of_big_files(ledger: Ledger) -> dict[str, list[Shard]]:

@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.shards.rounds import rounds_done
+
+
+class MadeDirectory(Struct, frozen=True, omit_defaults=True):
+    """A directory that a run made, with the attributes to set when everything is in it.
+
+    No entry stands for an ``implied`` one, which gets its mode alone. Times are nanoseconds since 1970.
+    """
+
+    path: str
+    mode: int | None
+    uid: int | None = None
+    gid: int | None = None
+    mtime_ns: int | None = None
+    atime_ns: int | None = None
+    implied: bool = False
 
 
 def made_directories(ledger: Ledger) -> dict[str, int | None]:
@@ -14,7 +31,7 @@ def made_directories(ledger: Ledger) -> dict[str, int | None]:
 
     Raises ``LedgerBroken`` if one is missing: the names of the files of outcomes and the rounds say which there are.
     """
-    carried = [key for done in rounds_done(ledger) for key in done.get("directories", [])]
+    carried = [key for done in rounds_done(ledger) for key in done.directories]
     return directories_held(carried, ledger)
 
 

@@ -6,16 +6,40 @@ from msgspec import Struct
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import shard_from_row
-from fanout.model.document import Json
 from fanout.model.shard import Shard
+from fanout.shards.rounds import Listed, ListedBigFile
+
+
+class MapItem(Struct, frozen=True):
+    """An item of shards.json, which CopyShards and VerifyShards read."""
+
+    shard: Shard
+
+
+class LinkShard(Struct, frozen=True):
+    """A shard of links, and the id of the shard that copies their files; empty where none is copied."""
+
+    shard: Shard
+    copied_by: str
+
+
+class Links(Struct, frozen=True):
+    """links.json: the shards of further names."""
+
+    links: list[LinkShard]
+
+
+class ListedBigFiles(Struct, frozen=True):
+    """big-files.json: the big files that the listing counts."""
+
+    big_files: list[ListedBigFile]
 
 
 class Partition(Struct, frozen=True):
     """The shards of copies and of parts of big files, and those of links, each with the shard that copies its files."""
 
     shards: list[Shard]
-    links: list[tuple[Shard, str]]
+    links: list[LinkShard]
 
 
 def read_partition(ledger: Ledger, to_copy: int) -> Partition:
@@ -23,9 +47,9 @@ def read_partition(ledger: Ledger, to_copy: int) -> Partition:
 
     Raises ``LedgerBroken`` if a part is missing or not whole, or if the parts do not hold these entries.
     """
-    shards, links = ledger.read_list(keys.SHARDS, _shard), links_of(ledger)
-    held = sum(shard.entries for shard in shards) + sum(shard.entries for shard, _ in links)
-    held += len(ledger.read_list(keys.BIG_FILES, lambda row: str(row["id"])))
+    shards, links = shards_of(ledger), links_of(ledger)
+    held = sum(shard.entries for shard in shards) + sum(one.shard.entries for one in links)
+    held += len(ledger.read(keys.BIG_FILES, ListedBigFiles).big_files)
     if held != to_copy:
         raise ledger.broken(keys.SHARDS, f"and what belongs to it hold {held} of {to_copy} entries to copy")
     return Partition(shards, links)
@@ -36,21 +60,16 @@ def is_partitioned(ledger: Ledger) -> bool:
     return ledger.has(keys.SHARDS)
 
 
-def links_of(ledger: Ledger) -> list[tuple[Shard, str]]:
+def links_of(ledger: Ledger) -> list[LinkShard]:
     """The shards of links, each with the id of the shard that copies its files. Raises ``LedgerBroken``."""
-    return ledger.read_list(keys.LINKS, lambda row: (_shard(row), str(row["copied_by"])))
+    return ledger.read(keys.LINKS, Links).links
 
 
 def shards_of(ledger: Ledger) -> list[Shard]:
     """The shards of copies and of parts of big files. Raises ``LedgerBroken``."""
-    return ledger.read_list(keys.SHARDS, _shard)
+    return [item.shard for item in ledger.read_documents(keys.SHARDS, MapItem)]
 
 
-def entries_to_copy(listed: Json) -> int:
+def entries_to_copy(listed: Listed) -> int:
     """The entries that a round, or a segment, gave to copy."""
-    shards = listed["shards"] + listed["loose"] + listed["names"]
-    return sum(int(row["entries"]) for row in shards) + len(listed["big_files"])
-
-
-def _shard(row: Json) -> Shard:
-    return shard_from_row(row["shard"])
+    return sum(shard.entries for shard in listed.shards + listed.loose + listed.names) + len(listed.big_files)

@@ -8,52 +8,99 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import segment_from_row
-from fanout.model.document import Json
+from fanout.model.books import Count
+from fanout.model.outcome import Result
 from fanout.model.segment import Segment
+from fanout.model.shard import Deletion, Shard
 
 _ROUND = re.compile(r"segments/round-(\d+)")
 # What only is there after the last round was closed.
 _AFTERWARDS = (keys.phase_key("partition"), keys.LINKS, keys.BIG_FILES, keys.SHARDS)
 
 
-def rounds_done(ledger: Ledger) -> Iterator[Json]:
+class ListedBigFile(Struct, frozen=True):
+    """A big file that a listing began, and its bytes."""
+
+    id: str
+    bytes: int
+
+
+class IndexFile(Struct, frozen=True):
+    """A file of an index, and the first and the last path that it holds."""
+
+    key: str
+    first: str
+    last: str
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """What a listing found: the totals, and the files of the ledger that hold the rest.
+
+    ``sizes`` and ``crowds`` are rows of ``Sizes`` and ``Crowds``, ``loose`` shards that may be joined with others.
+    ``in_scope`` and ``destination`` are what the delete guard counts at the two ends.
+    """
+
+    complete: bool
+    listed: Count
+    sizes: dict[str, list[int]]
+    crowds: dict[str, int]
+    outcomes: dict[Result, Count]
+    outcome_files: list[str]
+    shards: list[Shard]
+    loose: list[Shard]
+    big_files: list[ListedBigFile]
+    index: list[IndexFile]
+    extras: list[str]
+    in_scope: Count
+    destination: Count
+    directories: list[str]
+    deletions: list[Deletion]
+    names: list[Shard]
+    seconds: float
+
+
+class SegmentRecord(Listed, frozen=True, kw_only=True):
+    """What one ListSegment found, and the segments that it left."""
+
+    segment: Segment
+    to_copy: Count
+    left: list[Segment]
+
+
+class RoundRecord(Listed, frozen=True, kw_only=True):
+    """What a round found in how many ``segments``, and how many it ``left`` to the next one."""
+
+    segments: int
+    left: int
+
+
+def rounds_done(ledger: Ledger) -> Iterator[RoundRecord]:
     """What every closed round of the listing found, in order; the listing may have broken off after them.
 
     Raises ``LedgerBroken`` for a record that is missing or not whole.
     """
     number = 1
-    while (done := ledger.find_json(keys.round_done_key(number))) is not None:
-        with ledger.decoding(keys.round_done_key(number)):
-            msgspec.convert(done, _Round)
+    while (done := ledger.find(keys.round_done_key(number), RoundRecord)) is not None:
         yield done
-        if not segments_left(done, number, ledger):
+        if not done.left:
             return
         number += 1
     _check_not_closed(number, ledger)
 
 
-def whole_listing(ledger: Ledger) -> Iterator[Json]:
+def whole_listing(ledger: Ledger) -> Iterator[RoundRecord]:
     """The same of a listing that must have come to its end. Raises ``LedgerBroken`` if it did not."""
-    number = left = 0
-    for number, done in enumerate(rounds_done(ledger), start=1):
-        left = segments_left(done, number, ledger)
+    number, left = 0, 1
+    for done in rounds_done(ledger):
+        number, left = number + 1, done.left
         yield done
-    if left or not number:
+    if left:
         raise ledger.broken(keys.round_done_key(number + 1), "is missing")
-
-
-def segments_left(done: Json, number: int, ledger: Ledger) -> int:
-    """How many segments a round left to the next one; its record says it, but for one of an earlier version."""
-    left: int | None = done.get("left")
-    return int(ledger.has(keys.round_key(number + 1))) if left is None else left
 
 
 def read_round(number: int, left: int, ledger: Ledger) -> list[Segment]:
@@ -61,22 +108,15 @@ def read_round(number: int, left: int, ledger: Ledger) -> list[Segment]:
 
     Raises ``LedgerBroken`` if they are not there, or are others.
     """
-    segments = ledger.read_list(keys.round_key(number), segment_from_row)
+    segments = ledger.read_documents(keys.round_key(number), Segment)
     if not segments or len(segments) != (left or len(segments)):
         raise ledger.broken(keys.round_key(number), f"holds {len(segments)} segments, not {left or 'any'}")
     return segments
 
 
-def segment_record(segment_id: str, ledger: Ledger) -> Json:
+def segment_record(segment_id: str, ledger: Ledger) -> SegmentRecord:
     """The record of a segment that has been listed. Raises ``LedgerBroken`` if it is missing or not whole."""
-    return ledger.read_as(keys.segment_key(segment_id), as_segment_record)
-
-
-def as_segment_record(record: Any) -> Json:
-    """A record with all that its readers ask for. Raises ``ValidationError``."""
-    msgspec.convert(record, _Segment)
-    found: Json = record
-    return found
+    return ledger.read(keys.segment_key(segment_id), SegmentRecord)
 
 
 def check_held(named: Iterable[str], prefix: str, ledger: Ledger) -> None:
@@ -94,47 +134,3 @@ def _check_not_closed(number: int, ledger: Ledger) -> None:
     shown_by = next(later, None) or next((key for key in _AFTERWARDS if ledger.has(key)), None)
     if shown_by:
         raise ledger.broken(keys.round_done_key(number), f"is missing, but {shown_by} is there")
-
-
-class _Count(Struct):
-    entries: int
-    bytes: int
-
-
-class _Shard(Struct):
-    id: str
-    key: str
-    entries: int
-    bytes: int
-    seconds: float
-
-
-class _BigFile(Struct):
-    id: str
-    bytes: int
-
-
-class _Both(Struct):
-    """What the records of a segment and of a round both hold, as far as readers ask for it."""
-
-    complete: bool
-    listed: _Count
-    sizes: Json
-    outcomes: dict[str, _Count]
-    outcome_files: list[str]
-    shards: list[_Shard]
-    big_files: list[_BigFile]
-    names: list[_Shard]
-    destination: _Count
-    deletions: list[Json]
-
-
-class _Round(_Both):
-    loose: list[_Shard]
-    extras: list[str]
-
-
-class _Segment(_Both):
-    loose: _Shard | None
-    extras: str | None
-    left: list[Json]

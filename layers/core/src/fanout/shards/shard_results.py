@@ -13,8 +13,7 @@ from fanout.ledger.rows import outcome_from_row
 from fanout.model.books import Count, no_counts, tally
 from fanout.model.entry import Entry
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
-from fanout.model.shard import Shard
-from fanout.shards.big_files import big_file_from_row
+from fanout.model.shard import BigFile, Shard
 from fanout.shards.rounds import rounds_done
 
 
@@ -68,8 +67,8 @@ def big_file_results(ledger: Ledger) -> ShardResult:
     found = dict(big_file_outcomes(ledger))
     outcomes = []
     for done in rounds_done(ledger):
-        for row in done["big_files"]:
-            outcomes.append(found.get(row["id"]) or _without_outcome(_big_file(row["id"], ledger)))
+        for big in done.big_files:
+            outcomes.append(found.get(big.id) or _without_outcome(_big_file(big.id, ledger)))
     return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE])
 
 
@@ -80,7 +79,7 @@ def big_file_outcomes(ledger: Ledger) -> Iterator[tuple[str, Outcome]]:
 
 
 def _big_file(big_file_id: str, ledger: Ledger) -> Entry:
-    return ledger.read_as(keys.big_file_key(big_file_id), big_file_from_row).entry
+    return ledger.read(keys.big_file_key(big_file_id), BigFile).entry
 
 
 def _without_outcome(entry: Entry) -> Outcome:

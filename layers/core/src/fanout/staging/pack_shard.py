@@ -14,9 +14,8 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import Transient
 from fanout.model.outcome import Outcome, Reason, Result
-from fanout.model.shard import Shard
+from fanout.model.shard import BigFile, Shard
 from fanout.shards.attempts import Progress
-from fanout.shards.big_files import big_file_from_row
 from fanout.staging.pack_writer import PackWriter
 from fanout.staging.packed_tree import staged_entries
 from fanout.staging.staged_blocks import ConfirmedTree, StagedBlockTarget
@@ -87,7 +86,7 @@ def _pack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progre
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    big = ledger.read_as(shard.key, big_file_from_row)
+    big = ledger.read(shard.key, BigFile)
     settled = settled_indexes(shard, ledger)
     wanted = [index for index in range(*shard.blocks) if index not in settled]
     source = ConfirmedTree(context.source(plan), ledger)

@@ -13,9 +13,8 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.checksum import Crc64Nvme
 from fanout.model.document import Json
 from fanout.model.outcome import Outcome, Reason
-from fanout.model.shard import Shard
+from fanout.model.shard import BigFile, Shard
 from fanout.shards.attempts import Progress, noted
-from fanout.shards.big_files import big_file_from_row
 from fanout.staging.pack_writer import BROKEN, INDEX
 from fanout.staging.packed_tree import PackedTree, staged_entries
 from fanout.staging.staged_blocks import StagedBlocksTree
@@ -109,7 +108,7 @@ def _unpack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tupl
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    big = ledger.read_as(shard.key, big_file_from_row)
+    big = ledger.read(shard.key, BigFile)
     packed, known = ledger.read_receipts(keys.packed_id(shard.id)), ledger.read_receipts(shard.id)
     failed = {index: one for index, one in packed.items() if one.reason is not None and index not in known}
     if failed:

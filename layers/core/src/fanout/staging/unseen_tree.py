@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from fanout.facts import limits
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import attributes_from_row, attributes_row, entry_from_row
+from fanout.ledger.rows import entry_from_row
 from fanout.model.columns import Listed
 from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import InvalidRequest, ItemError
-from fanout.model.segment import Prunes, Segment, no_pruning
+from fanout.model.segment import DestinationListing, Prunes, Segment, no_pruning
 from fanout.ports.tree import BlockTarget, Source, Target, Tree
 from fanout.ports.turns import Fence
 
@@ -37,7 +37,7 @@ class UnseenTree:
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """See ``ports.tree.Tree``: what ListDestination found, as far as it came; it left out what is pruned."""
-        for key in self._ledger.read_as(keys.destination_listing_key(segment.id), lambda row: list(row["files"])):
+        for key in self._ledger.read(keys.destination_listing_key(segment.id), DestinationListing).files:
             yield from self._ledger.read_rows_as(key, entry_from_row)
 
     def list_columns(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Listed]:
@@ -66,7 +66,7 @@ class UnseenTree:
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
         """See ``ports.tree.Tree``; the attributes are kept for the function that completes the file."""
-        self._ledger.write_json(keys.attributes_key(entry.path), attributes_row(attributes))
+        self._ledger.write(keys.attributes_key(entry.path), attributes)
         return f"{self._nonce}-{next(self._tokens)}-apart"
 
     def open_blocks(self, entry: Entry, token: str) -> BlockTarget:
@@ -156,7 +156,7 @@ class UnseenSource:
     @property
     def attributes(self) -> Attributes:
         """See ``ports.tree.Source``; of a big file, as it was when it was listed."""
-        return self._ledger.read_as(keys.attributes_key(self._entry.placed.path), attributes_from_row)
+        return self._ledger.read(keys.attributes_key(self._entry.placed.path), Attributes)
 
     def read(self, offset: int, length: int) -> bytes:
         """See ``ports.tree.Source``."""

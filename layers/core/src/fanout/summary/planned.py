@@ -9,13 +9,13 @@ from fanout.books.run_books import RunBooks, listing_books
 from fanout.deleting.deletions import listed_extras
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import shard_from_row
 from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.model.outcome import Outcome, Result
 from fanout.model.shard import Shard
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras
+from fanout.shards.partitioned import links_of, shards_of
 from fanout.summary.summary import Planned
 
 # Rows of one file; a plan of more than one is compressed.
@@ -25,14 +25,14 @@ ROWS_PER_FILE = 100_000
 def planned_books(ledger: Ledger, add_failure: Callable[[Outcome, str], None]) -> RunBooks:
     """The books of the listing alone; what is to be copied has no outcome."""
     books, complete, _ = listing_books(ledger, add_failure)
-    right = {Result.UNCHANGED: _right_names(_shards(ledger, keys.LINKS), ledger)}
-    return RunBooks(books.plus(Count(), right), complete, _shards(ledger, keys.SHARDS), [])
+    right = {Result.UNCHANGED: _right_names(_links(ledger), ledger)}
+    return RunBooks(books.plus(Count(), right), complete, shards_of(ledger), [])
 
 
 def planned_run(plan: Plan, ledger: Ledger) -> Planned:
     """What would be done, written row by row to planned.jsonl."""
     request = plan.request
-    shards, links = _shards(ledger, keys.SHARDS), _shards(ledger, keys.LINKS)
+    shards, links = shards_of(ledger), _links(ledger)
     extras = listed_extras(ledger, request)
     _write(_rows(shards, links, [one.shard for one in extras.deletions], ledger), ledger)
     right = _right_names(links, ledger)
@@ -46,8 +46,8 @@ def planned_run(plan: Plan, ledger: Ledger) -> Planned:
     )
 
 
-def _shards(ledger: Ledger, key: str) -> list[Shard]:
-    return ledger.read_list(key, lambda row: shard_from_row(row["shard"]))
+def _links(ledger: Ledger) -> list[Shard]:
+    return [one.shard for one in links_of(ledger)]
 
 
 def _right_names(links: list[Shard], ledger: Ledger) -> Count:

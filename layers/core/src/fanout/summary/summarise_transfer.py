@@ -15,6 +15,7 @@ from fanout.finishing.finish_directories import directories_failed
 from fanout.finishing.withdrawal import owes_nothing
 from fanout.forecast.of_run import forecast_and_actual
 from fanout.ledger import keys
+from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import failure_row
 from fanout.listing.index.index_writer import name_index, no_index_note
@@ -73,7 +74,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     ``caught`` is the error that broke the run off, as Catch hands it on; ``pace`` what the pacing could not do.
     """
     ledger = context.ledger.whole_run()
-    ledger.write_json(keys.phase_key("summarise"), {"began": context.clock.now()})
+    ledger.begin("summarise", context.clock.now())
     plan = ledger.read_plan()
     failures = FailureWriter(ledger)
     error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
@@ -174,16 +175,16 @@ def _error_name(summary: Summary) -> str:
 def _segment_error(ledger: Ledger) -> RunError | None:
     """The error of a segment that was not listed: a Map reports only that its tolerance was exceeded."""
     for key in ledger.keys(keys.SEGMENTS_FAILED):
-        segment_id, error = ledger.read_as(key, lambda row: (row["segment"], RunError(row["error"], row["message"])))
-        if not ledger.has(keys.segment_key(segment_id)):
-            return error
+        failed = ledger.read(key, SegmentFailed)
+        if not ledger.has(keys.segment_key(failed.segment)):
+            return RunError(failed.error, failed.message)
     return None
 
 
 def _notes(ledger: Ledger, unset: Mapping[str, Outcome]) -> list[str]:
     notes: list[str] = []
     for key in ledger.keys(keys.NOTES):
-        notes += ledger.read_list(key, str)
+        notes += ledger.read(key, Notes).notes
     if unset:
         notes.append(
             f"the attributes of {len(unset)} directories could not be set: {next(iter(unset.values())).reason}"
@@ -203,7 +204,7 @@ def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:
 
     Raises ``LedgerBroken`` where the ledger does not list the begin of this state, which is in it.
     """
-    begun = {key: ledger.read_as(key, lambda row: float(row["began"])) for key in ledger.keys("phases/")}
+    begun = {key: ledger.read(key, PhaseBegan).began for key in ledger.keys("phases/")}
     if keys.phase_key("summarise") not in begun:
         raise LedgerBroken(f"the ledger does not list {keys.phase_key('summarise')}, which this task has written")
     times = [(phase, begun[keys.phase_key(phase)]) for phase in PHASES if keys.phase_key(phase) in begun]

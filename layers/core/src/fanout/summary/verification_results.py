@@ -17,8 +17,7 @@ from fanout.model.books import Count, no_counts
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
-from fanout.model.shard import Shard
-from fanout.shards.big_files import big_file_from_row
+from fanout.model.shard import BigFile, Shard
 from fanout.shards.rounds import whole_listing
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.verifying.differences import ATTRIBUTE_REASONS
@@ -80,7 +79,7 @@ def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:
 def _not_verified(shard: Shard, seen: set[int], ledger: Ledger) -> Iterator[Outcome]:
     if shard.blocks is not None:
         if len(seen) < shard.items:
-            entry = ledger.read_as(shard.key, big_file_from_row).entry
+            entry = ledger.read(shard.key, BigFile).entry
             message = f"{shard.items - len(seen)} blocks were not verified"
             yield Outcome.because(entry, Reason.NOT_VERIFIED, message)
         return
@@ -96,7 +95,7 @@ def verified_trees(found: RunBooks, ledger: Ledger) -> Verification:
     extras = [
         outcome
         for done in whole_listing(ledger)
-        for key in done["extras"]
+        for key in done.extras
         for outcome in ledger.read_rows_as(key, outcome_from_row)
     ]
     plan, results = ledger.read_plan(), found.books.by_result

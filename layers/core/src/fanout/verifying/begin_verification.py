@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fanout.ledger import keys
-from fanout.ledger.rows import segment_from_row
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json
 from fanout.model.segment import Segment
@@ -25,7 +24,7 @@ def begin_verification(context: Context, bucket: str) -> Json:
     inner.ledger.write_plan(inner_plan)
     pieces = [Segment("")]
     if request.manifest is not None:
-        pieces = context.ledger.read_list(keys.round_key(1), segment_from_row)
+        pieces = context.ledger.read_documents(keys.round_key(1), Segment)
     context.begin("verify")
     return {
         "run": run_reference(inner_plan, inner.ledger, bucket),

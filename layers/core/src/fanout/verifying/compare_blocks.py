@@ -7,7 +7,6 @@ from enum import StrEnum
 
 from fanout.facts import limits
 from fanout.ledger import keys
-from fanout.ledger.rows import attributes_row
 from fanout.model.books import Count
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros
 from fanout.model.entry import Entry
@@ -72,7 +71,7 @@ def _noted(
     def open_and_note() -> Source:
         opened = open_end()
         if 0 in wanted:  # before its receipt, so that one who finds this block finds the attributes
-            context.ledger.write_json(keys.seen_key(big.id, end.value), attributes_row(opened.attributes))
+            context.ledger.write(keys.seen_key(big.id, end.value), opened.attributes)
         return opened
 
     receipts = _checksums(big, open_and_note, wanted, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter)

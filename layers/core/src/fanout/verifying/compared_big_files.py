@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import attributes_from_row
 from fanout.model.books import tally
 from fanout.model.checksum import to_base64
+from fanout.model.entry import Attributes
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
-from fanout.shards.big_files import big_file_from_row, parts_of_big_files, whole_checksum
+from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.rounds import rounds_done
 from fanout.shards.shard_results import ShardResult
 from fanout.verifying.differences import Rules
@@ -25,9 +25,9 @@ def compared_big_files(ledger: Ledger) -> Iterator[Verified]:
     parts = parts_of_big_files(ledger)
     rules = rules_of(ledger.read_plan(), ledger)
     for done in rounds_done(ledger):
-        for row in done["big_files"]:
-            key = keys.big_file_key(row["id"])
-            yield _compared(ledger.read_as(key, big_file_from_row), parts.get(key, []), ledger, rules)
+        for listed in done.big_files:
+            key = keys.big_file_key(listed.id)
+            yield _compared(ledger.read(key, BigFile), parts.get(key, []), ledger, rules)
 
 
 def compared_result(ledger: Ledger) -> ShardResult:
@@ -62,7 +62,7 @@ def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | N
 
 
 def _seen(big: BigFile, end: str, receipts: list[Receipt], ledger: Ledger) -> Seen:
-    attributes = attributes_from_row(ledger.read_json(keys.seen_key(big.id, end)))
+    attributes = ledger.read(keys.seen_key(big.id, end), Attributes)
     return Seen(to_base64(whole_checksum(big, receipts)), attributes)
 
 

@@ -8,8 +8,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, Transient, problem_of
 from fanout.model.outcome import Reason
-from fanout.model.shard import Shard
-from fanout.shards.big_files import big_file_from_row
+from fanout.model.shard import BigFile, Shard
 from fanout.verifying.compare_blocks import digest_blocks
 from fanout.verifying.source_checksums import SourceChecksum, read_checksums, write_checksums
 from fanout.verifying.verifier import Verifier
@@ -26,7 +25,7 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     """
     ledger = context.ledger
     if shard.blocks is not None:
-        big = ledger.read_as(shard.key, big_file_from_row)
+        big = ledger.read(shard.key, BigFile)
         noted = digest_blocks(shard, big, context, ledger.read_plan(), crc64nvme)
         return {"cursor": noted.cursor, "done": noted.done}
     known = read_checksums(shard.id, ledger)

@@ -23,7 +23,7 @@ from fanout.ports.tree import Source, Tree
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.shards.attempts import Progress
-from fanout.shards.big_files import big_file_from_row, parts_of_big_files, whole_checksum
+from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.verifying.compare_blocks import checksum_of_block, compare_blocks
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context
@@ -42,7 +42,7 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    big = ledger.read_as(shard.key, big_file_from_row)
+    big = ledger.read(shard.key, BigFile)
     outcomes_id = keys.verified_id(shard.id)
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = [index for index in range(*shard.blocks) if index not in known]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from fanout.ledger import keys
-from fanout.ledger.coverage import indexes_of, ranges_of
+from fanout.ledger.coverage import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.location import MountLocation
@@ -14,6 +16,18 @@ from fanout.request.object_options import metadata_headers
 from fanout.request.plan import Plan, compares_attributes
 from fanout.request.request import keeps_hard_links
 from fanout.verifying.differences import Rules
+
+
+class Owners(Struct, frozen=True):
+    """Why owners cannot be kept at the destination; empty where they can."""
+
+    limitation: str
+
+
+class NotTold(Struct, frozen=True):
+    """Which entries of a shard had attributes that could not be compared."""
+
+    ranges: list[Range]
 
 
 def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
@@ -25,16 +39,16 @@ def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
 
 def note_owners(limitations: Sequence[str], plan: Plan, ledger: Ledger) -> None:
     """Write down what trying owners at the destination found: for this run, and for one that only compares."""
-    found = {"limitation": " ".join(limitations)}
-    ledger.write_json(keys.OWNERS, found)
-    ledger.of_run(keys.MOUNTS).write_json(_mount_key(plan), found)
+    found = Owners(" ".join(limitations))
+    ledger.write(keys.OWNERS, found)
+    ledger.of_run(keys.MOUNTS).write(_mount_key(plan), found)
 
 
 def recall_owners(plan: Plan, ledger: Ledger) -> None:
     """Take over what the last run that wrote to the mount found, because one that only compares tries nothing."""
-    found = ledger.of_run(keys.MOUNTS).find_json(_mount_key(plan))
+    found = ledger.of_run(keys.MOUNTS).find(_mount_key(plan), Owners)
     if found is not None:
-        ledger.write_json(keys.OWNERS, found)
+        ledger.write(keys.OWNERS, found)
 
 
 def _mount_key(plan: Plan) -> str:
@@ -43,14 +57,14 @@ def _mount_key(plan: Plan) -> str:
 
 
 def _owner_limitation(ledger: Ledger) -> str:
-    found = ledger.whole_run().find_json(keys.OWNERS)
-    return str(found["limitation"]) if found else ""
+    found = ledger.whole_run().find(keys.OWNERS, Owners)
+    return found.limitation if found else ""
 
 
 def write_not_told(shard_id: str, nonce: str, indexes: list[int], ledger: Ledger) -> None:
     """Write which entries of a shard could not be compared in all; nothing for none."""
     if indexes:
-        ledger.write_json(f"{keys.not_told_prefix(shard_id)}{nonce}.json", {"ranges": ranges_of(indexes)})
+        ledger.write(f"{keys.not_told_prefix(shard_id)}{nonce}.json", NotTold(ranges_of(indexes)))
 
 
 def not_compared(plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_big_files: int) -> list[Json]:
@@ -82,8 +96,7 @@ def _entries_not_told(ledger: Ledger) -> int:
     """Entries of all shards, each counted once whatever number of attempts met it."""
     by_shard: defaultdict[str, set[int]] = defaultdict(set)
     for key in ledger.keys(keys.not_told_prefix()):
-        ranges = [(first, end) for first, end in ledger.read_json(key)["ranges"]]
-        by_shard[key.split("/")[1]] |= indexes_of(ranges)
+        by_shard[key.split("/")[1]] |= indexes_of(ledger.read(key, NotTold).ranges)
     return sum(map(len, by_shard.values()))
 
 

@@ -8,7 +8,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.facts import limits
-from fanout.ledger.keys import phase_key
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Described, Readings
@@ -118,4 +117,4 @@ class Context(Struct, frozen=True):
 
     def begin(self, phase: str) -> None:
         """Note when a phase began."""
-        self.ledger.write_json(phase_key(phase), {"began": self.clock.now()})
+        self.ledger.begin(phase, self.clock.now())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.model.document import SCHEMA_VERSION, Json
-
 _SECOND_NS = 1_000_000_000
 
 # The time that a store told, as the earliest and the latest that it may be: a header holds whole seconds.
@@ -17,6 +15,13 @@ class Ahead(Struct, frozen=True):
 
     least_ns: int
     most_ns: int
+
+
+class Clocks(Struct, frozen=True):
+    """clocks.json: how far the destination's clock is ahead of the source's, and of the functions'."""
+
+    of_source: Ahead
+    of_runs: Ahead
 
 
 # No entry was written that much later than its source changed, so none counts as unchanged by its time.
@@ -47,15 +52,3 @@ def clocks_note(ahead: Ahead) -> str:
     if where == "behind":
         return f"{seconds}: files that changed within this time before they were copied are copied again"
     return f"{seconds}: only what was written this much later than the source changed counts as unchanged"
-
-
-def clocks_row(ahead: Ahead, of_runs: Ahead) -> Json:
-    """clocks.json: how far the destination's clock is ahead of the source's, and of the functions'."""
-    row = {"schema_version": SCHEMA_VERSION, "least_ns": ahead.least_ns, "most_ns": ahead.most_ns}
-    return row | {"of_runs": {"least_ns": of_runs.least_ns, "most_ns": of_runs.most_ns}}
-
-
-def clocks_from_row(row: Json) -> tuple[Ahead, Ahead]:
-    """What clocks.json says, in the order of ``clocks_row``."""
-    of_runs = row["of_runs"]
-    return Ahead(row["least_ns"], row["most_ns"]), Ahead(of_runs["least_ns"], of_runs["most_ns"])

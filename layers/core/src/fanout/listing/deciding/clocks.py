@@ -11,10 +11,9 @@ from fanout.listing.deciding.clock_lead import (
     SAME,
     UNKNOWN,
     Ahead,
+    Clocks,
     ahead_of,
-    clocks_from_row,
     clocks_note,
-    clocks_row,
     wider_ns,
 )
 from fanout.listing.deciding.proof_rules import Ends, ends_to_prove
@@ -45,10 +44,10 @@ def measure_clocks(plan: Plan, context: Context) -> list[str]:
         except (Throttled, Transient) as error:
             if attempt < _ATTEMPTS:
                 continue
-            context.ledger.write_json(keys.CLOCKS, clocks_row(UNKNOWN, SAME))
+            context.ledger.write(keys.CLOCKS, Clocks(UNKNOWN, SAME))
             unmeasured = f"how far the clocks of S3 and the destination differ could not be measured ({error})"
             return [f"{unmeasured}: what no earlier run vouches for was copied"]
-        context.ledger.write_json(keys.CLOCKS, clocks_row(ahead, of_runs))
+        context.ledger.write(keys.CLOCKS, Clocks(ahead, of_runs))
         note = clocks_note(ahead)
         return [note] if note else []
     raise AssertionError("no attempt was made")
@@ -68,7 +67,7 @@ def ahead_of_runs(plan: Plan, context: Context) -> Callable[[], int]:
     """
     if not isinstance(plan.request.destination, S3Location):
         measured = _measured(plan, context.ledger)
-        return lambda: wider_ns(measured[1]) if measured else 0
+        return lambda: wider_ns(measured.of_runs) if measured else 0
     return cache(lambda: wider_ns(_ahead_of_runs(context.destination(plan), context)))
 
 
@@ -81,9 +80,8 @@ def _ahead_of_runs(destination: Tree, context: Context) -> Ahead:
 def wider_by(plan: Plan, ledger: Ledger) -> int:
     """How much wider the margin is by which an entry must be written after the source changed, in nanoseconds."""
     measured = _measured(plan, ledger)
-    return wider_ns(measured[0]) if measured else 0
+    return wider_ns(measured.of_source) if measured else 0
 
 
-def _measured(plan: Plan, ledger: Ledger) -> tuple[Ahead, Ahead] | None:
-    row = ledger.whole_run().find_json(keys.CLOCKS) if _compares_clocks(plan) else None
-    return clocks_from_row(row) if row else None
+def _measured(plan: Plan, ledger: Ledger) -> Clocks | None:
+    return ledger.whole_run().find(keys.CLOCKS, Clocks) if _compares_clocks(plan) else None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from fanout.facts import limits
 from fanout.ledger import keys
-from fanout.ledger.rows import entry_row, shard_row
+from fanout.ledger.rows import entry_row
 from fanout.listing.directories.extras import Extras
 from fanout.listing.lookups import found_for_listing
-from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.location import S3Location
 from fanout.model.segment import Segment
-from fanout.model.shard import Shard
+from fanout.model.shard import Deletion, Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Mode
 from fanout.request.request import Request, knows_extras
@@ -33,7 +32,7 @@ class ExtraWriter:
         self._extras = Extras(self._at_source, on_files=self._on_files)
         self._files: list[Entry] = []
         self._directories: list[Entry] = []
-        self._shards: list[Json] = []
+        self._shards: list[Deletion] = []
 
     def source_entry(self, path: str) -> None:
         """Take an entry of the source, in path order with the other end's."""
@@ -43,7 +42,7 @@ class ExtraWriter:
         """Take an entry that only the destination holds."""
         self._take(self._extras.destination_entry(entry))
 
-    def close(self, *, cut: bool) -> list[Json]:
+    def close(self, *, cut: bool) -> list[Deletion]:
         """Write what is held; returns a row for every shard."""
         self._take(self._extras.close(cut=cut))
         self._write(self._files, directories=False)
@@ -65,7 +64,7 @@ class ExtraWriter:
         key = keys.deletion_key(shard_id)
         self._context.ledger.write_rows(key, map(entry_row, held))
         shard = Shard(shard_id, key, len(held), sum(entry.size for entry in held), 0.0)
-        self._shards.append({"shard": shard_row(shard), "directories": directories})
+        self._shards.append(Deletion(shard, directories))
         held.clear()
 
     def _at_source(self, path: str) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from msgspec import to_builtins
+
 from fanout.ledger import keys
 from fanout.listing.directories.parents import Seen, SeenParents, is_unfinished, mode_without_owner, parents_of
 from fanout.listing.lookups import found_at_destination, found_for_listing
@@ -21,6 +23,7 @@ from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
 from fanout.request.options import OnConflict
 from fanout.request.plan import Plan
+from fanout.shards.made_directories import MadeDirectory
 from fanout.work.context import Context
 
 _ROWS_PER_FILE = 50_000
@@ -93,7 +96,7 @@ class ParentDirectories:
             opened.close()
 
     def _note(self, path: str, mode: int) -> None:
-        self._rows.append({"path": path, "mode": mode, "implied": True})
+        self._rows.append(to_builtins(MadeDirectory(path, mode, implied=True)))
         if len(self._rows) >= _ROWS_PER_FILE:
             self._write()
 

@@ -38,6 +38,7 @@ from fanout.request.options import Compare, Mode
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras
 from fanout.request.transfer_fields import Decides, fields_up_to
+from fanout.shards.rounds import IndexFile
 
 INDEX_VERSION = 2
 # Size, mtime, ctime and ETag of the source; mtime, ctime and ETag of the destination, no times where it was not seen.
@@ -156,12 +157,18 @@ class IndexPart:
         return standing(self._known.get(source.path), _state(source, destination))
 
 
-class IndexFile(Struct, frozen=True):
-    """A file of an index, and the first and the last path that it holds."""
+class Index(Struct, frozen=True):
+    """The files of a run's index, and when the run began and ended, in seconds since 1970."""
 
-    key: str
-    first: str
-    last: str
+    files: list[IndexFile]
+    began: float
+    ended: float
+
+
+class IndexOf(Struct, frozen=True):
+    """The run whose index is used; empty where there is none."""
+
+    run: str
 
 
 class IndexFiles:

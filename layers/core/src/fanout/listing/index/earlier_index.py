@@ -12,19 +12,19 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.listing.deciding.decisions import MARGIN_NS
 from fanout.listing.index.copied_index import (
-    INDEX_VERSION,
-    IndexFile,
+    Index,
     IndexFiles,
+    IndexOf,
     IndexPart,
     Standing,
     keeps_index,
     transfer_digest,
 )
 from fanout.model.columns import FileColumns
-from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.request.plan import Plan
+from fanout.shards.rounds import IndexFile
 
 # What a file is that is not there, or is no part of an index; an error of the store is not among them.
 _UNREADABLE = (LedgerBroken, InvalidRequest, ValueError, KeyError, TypeError, EOFError, BadGzipFile, zlib.error)
@@ -41,12 +41,12 @@ def note_earlier_run(plan: Plan, ledger: Ledger) -> None:
     run_id, indexes, name = "", ledger.of_run(keys.INDEXES), f"{transfer_digest(plan)}.json"
     if indexes.has(name):
         try:
-            found = _of_this_version(indexes.read_json(name))["run"]
+            found = indexes.read(name, IndexOf).run
             _read(ledger.of_run(found))
             run_id = found
         except _UNREADABLE as error:
             _note(ledger, error)
-    ledger.write_json(keys.EARLIER, {"run": run_id})
+    ledger.write(keys.EARLIER, IndexOf(run_id))
 
 
 class EarlierIndex:
@@ -61,7 +61,7 @@ class EarlierIndex:
         self._files = IndexFiles([])
         self._span_ns = (0, 0)
         self._parts: OrderedDict[str, IndexPart | None] = OrderedDict()
-        run_id = ledger.whole_run().read_json(keys.EARLIER)["run"] if keeps_index(plan) else ""
+        run_id = ledger.whole_run().read(keys.EARLIER, IndexOf).run if keeps_index(plan) else ""
         if run_id:
             try:
                 earlier = ledger.of_run(run_id)
@@ -123,19 +123,11 @@ class EarlierIndex:
 
 def _read(earlier: Ledger) -> tuple[IndexFiles, tuple[int, int]]:
     """The files of a run's index, and when the run began and ended, in nanoseconds since 1970."""
-    document = _of_this_version(earlier.read_json(keys.INDEX))
-    files = [IndexFile(row["key"], row["first"], row["last"]) for row in document["files"]]
-    began, ended = (int(document[name] * 1e9) for name in ("began", "ended"))
-    return IndexFiles(files), (began, ended)
-
-
-def _of_this_version(document: Json) -> Json:
-    if document["index_version"] != INDEX_VERSION:
-        raise ValueError(f"version {document['index_version']} is not {INDEX_VERSION}")
-    return document
+    index = earlier.read(keys.INDEX, Index)
+    return IndexFiles(index.files), (int(index.began * 1e9), int(index.ended * 1e9))
 
 
 def _note(ledger: Ledger, error: Exception) -> None:
     """One note for the whole run, whoever writes it."""
     text = f"the index of the last run that succeeded cannot be read, its entries are looked at one by one: {error}"
-    ledger.whole_run().write_json(keys.note_key("index"), [text[:500]])
+    ledger.whole_run().note("index", [text[:500]])

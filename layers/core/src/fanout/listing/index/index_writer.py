@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.listing.index.copied_index import INDEX_VERSION, IndexRows, keeps_index, transfer_digest
+from fanout.listing.index.copied_index import Index, IndexOf, IndexRows, keeps_index, transfer_digest
 from fanout.model.columns import FileColumns
-from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.segment import Segment
 from fanout.request.plan import Plan
-from fanout.shards.rounds import whole_listing
+from fanout.shards.rounds import IndexFile, whole_listing
 from fanout.work.context import Context
 
 # Entries of one file: bounds the memory of who writes it and of who reads it, some tens of megabytes.
@@ -24,7 +23,7 @@ class IndexWriter:
         self._writes = keeps_index(plan) and plan.request.mode.writes
         self._segment, self._context = segment, context
         self._rows = IndexRows()
-        self._files: list[Json] = []
+        self._files: list[IndexFile] = []
 
     def add(self, source: Entry, destination: Entry | None) -> None:
         """Take an entry that is unchanged, or without a destination one that is copied."""
@@ -46,10 +45,10 @@ class IndexWriter:
         key = keys.index_part_key(self._segment.id, self._context.nonce, len(self._files))
         first, last = self._rows.bounds
         self._context.ledger.write_rows(key, self._rows.rows())
-        self._files.append({"key": key, "first": first, "last": last})
+        self._files.append(IndexFile(key, first, last))
         self._rows = IndexRows()
 
-    def close(self) -> list[Json]:
+    def close(self) -> list[IndexFile]:
         """Write what is held; returns the files."""
         if len(self._rows):
             self._write()
@@ -63,7 +62,8 @@ def no_index_note(plan: Plan, ledger: Ledger, entries: int) -> list[str]:
     """
     if not (keeps_index(plan) and plan.request.mode.writes):
         return []
-    earlier = (ledger.find_json(keys.EARLIER) or {}).get("run")
+    found = ledger.find(keys.EARLIER, IndexOf)
+    earlier = found.run if found else ""
     follows = (
         f"uses that of {earlier}, and copies again what changed after that run"
         if earlier
@@ -79,8 +79,6 @@ def name_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
     """
     if not (keeps_index(plan) and plan.request.mode.writes):
         return
-    files = [file for done in whole_listing(ledger) for file in done.get("index", [])]
-    span = {"began": began, "ended": ended}
-    ledger.write_json(keys.INDEX, {"index_version": INDEX_VERSION, **span, "files": files})
-    pointer = {"index_version": INDEX_VERSION, "run": ledger.run_id}
-    ledger.of_run(keys.INDEXES).write_json(f"{transfer_digest(plan)}.json", pointer)
+    files = [file for done in whole_listing(ledger) for file in done.index]
+    ledger.write(keys.INDEX, Index(files, began, ended))
+    ledger.of_run(keys.INDEXES).write(f"{transfer_digest(plan)}.json", IndexOf(ledger.run_id))
