@@ -24,12 +24,10 @@ from fanout.rates.run_limits import (
     amount,
     buckets,
     latest,
-    limits_from_row,
     minute_of,
     note_key,
     notes_prefix,
     presence_from_key,
-    rate_from_row,
 )
 from fanout.rates.shares import Bucket, Presence
 
@@ -173,7 +171,7 @@ class Throttle(TaskLimiter):
 
     def _limits(self) -> tuple[RunLimits, PacedRate]:
         whole = self._ledger.whole_run()
-        wanted, rate = whole.find_as(keys.LIMITS, limits_from_row), whole.find_as(keys.PACED_RATE, rate_from_row)
+        wanted, rate = whole.find(keys.LIMITS, RunLimits), whole.find(keys.PACED_RATE, PacedRate)
         return wanted or RunLimits(), rate or PacedRate()
 
     def _present(self) -> list[Presence]:

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from fanout.books.failures import FailureClass
 from fanout.model.document import Json
+from fanout.pacing.rows import Decision
 from fanout.report.gantt import Gantt, gantt
 from fanout.report.pacing import paced
 from fanout.report.prediction import Prediction, prediction
@@ -32,7 +33,7 @@ class Findings(Struct, frozen=True):
     plan: Json
     classes: list[FailureClass]
     activities: list[Activity]
-    decisions: list[Json] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
 
 
 class _Phase(Struct, frozen=True):
