@@ -11,11 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
-from fanout.efs.calibration import Calibration, calibration_of
+from fanout.efs.calibration import Calibration
 from fanout.efs.model import FileSystemState
+from fanout.efs.probe_result import ProbeResult
 from fanout.facts.limits import MIB
 from fanout.forecast.document import forecast_row
 from fanout.forecast.estimate import Known, estimate, idle_state
+from fanout.ledger.documents import document_of
 from fanout.model.document import SCHEMA_VERSION
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
@@ -103,7 +105,7 @@ def _calibration(text: str, mounts: tuple[str, ...]) -> tuple[str, Calibration]:
     if mount not in mounts:
         raise InvalidRequest("--probe", f"the request names no mount {mount!r}", f"it names {', '.join(mounts)}")
     try:
-        found = calibration_of(json.loads(path.read_bytes()))
+        found = document_of(json.loads(path.read_bytes()), ProbeResult).calibration
     except (OSError, ValueError) as error:
         raise InvalidRequest("--probe", f"{path} cannot be read ({error})", "name a probe.json") from error
     if found is None:
