@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 
 from fanout.books.failures import FailureClass
+from fanout.forecast.document import ForecastDocument
 from fanout.ledger.rows import count_row
 from fanout.model.books import Books, Count
 from fanout.model.document import SCHEMA_VERSION, Json
@@ -89,7 +90,7 @@ class Summary(Struct, frozen=True):
     sizes: list[Json] = field(default_factory=list)
     shard_seconds: Sequence[float] = ()
     planned: Planned | None = None
-    forecast: Json | None = None
+    forecast: ForecastDocument | None = None
     skipped: Skipped | None = None
 
     @property
@@ -195,7 +196,7 @@ def summary_row(summary: Summary) -> Json:
         "failures_by_class": [one.row() for one in summary.classes],
         "verification": summary.verification,
         "planned": planned_row(summary.planned) if summary.planned else None,
-        "forecast": summary.forecast,
+        "forecast": to_builtins(summary.forecast),
         "skipped": summary.skipped.row() if summary.skipped else None,
         "warnings": summary.warnings,
         "notes": summary.notes,
