@@ -120,19 +120,6 @@ def listed_outcomes(row: Json) -> Iterator[Outcome]:
         yield Outcome(path, kind, size, result, reason)
 
 
-def failure_row(outcome: Outcome, phase: str) -> Json:
-    """A row of failures.jsonl: what is wrong with an entry and what to do about it."""
-    return {
-        "path": outcome.path,
-        "outcome": outcome.result.value,
-        "phase": phase,
-        "size": outcome.size,
-        "reason": outcome.reason.value if outcome.reason else "",
-        "message": outcome.message,
-        "remedy": outcome.reason.remedy if outcome.reason else "",
-    }
-
-
 def count_row(count: Count) -> Json:
     """Entries and bytes."""
     return {"entries": count.entries, "bytes": count.bytes}
