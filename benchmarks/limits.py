@@ -25,6 +25,7 @@ from pathlib import Path
 import boto3
 from moto.server import ThreadedMotoServer
 from msgspec import convert
+from msgspec.structs import asdict
 
 from benchmarks.s3_engine import MOUNT, deployed
 from benchmarks.s3_worker import SECONDS, LambdaContext, handler_of
@@ -37,7 +38,7 @@ from fanout.model.segment import Segment
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
-from fanout.rates.run_limits import RunLimits, limits_row
+from fanout.rates.run_limits import RunLimits
 from fanout.runtime.bootstrap import make_context
 from fanout.shards.seconds import DEFAULT_RATES
 
@@ -90,9 +91,8 @@ class Seen:
 
 def shards_of(run_id: str, limits: RunLimits, shard_seconds: float) -> list[Json]:
     """Plan, list and partition; the shards, of so many predicted seconds each."""
-    rates = {key: value for key, value in limits_row(limits).items() if value is not None}
+    rates = {key: value for key, value in asdict(limits).items() if value is not None}
     wanted = {"shard_seconds": shard_seconds, **rates}
-    del wanted["schema_version"]
     request = {"source": "efs:///in", "destination": f"efs:///{run_id}", "compare": "always", "limits": wanted}
     alone = replace(make_context(run_id, "", SECONDS), turns=None)  # nobody knows of executions here
     state = plan_transfer(request, alone, (MOUNT,), 100, BUCKET)
@@ -153,8 +153,7 @@ def measured(case: Case, workers: int, root: Path, seconds: float) -> Iterator[t
     for one in looks(root / run_id, processes):
         seen.append(one)
         if case.after and not changed and one.bytes and one.at - _begin(seen) >= seconds / 2:
-            row = limits_row(case.after)
-            make_context(run_id, "", SECONDS).ledger.write_json(keys.LIMITS, row)
+            make_context(run_id, "", SECONDS).ledger.write(keys.LIMITS, case.after)
             changed = one.at
     if any(process.returncode for process in processes):
         raise RuntimeError(f"{case.name}: a worker failed")

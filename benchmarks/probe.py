@@ -22,8 +22,10 @@ from typing import Any
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.lab import calibration, running
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
-from fanout.efs.calibration import Calibration, calibration_of
+from fanout.efs.calibration import Calibration
+from fanout.efs.probe_result import ProbeResult
 from fanout.facts.limits import MIB
+from fanout.ledger.documents import document_of
 from fanout.ledger.ledger import Ledger
 from fanout.ports.probe import ProbeDirectory
 from fanout.ports.tree import Tree
@@ -146,7 +148,7 @@ def main() -> None:
         given.output.write_text(json.dumps(result, indent=1))
     budget = result["budget"]
     print(f"{result['status']}, {budget['bytes_used'] / MIB:.0f} MiB, {budget['seconds_used']:.0f} s, left: {left}")
-    found = calibration_of(result)
+    found = document_of(result, ProbeResult).calibration
     if found is None:
         raise SystemExit("too little was measured")
     wanted = expected(calibration(given.profile) | changes, sorted(found.functions))

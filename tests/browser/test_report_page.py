@@ -154,7 +154,7 @@ def test_the_pacing_is_told_as_it_was_decided(tmp_path: Path, open_report: Open)
     titles = " ".join(section.locator("svg[role=img]").all_text_contents())
     assert all(name in titles for name in ("Functions at once", "Rate of all", "Burst credits: data", "PercentIOLimit"))
     show_all(page)
-    rows = [row["max_concurrency"] for row in decisions(0.0)]
+    rows = [row.max_concurrency for row in decisions(0.0)]
     shown = [row.locator("th, td").all_inner_texts() for row in section.locator("tbody tr").all()]
     concurrencies = [int(cells[1]) for cells in shown]
     assert (concurrencies[0], concurrencies[-1]) == (rows[0], rows[-1])

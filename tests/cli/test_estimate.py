@@ -11,23 +11,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from benchmarks import cost_page
+from fanout.efs.calibration import Calibration
 from fanout.report.text import dollars
 from fanout_cli.main import app
 from tests.cli.conftest import Aws
+from tests.support.probe_results import probe_json
 
 TO_EFS = {"source": "s3://my-data/in/", "destination": "efs:///copy"}
-PROBE = {
-    "schema_version": 1,
-    "calibration": {
-        "write_bytes_per_second_client": 40e6,
-        "write_bytes_per_second_file": 30e6,
-        "read_bytes_per_second_client": 60e6,
-        "create_seconds": 0.004,
-        "small_write_seconds": 0.012,
-        "creations_per_second_directory": 150,
-        "functions": {"1": 40e6, "2": 60e6, "4": 61e6},
-    },
-}
+PROBE = probe_json(Calibration(40e6, 30e6, 60e6, 0.004, 0.012, 150.0, {1: 40e6, 2: 60e6, 4: 61e6}))
 
 
 def run(directory: Path, request: Any, *arguments: str) -> Result:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fanout.efs.calibration import Calibration, calibration_row
+from fanout.efs.calibration import Calibration
 from fanout.facts.limits import MIB
 from fanout.model.document import Json
 from fanout.model.entry import Kind
@@ -16,13 +16,13 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
+from tests.support.probe_results import probe_json
 
 FOUND = Calibration(20.0 * MIB, 15.0 * MIB, 30.0 * MIB, 0.01, 0.03, 100.0, {1: 20.0 * MIB, 2: 21.0 * MIB})
 
 
 def document(found: Calibration | None) -> Json:
-    row = found and calibration_row(found)
-    return {"schema_version": 1, "probe_id": "probe-7", "ended_at": 1_000_000.0, "calibration": row}
+    return probe_json(found, "probe-7", 1_000_000.0)
 
 
 def world_of(latest: Any, file_system: str = "data", **options: Any) -> World:
@@ -89,7 +89,7 @@ def world_with(probe: Json, **options: Any) -> World:
 
 
 SLOW = replace(FOUND, write_bytes_per_second_client=5.0 * MIB)
-OTHER = document(SLOW) | {"probe_id": "probe-3", "mount": "data", "file_system_id": None}
+OTHER = document(SLOW) | {"probe_id": "probe-3"}
 
 
 def test_a_request_can_name_the_probe() -> None:
@@ -114,7 +114,7 @@ def test_a_request_can_do_without_a_probe() -> None:
         (OTHER | {"calibration": None}, "did not get as far as a calibration"),
         (OTHER | {"mount": "results"}, "measured results, which is at no end of the request"),
         (OTHER | {"file_system_id": "fs-2"}, "measured fs-2, which is at no end of the request"),
-        ({}, "is missing"),
+        ({}, "schema version is None"),
     ],
 )
 def test_a_named_probe_that_can_not_be_used_is_refused(probe: Json, problem: str) -> None:

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.efs.calibration import Calibration, calibrated_rates, calibration_of, calibration_row
+from fanout.efs.calibration import Calibration, calibrated_rates
+from fanout.efs.probe_result import ProbeResult
 from fanout.facts import limits
 from fanout.facts.limits import MIB
-from fanout.model.errors import InvalidRequest
+from fanout.ledger.documents import document_of
 from fanout.shards.seconds import DEFAULT_RATES
+from tests.support.probe_results import probe_json
 
 FOUND = Calibration(
     write_bytes_per_second_client=60.0 * MIB,
@@ -24,44 +26,39 @@ FOUND = Calibration(
     small_write_seconds=0.0075,
     creations_per_second_directory=400.0,
     functions={1: 60.0 * MIB, 2: 110.0 * MIB, 4: 115.0 * MIB},
-    probe="probe-1",
-    at=1000.0,
 )
 
 
 def document(**calibration: Any) -> dict[str, Any]:
-    row = calibration_row(FOUND) | calibration
-    return {"schema_version": 1, "probe_id": "probe-1", "ended_at": 1000.0, "calibration": row}
+    found = probe_json(FOUND)
+    return found | {"calibration": found["calibration"] | calibration}
 
 
-def test_what_is_written_is_read() -> None:
-    assert calibration_of(json.loads(json.dumps(document()))) == FOUND
-
-
-def test_a_probe_that_did_not_get_that_far_calibrates_nothing() -> None:
-    assert calibration_of({"schema_version": 1, "calibration": None}) is None
+@pytest.mark.parametrize("found", [FOUND, None])
+def test_what_is_written_is_read(found: Calibration | None) -> None:
+    assert document_of(json.loads(json.dumps(probe_json(found))), ProbeResult).calibration == found
 
 
 @pytest.mark.parametrize(
-    ("probe", "field"),
+    ("probe", "said"),
     [
-        ([], "probe.calibration"),
-        ({}, "probe.calibration"),
-        ({"schema_version": 2, "calibration": {}}, "probe.schema_version"),
-        ({"schema_version": 1, "calibration": []}, "probe.calibration"),
-        (document(create_seconds=0), "probe.calibration.create_seconds"),
-        (document(create_seconds=True), "probe.calibration.create_seconds"),
-        (document(create_seconds=float("nan")), "probe.calibration.create_seconds"),
-        (document(small_write_seconds=None), "probe.calibration.small_write_seconds"),
-        (document(functions=None), "probe.calibration.functions"),
-        (document(functions={"one": 1}), "probe.calibration.functions"),
-        (document(functions={"1": -1}), "probe.calibration.functions.1"),
+        ([], "schema version is None"),
+        (document() | {"schema_version": 2}, "schema version is 2"),
+        ({"schema_version": 1}, "missing required field `probe_id`"),
+        (document() | {"calibration": []}, r"`\$.calibration`"),
+        (document(create_seconds=0), r"`\$.calibration.create_seconds`"),
+        (document(create_seconds=True), r"`\$.calibration.create_seconds`"),
+        (document(create_seconds=float("nan")), r"`\$.calibration.create_seconds`"),
+        (document(create_seconds=float("inf")), r"`\$.calibration.create_seconds`"),
+        (document(small_write_seconds=None), r"`\$.calibration.small_write_seconds`"),
+        (document(functions=None), r"`\$.calibration.functions`"),
+        (document(functions={"one": 1}), r"`key` in `\$.calibration.functions`"),
+        (document(functions={"1": -1}), r"`\$.calibration.functions"),
     ],
 )
-def test_what_is_no_probe_is_refused_by_its_field(probe: Any, field: str) -> None:
-    with pytest.raises(InvalidRequest) as refused:
-        calibration_of(probe)
-    assert refused.value.field == field
+def test_what_is_no_probe_is_refused_by_its_field(probe: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        document_of(json.loads(json.dumps(probe)), ProbeResult)
 
 
 @pytest.mark.parametrize(

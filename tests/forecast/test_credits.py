@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +13,7 @@ from fanout.efs.load import Work
 from fanout.efs.model import FileSystemState, baseline, most_credits, reserve_bytes
 from fanout.facts.limits import GIB, MIB
 from fanout.forecast.credits import paced_drains
-from fanout.forecast.document import forecast_row
+from fanout.forecast.document import ForecastCredits, forecast_document
 from fanout.forecast.estimate import Known, estimate, idle_state
 from fanout.forecast.forecast import Forecast, Limit, forecast
 from fanout.model.file_system import ThroughputMode
@@ -36,9 +35,10 @@ def predicted(size: int, credits: float, mode: str = "copy", **limits: float) ->
     return estimate(parse_request(document, ("data",), 100), Known(1000, size, states={"data": bursting(credits)}))
 
 
-def row_of(found: Forecast) -> dict[str, Any]:
-    row: dict[str, Any] = forecast_row(found, NOON)["file_systems"][0]["credits"]
-    return row
+def row_of(found: Forecast) -> ForecastCredits:
+    credits = forecast_document(found, NOON).file_systems[0].credits
+    assert credits is not None
+    return credits
 
 
 def test_credits_that_would_run_out_are_held_to_the_reserve() -> None:
@@ -52,10 +52,10 @@ def test_credits_that_would_run_out_are_held_to_the_reserve() -> None:
     # All functions together burst at 100 MiB/s, and lose 95.1 of it.
     assert credits.unheld.empty_seconds == pytest.approx(800 * GIB / (100 * MIB - BASELINE), rel=1e-6)
     row = row_of(found)
-    assert row["held_bytes_per_second"] == pytest.approx(1000 * GIB / credits.drain.seconds, rel=1e-4)
-    assert (row["runs_out_share"], row["unheld"]["runs_out_share"]) == (None, pytest.approx(0.8411, abs=1e-3))
-    assert row["unheld"]["runs_out_at"] == "2026-11-21T14:23:32Z"
-    assert row["sentence"] == (
+    assert row.held_bytes_per_second == pytest.approx(1000 * GIB / credits.drain.seconds, rel=1e-4)
+    assert row.runs_out_share is None and row.unheld.runs_out_share == pytest.approx(0.8411, abs=1e-3)
+    assert row.unheld.runs_out_at == "2026-11-21T14:23:32Z"
+    assert row.sentence == (
         f"held to {credits.bytes_per_second / MIB:.1f} MiB/s so that the reserve of 20% lasts: "
         f"{credits.drain.credits_end / GIB:.1f} GiB of 800.0 GiB are left at the end; "
         "unheld: run out after 84% at 14:23 UTC"
@@ -66,7 +66,7 @@ def test_below_the_reserve_none_are_spent() -> None:
     found = predicted(1000 * GIB, credits=100)
     assert found.credits["data"].drain.credits_end == pytest.approx(100 * GIB)
     assert found.seconds["copy"] == pytest.approx(1000 * GIB / BASELINE, rel=0.01)
-    said = row_of(found)["sentence"]
+    said = row_of(found).sentence
     assert said.startswith("held to 4.9 MiB/s so that the reserve of 20% is not spent: 100.0 GiB of 100.0 GiB are left")
     assert "below the reserve of 430.1 GiB; unheld: run out after 11% at 12:" in said
 
@@ -74,13 +74,13 @@ def test_below_the_reserve_none_are_spent() -> None:
 def test_credits_that_last_hold_nothing_back() -> None:
     found = predicted(GIB, credits=2000)
     row = row_of(found)
-    assert (row["held_bytes_per_second"], row["runs_out_share"], row["unheld"]["runs_out_at"]) == (None, None, None)
-    assert row["sentence"].endswith("GiB of 2,000.0 GiB are left at the end")
+    assert (row.held_bytes_per_second, row.runs_out_share, row.unheld.runs_out_at) == (None, None, None)
+    assert row.sentence.endswith("GiB of 2,000.0 GiB are left at the end")
 
 
 def test_a_day_later_the_date_is_said_too() -> None:
     found = predicted(20_000 * GIB, credits=2000, credit_reserve_percent=0, bytes_per_second=20 * MIB)
-    assert "unheld: run out after 13% at 2026-11-23 0" in row_of(found)["sentence"]
+    assert "unheld: run out after 13% at 2026-11-23 0" in row_of(found).sentence
     gentle = predicted(1000 * GIB, credits=800, bytes_per_second=2 * MIB)
     assert not gentle.credits["data"].is_held
     assert gentle.credits["data"].drain.credits_end == pytest.approx(gentle.credits["data"].unheld.credits_end)

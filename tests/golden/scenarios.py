@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from unittest.mock import patch
 
 from msgspec import convert
 
 from fanout.copying.record_shard_failure import record_shard_failure
+from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED, PERMITTED
+from fanout.efs.model import most_credits
 from fanout.facts import limits
+from fanout.facts.limits import GIB, MIB
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
+from fanout.model.file_system import Described, Reading, ThroughputMode
 from fanout.model.shard import Shard
+from fanout.pacing.pace_copy import end_pacing, pace_copy
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.write_turn import WriteTurns
+from fanout.ports.map_run import MapRun
+from fanout.probe.probe_work import Effort
+from fanout.probe.samples import Record
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
+from tests.support.memory_meter import MemoryMeter
 from tests.support.memory_store import MemoryStore
+from tests.support.probes import SMALL, ProbeWorld, Simulated
 
 S3_TO_EFS: Json = {**REQUEST, "limits": {"split_bytes": limits.BLOCK_BYTES}}
 
@@ -111,6 +122,73 @@ def resumed() -> World:
     return made
 
 
-SCENARIOS: dict[str, Callable[[], World]] = {
-    one.__name__: one for one in (copy, verified_copy, verification, plan_alone, sync, failed_shard, resumed)
+class Maps:
+    """A Map of ten items whose concurrency changes as it is told."""
+
+    concurrency = 4
+
+    def find(self, execution_arn: str, label: str) -> MapRun:
+        """See ``ports.pacing.MapRuns``."""
+        return MapRun("map", "RUNNING", self.concurrency, 10, 6, 4)
+
+    def move(self, map_run_arn: str, max_concurrency: int) -> None:
+        """See ``ports.pacing.MapRuns``."""
+        self.concurrency = max_concurrency
+
+
+def bursting(now: float) -> MemoryMeter:
+    """A file system of 100 GiB with a third of its credits."""
+    described = Described(ThroughputMode.BURSTING, "generalPurpose", False, 100 * GIB, 0, 0, 0.0)
+    credits = [Reading(now, most_credits(100 * GIB) / 3)]
+    readings = {CREDITS: credits, PERMITTED: [Reading(now, 100.0 * MIB)], IO_LIMIT: [Reading(now, 95.0)]}
+    return MemoryMeter({"fs-1": described}, {"fs-1": readings | {METERED: [Reading(now, 60.0 * MIB)]}})
+
+
+def paced() -> World:
+    """A copy within a rate to a file system with burst credits, paced for minutes and then told of its end."""
+    made = world()
+    made.meter, made.file_system_ids = bursting(made.clock.time), {"data": "fs-1"}
+    made.list_all(made.plan({**REQUEST, "limits": {"bytes_per_second": 10.0 * MIB}}))
+    made.copy_all()
+    made.remaining_seconds = 300.0
+    pace_copy("execution", made.context(), Maps())
+    end_pacing(made.context())
+    made.finish_all()
+    made.end()
+    return made
+
+
+def one_after_the_other(threads: int, work: Callable[[int], Iterator[Record]], effort: Effort) -> list[Record]:
+    """Threads as they cannot overtake each other."""
+    return [record for thread in range(threads) for record in work(thread)]
+
+
+def probed(**fails: str) -> ProbeWorld:
+    """A probe of a simulated file system, by one function."""
+    files = Simulated(100.0 * MIB, 0.001, set())
+    meter = bursting(files.clock.now())
+    made = ProbeWorld([], clock=files.clock, make=files.directory, meter=meter, file_system_ids={"data": "fs-1"})
+    with patch("fanout.probe.run_experiment.at_once", one_after_the_other):
+        planned = made.plan({**SMALL, "max_functions": 1}, "probe-1")
+        made.rounds("probe-1", planned["rounds"][: 3 if fails else None])
+    made.summarise("probe-1", fails)
+    return made
+
+
+def probe() -> ProbeWorld:
+    """A probe that measured everything."""
+    return probed()
+
+
+def broken_probe() -> ProbeWorld:
+    """A probe that broke off after three rounds."""
+    return probed(Error="States.Timeout", Cause="too late")
+
+
+SCENARIOS: dict[str, Callable[[], World | ProbeWorld]] = {
+    one.__name__: one
+    for one in (
+        *(copy, verified_copy, verification, plan_alone, sync, failed_shard, resumed),
+        *(paced, probe, broken_probe),
+    )
 }

@@ -15,6 +15,7 @@ import pytest
 
 from tests.golden.scenarios import SCENARIOS
 from tests.support.flow import World
+from tests.support.probes import ProbeWorld
 
 COPIES = Path(__file__).parent / "copies"
 # The checksum that ends an object is not repeated: tests/ledger/test_seals.py holds it.
@@ -34,7 +35,7 @@ def text_of(key: str, data: bytes) -> str:
     return json.dumps(json.loads(text.rstrip(_SEAL)), indent=1, ensure_ascii=False)
 
 
-def wire_of(world: World) -> str:
+def wire_of(world: World | ProbeWorld) -> str:
     """Every document of the work bucket, by key."""
     store = world.store
     parts = [f"# {key}\n{text_of(key, store.get(key))}" for key in store.list("") if not key.endswith(".html")]

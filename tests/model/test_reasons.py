@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fanout.ledger.rows import failure_row, outcome_from_row, outcome_row
+from fanout.books.failures import failure_of
+from fanout.ledger.rows import outcome_from_row, outcome_row
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from tests.adversary.scope import OF_ITS_OWN
@@ -68,8 +69,8 @@ def test_a_reason_has_words_and_a_remedy_if_an_entry_is_in_trouble(reason: Reaso
 def test_the_ledger_and_the_failures_tell_the_reason_in_the_words_of_the_table(reason: Reason) -> None:
     outcome = Outcome.because(FILE, reason, "m")
     assert outcome_from_row(outcome_row(outcome)) == outcome
-    row = failure_row(outcome, "copy")
-    assert (row["outcome"], row["reason"], row["remedy"]) == (reason.result, reason.value, reason.remedy)
+    failure = failure_of(outcome, "copy")
+    assert (failure.outcome, failure.reason, failure.remedy) == (reason.result, reason.value, reason.remedy)
 
 
 def test_another_reason_brings_its_result() -> None:

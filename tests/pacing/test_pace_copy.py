@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import inf
 
 import pytest
 
@@ -18,6 +19,7 @@ from fanout.pacing.pace_copy import LABEL, MAP_SECONDS, decisions, end_pacing, p
 from fanout.pacing.rule import DECIDE_SECONDS
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.map_run import MapRun
+from fanout.rates.run_limits import RunLimits
 from fanout.shards.attempts import note_throttling
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World
@@ -145,7 +147,7 @@ def test_it_asks_for_the_map_twice_a_minute_and_goes_on_in_another_task() -> Non
     assert rows == pytest.approx(270 / DECIDE_SECONDS, abs=1)
     while not pace_copy(ARN, world.context(), maps)["done"]:
         pass
-    times = [row["at"] for row in decisions(world.ledger)]
+    times = [row.at for row in decisions(world.ledger)]
     assert times == sorted(times) and len(times) > rows
     assert all(second - first >= DECIDE_SECONDS for first, second in pairwise(times))
 
@@ -163,8 +165,8 @@ def test_it_grows_while_there_is_room_and_shrinks_where_functions_are_throttled(
     assert maps.moved[0] > 4
     assert any(second < first for first, second in pairwise(maps.moved))
     rows = decisions(world.ledger)
-    assert {row["throttled"] > 0 for row in rows} == {True, False}
-    assert any("throttled" in row["reason"] for row in rows)
+    assert {row.throttled > 0 for row in rows} == {True, False}
+    assert any("throttled" in row.reason for row in rows)
 
 
 def test_credits_below_the_reserve_are_not_spent_from_the_first_second_on() -> None:
@@ -174,8 +176,8 @@ def test_credits_below_the_reserve_are_not_spent_from_the_first_second_on() -> N
     assert rate["bytes_per_second"] == pytest.approx(baseline(SIZE), rel=0.05) and rate["entry_bytes"] > 4096
     pace_copy(ARN, world.context(), maps)
     assert max(maps.moved, default=1) == 1
-    assert all(row["bytes_per_second"] <= baseline(SIZE) * 1.1 for row in decisions(world.ledger))
-    assert "above the reserve" in decisions(world.ledger)[0]["reason"]
+    assert all((row.bytes_per_second or inf) <= baseline(SIZE) * 1.1 for row in decisions(world.ledger))
+    assert "above the reserve" in decisions(world.ledger)[0].reason
 
 
 @pytest.mark.parametrize("silent", ["metrics", "all"])
@@ -187,8 +189,8 @@ def test_what_can_not_be_measured_is_noted_once_and_errs_towards_the_file_system
     meter.metrics = {}
     pace_copy(ARN, world.context(), maps)
     rows = decisions(world.ledger)
-    assert all(row["bytes_per_second"] == pytest.approx(baseline(SIZE), rel=0.1) for row in rows)
-    assert fast > 5 * rows[-1]["bytes_per_second"]
+    assert all(row.bytes_per_second == pytest.approx(baseline(SIZE), rel=0.1) for row in rows)
+    assert fast > 5 * (rows[-1].bytes_per_second or fast)
     notes = world.ledger.find_json("notes/pace.json")
     assert (notes is None) == (silent == "metrics")
     if notes is not None:
@@ -209,7 +211,7 @@ def test_a_map_that_can_not_be_asked_or_moved_is_a_note_and_no_failure() -> None
 
 def test_a_rate_that_is_changed_while_it_runs_moves_the_map() -> None:
     world, maps, _ = started(max_concurrency=10)
-    world.ledger.write_json("limits.json", {"bytes_per_second": 4.0 * 2**20, "files_per_second": None})
+    world.ledger.write("limits.json", RunLimits(bytes_per_second=4.0 * 2**20))
     maps.concurrency = 8
     pace_copy(ARN, world.context(), maps)
     assert maps.moved[0] == 1

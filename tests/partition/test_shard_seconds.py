@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from fanout.model.books import Books
-from fanout.model.document import Json
 from fanout.model.entry import Kind
-from fanout.summary.summary import Summary, summary_row
+from fanout.summary.summary import shards_done
 from tests.support.flow import World
 
 
-def shards_of(seconds: list[float]) -> Json:
-    summary = Summary("r", "s", "d", Books(), {}, len(seconds), 1.0, 0, True, shard_seconds=seconds)
-    shards: Json = summary_row(summary)["shards"]
-    return shards
+def imbalance(*seconds: float) -> float | None:
+    return shards_done(len(seconds), 1.0, seconds).imbalance
 
 
 def test_the_imbalance_is_the_longest_over_the_mean() -> None:
-    assert shards_of([10.0, 20.0, 30.0])["imbalance"] == pytest.approx(1.5)
-    assert shards_of([7.0, 7.0])["imbalance"] == pytest.approx(1.0)
-    assert shards_of([])["imbalance"] is None
+    assert imbalance(10.0, 20.0, 30.0) == pytest.approx(1.5)
+    assert imbalance(7.0, 7.0) == pytest.approx(1.0)
+    assert imbalance() is None
 
 
 def test_the_summary_says_what_the_shards_took() -> None:

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.efs.model import FileSystemState, most_credits
+from fanout.efs.probe_result import Experiment
 from fanout.facts.limits import GIB, MIB
+from fanout.ledger.documents import document_of, document_row
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.probe.experiments import (
@@ -17,17 +19,15 @@ from fanout.probe.experiments import (
     IO_SIZES,
     SHARES,
     THREADS,
-    Experiment,
     Point,
     ProbeRequest,
     files_to_read,
     fitted,
-    round_from_row,
-    round_row,
     rounds_of,
     shared_point,
 )
 from fanout.probe.guard import check_credits, check_space
+from fanout.probe.plan import ProbePlan
 from fanout.probe.samples import Record, frequency_of, rate_of, rates_together, spread_of
 
 REQUEST = ProbeRequest("", 4 * GIB, 600.0, 8, 20.0)
@@ -66,9 +66,9 @@ def test_what_is_read_was_written_before(request: ProbeRequest) -> None:
 
 
 @given(REQUESTS)
-def test_a_round_survives_its_row(request: ProbeRequest) -> None:
-    for one in rounds_of(request):
-        assert round_from_row(json.loads(json.dumps(round_row(one)))) == one
+def test_a_plan_survives_its_document(request: ProbeRequest) -> None:
+    plan = ProbePlan("probe-1", "data", "", request, 0.0, 60.0, None, rounds_of(request))
+    assert document_of(json.loads(json.dumps(document_row(plan))), ProbePlan) == plan
 
 
 def test_the_sweeps_are_those_that_the_probe_promises() -> None:

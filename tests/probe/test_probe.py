@@ -12,14 +12,13 @@ import jsonschema
 import pytest
 
 from fanout.adapters.posix.probe.probe_directory import ABANDONED_SECONDS, MARKER, MARKER_TEXT
-from fanout.efs.calibration import calibration_of
 from fanout.efs.measurement import CREDITS
 from fanout.efs.model import most_credits
+from fanout.efs.probe_result import Experiment, ProbeResult
 from fanout.facts.limits import GIB
 from fanout.model.errors import AccessDenied, InvalidRequest, Unreachable
 from fanout.model.file_system import Described, Reading, ThroughputMode
 from fanout.model.path_rules import PROBE_PREFIX
-from fanout.probe.experiments import Experiment
 from tests.support.memory_meter import MemoryMeter
 from tests.support.probe_writes import BeforeWrites
 from tests.support.probes import MIB, SCHEMA, SMALL, ProbeWorld, WallClock, by_name
@@ -40,10 +39,10 @@ def test_a_probe_measures_everything_and_leaves_nothing(tmp_path: Path) -> None:
     assert result["budget"]["bytes_used"] <= 256 * MIB
     assert by_name(result)["read_by_functions"]["read_by_other_functions"] is True
     assert os.listdir(tmp_path) == ["mine"]
-    found = calibration_of(result)
-    assert found is not None and set(found.functions) == {1, 2}
     latest = world.ledger("other").of_file_system("data")
     assert latest.read_json("latest.json") == result
+    found = latest.read("latest.json", ProbeResult).calibration
+    assert found is not None and set(found.functions) == {1, 2}
 
 
 def test_below_a_directory_of_the_mount(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.books.failures import SHOWN_IN_ALL, SHOWN_OF_A_CLASS, FailureClasses
-from fanout.ledger.rows import failure_row
+from fanout.books.failures import SHOWN_IN_ALL, SHOWN_OF_A_CLASS, FailureClasses, failure_of
 from fanout.model.books import Count
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Outcome, Reason, Result
@@ -124,12 +123,12 @@ def test_failures_are_counted_all_and_shown_few_but_one_of_each_class() -> None:
     classes = FailureClasses()
     for number in range(10_000):
         outcome = Outcome(f"f{number}", "file", 3, Result.FAILED, list(Reason)[number % 8])
-        classes.add(failure_row(outcome, "copy"))
+        classes.add(failure_of(outcome, "copy"))
     for reason in list(Reason)[8:]:
-        classes.add(failure_row(Outcome("g", "file", 5, Result.REJECTED, reason), "list"))
+        classes.add(failure_of(Outcome("g", "file", 5, Result.REJECTED, reason), "list"))
     found = classes.most_first()
-    assert sum(one.entries for one in found) == 10_000 + len(Reason) - 8
-    assert sum(one.bytes for one in found) == 30_000 + 5 * (len(Reason) - 8)
-    assert [one.entries for one in found] == sorted((one.entries for one in found), reverse=True)
-    assert all(1 <= len(one.shown) <= SHOWN_OF_A_CLASS for one in found)
-    assert sum(len(one.shown) for one in found) <= SHOWN_IN_ALL + len(found)
+    assert sum(one.entries for one, _ in found) == 10_000 + len(Reason) - 8
+    assert sum(one.bytes for one, _ in found) == 30_000 + 5 * (len(Reason) - 8)
+    assert [one.entries for one, _ in found] == sorted((one.entries for one, _ in found), reverse=True)
+    assert all(1 <= len(shown) <= SHOWN_OF_A_CLASS for _, shown in found)
+    assert sum(len(shown) for _, shown in found) <= SHOWN_IN_ALL + len(found)

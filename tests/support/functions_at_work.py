@@ -11,7 +11,7 @@ from typing import Protocol
 
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import TimeUp
-from fanout.rates.run_limits import RunLimits, limits_row
+from fanout.rates.run_limits import RunLimits
 from fanout.rates.throttle import Throttle
 from tests.support.memory_store import MemoryStore
 
@@ -46,7 +46,7 @@ def simulate(work: Work, chance: random.Random, seconds: int) -> list[float]:
     """Bytes that all functions moved, second by second. Moving takes no time, so that only the limit holds them."""
     now = [0.0]
     ledger = Ledger(MemoryStore(), "run-1")
-    ledger.write_json("limits.json", limits_row(RunLimits(bytes_per_second=work.rate)))
+    ledger.write("limits.json", RunLimits(bytes_per_second=work.rate))
     used = [0.0] * (seconds + 1)
     order = itertools.count()
     queue: list[tuple[float, int, Callable[[], float | None]]] = []

@@ -5,9 +5,8 @@ from __future__ import annotations
 from fanout.efs.model import FileSystemState
 from fanout.facts.limits import GIB, MIB
 from fanout.ledger import keys
-from fanout.model.document import Json
 from fanout.model.file_system import ThroughputMode
-from fanout.pacing.rows import decision_row
+from fanout.pacing.rows import Decision, decision
 from fanout.pacing.rule import Bounds, Pacing, Seen, decide
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support import runs
@@ -17,7 +16,7 @@ MINUTES = 60
 SILENT = range(5, 15)
 
 
-def decisions(began: float) -> list[Json]:
+def decisions(began: float) -> list[Decision]:
     """One a minute; functions are throttled in the twentieth, and ``SILENT`` are without PercentIOLimit."""
     bounds, pacing, rows = Bounds(most=64, planned=24, reserve_percent=20.0), Pacing(24, None, began), []
     credits = 600.0 * GIB
@@ -34,7 +33,7 @@ def decisions(began: float) -> list[Json]:
         percent = None if minute in SILENT else 30.0 + minute
         seen = [Seen("data", state, left, credits, 180.0, percent, used, used)]
         after = decide(now, pacing, seen, throttled, bounds)
-        rows.append(decision_row(now, pacing, after, seen, pacing.concurrency, 100 - minute, throttled))
+        rows.append(decision(now, pacing, after, seen, pacing.concurrency, 100 - minute, throttled))
         credits, pacing = max(0.0, credits - (used - 5.0 * MIB) * 60), after
     return rows
 

@@ -10,6 +10,7 @@ import pytest
 
 from fanout.summary.metrics import run_metrics
 from fanout.summary.summarise_transfer import PHASES
+from tests.support.summaries import summary_of
 from tests.template.templates import (
     BESIDE,
     MOUNTED,
@@ -25,15 +26,6 @@ from tests.template.templates import (
 )
 
 QUEUE = "AWS::SQS::Queue"
-TOTALS = ("listed", "copied", "unchanged", "skipped", "failed", "rejected", "deleted")
-SUMMARY: dict[str, Any] = {
-    "status": "SUCCEEDED",
-    "totals": {name: {"entries": 0, "bytes": 0} for name in TOTALS},
-    "tasks": [],
-    "failures": 0,
-    "shards": {"count": 0},
-    "seconds": dict.fromkeys(PHASES, 0.0),
-}
 
 
 def dashboard() -> Any:
@@ -44,7 +36,7 @@ def dashboard() -> Any:
 
 def test_every_metric_that_is_shown_or_alarms_is_emitted() -> None:
     # PlanTransfer's own: tests/functions/test_plan_metrics.py sees it emitted.
-    emitted = {*run_metrics(SUMMARY), "RunsBegun", "RunsSkipped"}
+    emitted = {*run_metrics(summary_of(seconds=dict.fromkeys(PHASES, 0.0))), "RunsBegun", "RunsSkipped"}
     shown = {
         metric[1]
         for widget in dashboard()["widgets"]

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
-from fanout.efs.calibration import Calibration, calibration_of
+from fanout.efs.calibration import Calibration
 from fanout.efs.model import FileSystemState
+from fanout.efs.probe_result import ProbeResult
 from fanout.facts.limits import MIB
-from fanout.forecast.document import forecast_row
+from fanout.forecast.document import forecast_document
 from fanout.forecast.estimate import Known, estimate, idle_state
-from fanout.model.document import SCHEMA_VERSION
+from fanout.ledger.documents import document_of, document_row
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
@@ -68,7 +69,7 @@ def estimate_(
             dict.fromkeys(mounts, state),
             dict(_calibration(text, mounts) for text in probe or []),
         )
-        row = {"schema_version": SCHEMA_VERSION} | forecast_row(estimate(parsed, known), time.time())
+        row = document_row(forecast_document(estimate(parsed, known), time.time()))
     if json_output:
         sys.stdout.write(dump(row) + "\n")
         return
@@ -103,7 +104,7 @@ def _calibration(text: str, mounts: tuple[str, ...]) -> tuple[str, Calibration]:
     if mount not in mounts:
         raise InvalidRequest("--probe", f"the request names no mount {mount!r}", f"it names {', '.join(mounts)}")
     try:
-        found = calibration_of(json.loads(path.read_bytes()))
+        found = document_of(json.loads(path.read_bytes()), ProbeResult).calibration
     except (OSError, ValueError) as error:
         raise InvalidRequest("--probe", f"{path} cannot be read ({error})", "name a probe.json") from error
     if found is None:

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from fanout.facts.limits import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
-from fanout.ledger.documents import document_of
+from fanout.ledger.documents import document_of, document_row
 from fanout.ledger.keys import LIMITS, PLAN, run_prefix
 from fanout.model.location import S3Location
-from fanout.rates.run_limits import RunLimits, limits_from_row, limits_row
+from fanout.rates.run_limits import RunLimits
 from fanout.request.plan import Plan
 from fanout.request.units import size_of
 from fanout_cli.command_error import CommandError
@@ -59,7 +59,7 @@ def change_limits(stack: Stack, run_id: str, bytes_per_second: str | None, files
     if plan is None:
         raise CommandError(f"{run_id} has no plan yet; try again in some seconds")
     known = read_ledger(stack, run_id, LIMITS)
-    limits = RunLimits() if known is None else limits_from_row(known)
+    limits = RunLimits() if known is None else document_of(known, RunLimits)
     changed = RunLimits(
         _rate("--bytes-per-second", bytes_per_second, limits.bytes_per_second, LEAST_BYTES_PER_SECOND),
         _rate("--files-per-second", files_per_second, limits.files_per_second, LEAST_FILES_PER_SECOND),
@@ -69,7 +69,7 @@ def change_limits(stack: Stack, run_id: str, bytes_per_second: str | None, files
     if inside_s3 and changed.bytes_per_second is not None:
         raise CommandError("--bytes-per-second: S3 copies between two buckets by itself; --files-per-second works")
     if changed != limits:
-        body = json.dumps(limits_row(changed), indent=1).encode()
+        body = json.dumps(document_row(changed), indent=1).encode()
         stack.client("s3").put_object(Bucket=stack.work_bucket, Key=run_prefix(run_id) + LIMITS, Body=body)
     return changed
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from fanout.books.summary_document import Status
 from fanout.ledger.rows import count_row
 from fanout.model.books import Books
 from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Result
 from fanout.model.run_error import cause_message
-from fanout.summary.summary import Status
 
 EXIT_SUCCEEDED = 0
 EXIT_FAILED = 1

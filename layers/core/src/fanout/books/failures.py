@@ -4,55 +4,63 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from fanout.model.document import Json
+from fanout.model.outcome import Outcome, Result
 
 # Rows that a class shows, and all classes together; failures.jsonl holds every one.
 SHOWN_OF_A_CLASS = 25
 SHOWN_IN_ALL = 200
 
 
-class FailureClass(Struct):
-    """Failures of one outcome and reason in one phase; ``shown`` are the first rows of failures.jsonl."""
+class Failure(Struct, frozen=True):
+    """A row of failures.jsonl: what is wrong with an entry and what to do about it."""
 
-    outcome: str
-    reason: str
+    path: str
+    outcome: Result
     phase: str
+    size: int
+    reason: str
+    message: str
     remedy: str
-    entries: int = 0
-    bytes: int = 0
-    shown: list[Json] = field(default_factory=list)
 
-    def row(self) -> Json:
-        """A row of summary.json."""
-        return {
-            "phase": self.phase,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "entries": self.entries,
-            "bytes": self.bytes,
-            "remedy": self.remedy,
-        }
+
+def failure_of(outcome: Outcome, phase: str) -> Failure:
+    """The row of an outcome that was found in that phase."""
+    reason = outcome.reason
+    why, remedy = ("", "") if reason is None else (reason.value, reason.remedy)
+    return Failure(outcome.path, outcome.result, phase, outcome.size, why, outcome.message, remedy)
+
+
+class FailureClass(Struct):
+    """Failures of one outcome and reason in one phase, counted."""
+
+    phase: str
+    outcome: Result
+    reason: str
+    entries: int
+    bytes: int
+    remedy: str
 
 
 class FailureClasses(Struct):
-    """Counts rows of failures.jsonl by class, in memory that the closed list of reasons bounds."""
+    """Counts failures by class, in memory that the closed list of reasons bounds."""
 
-    _classes: dict[tuple[str, str, str], FailureClass] = field(default_factory=dict)
+    _classes: dict[tuple[str, Result, str], tuple[FailureClass, list[Failure]]] = field(default_factory=dict)
     _shown: int = 0
 
-    def add(self, row: Json) -> None:
-        """Count a row."""
-        key = (row["phase"], row["outcome"], row["reason"])
-        known = self._classes.get(key)
-        if known is None:
-            known = FailureClass(row["outcome"], row["reason"], row["phase"], row["remedy"])
-            self._classes[key] = known
+    def add(self, failure: Failure) -> None:
+        """Count a failure."""
+        key = (failure.phase, failure.outcome, failure.reason)
+        if key not in self._classes:
+            self._classes[key] = FailureClass(*key, 0, 0, failure.remedy), []
+        known, shown = self._classes[key]
         known.entries += 1
-        known.bytes += row["size"]
-        if len(known.shown) < SHOWN_OF_A_CLASS and (self._shown < SHOWN_IN_ALL or not known.shown):
-            known.shown.append(row)
+        known.bytes += failure.size
+        if len(shown) < SHOWN_OF_A_CLASS and (self._shown < SHOWN_IN_ALL or not shown):
+            shown.append(failure)
             self._shown += 1
 
-    def most_first(self) -> list[FailureClass]:
-        """The classes, that of the most entries first."""
-        return sorted(self._classes.values(), key=lambda one: (-one.entries, one.phase, one.outcome, one.reason))
+    def most_first(self) -> list[tuple[FailureClass, list[Failure]]]:
+        """The classes, that of the most entries first, each with its first failures."""
+        return sorted(
+            self._classes.values(), key=lambda one: (-one[0].entries, one[0].phase, one[0].outcome, one[0].reason)
+        )

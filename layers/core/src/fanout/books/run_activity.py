@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from fanout.books.summary_document import SizeBucket, TasksDone
 from fanout.ledger.ledger import Ledger
-from fanout.model.document import Json
 from fanout.model.shard import Shard
 from fanout.shards.activity import Activity
 from fanout.shards.attempt import End
@@ -40,28 +40,24 @@ def _activity(phase: str, ledger: Ledger, predicted: Mapping[str, float]) -> Act
     return activity
 
 
-def tasks_row(activity: Activity) -> Json:
-    """A row of ``tasks`` in summary.json."""
-    return {
-        "phase": activity.phase,
-        "shards_begun": activity.shards,
-        "begun": activity.attempts,
-        "done": activity.ends[End.DONE],
-        "handed_back": activity.ends[End.HANDED_BACK],
-        "failed": activity.ends[End.FAILED],
-        "lost": activity.ends[End.LOST],
-        "seconds": round(activity.seconds, 3),
-        "stragglers": activity.stragglers,
-    }
+def tasks_done(activity: Activity) -> TasksDone:
+    """``tasks`` of summary.json for one phase."""
+    return TasksDone(
+        phase=activity.phase,
+        shards_begun=activity.shards,
+        begun=activity.attempts,
+        done=activity.ends[End.DONE],
+        handed_back=activity.ends[End.HANDED_BACK],
+        failed=activity.ends[End.FAILED],
+        lost=activity.ends[End.LOST],
+        seconds=round(activity.seconds, 3),
+        stragglers=activity.stragglers,
+    )
 
 
-def sizes_rows(ledger: Ledger) -> list[Json]:
+def listed_sizes(ledger: Ledger) -> list[SizeBucket]:
     """``sizes`` of summary.json: the files that were listed, by size, without the buckets that hold none."""
     sizes = Sizes()
     for done in rounds_done(ledger):
         sizes.merge(done.sizes)
-    rows = []
-    for bucket, count in sizes.buckets.items():
-        least, below = bucket_bounds(bucket)
-        rows.append({"from_bytes": least, "below_bytes": below, "entries": count.entries, "bytes": count.bytes})
-    return rows
+    return [SizeBucket(*bucket_bounds(at), count.entries, count.bytes) for at, count in sizes.buckets.items()]

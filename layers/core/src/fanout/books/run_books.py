@@ -10,10 +10,9 @@ from msgspec import Struct, field
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import outcome_from_row
+from fanout.ledger.rows import trouble_from_row
 from fanout.model.books import Books, Count
-from fanout.model.document import Json
-from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
+from fanout.model.outcome import TROUBLE, Outcome, Reason
 from fanout.model.run_error import RunError
 from fanout.model.shard import Shard
 from fanout.request.options import Mode
@@ -103,12 +102,8 @@ def listing_books(
 
 def _listed_failures(files: list[str], ledger: Ledger) -> Iterator[Outcome]:
     for key in files:
-        for outcomes in ledger.read_rows_as(key, _in_trouble):
+        for outcomes in ledger.read_rows_as(key, trouble_from_row):
             yield from outcomes
-
-
-def _in_trouble(row: Json) -> list[Outcome]:
-    return [outcome_from_row(row)] if Result(row["outcome"]) in TROUBLE else []
 
 
 def _shards(ledger: Ledger, error: RunError | None, to_copy: int) -> tuple[list[Shard], list[Shard]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
-from fanout.efs.calibration import Calibration, calibration_of
+from fanout.efs.calibration import Calibration
+from fanout.efs.probe_result import ProbeResult
 from fanout.ledger import probe_keys
 from fanout.model.errors import FanoutError, InvalidRequest, LedgerBroken
 from fanout.model.location import MountLocation
@@ -26,33 +26,34 @@ def read_calibrations(request: Request, context: Context) -> tuple[Mapping[str, 
     mounts = sorted({end.mount for end in (request.source, request.destination) if isinstance(end, MountLocation)})
     if request.calibration == NO_PROBE:
         return {}, [f"{mount}: rates are the published ones, as the request says" for mount in mounts]
-    found: dict[str, Calibration] = {}
+    found: dict[str, ProbeResult] = {}
     notes: list[str] = []
     if request.calibration != NEWEST:
         found = _of_probe(request.calibration, mounts, context)
     for mount in (one for one in mounts if one not in found):
         try:
-            results = context.ledger.of_file_system(_file_system(mount, context))
-            known = calibration_of(results.read_json(probe_keys.LATEST)) if results.has(probe_keys.LATEST) else None
-        except (FanoutError, ValueError) as error:
+            known = context.ledger.of_file_system(_file_system(mount, context)).find(probe_keys.LATEST, ProbeResult)
+        except FanoutError as error:
             notes.append(f"{mount}: the newest probe could not be used ({type(error).__name__}: {error})")
             continue
-        if known is not None:
+        if known is not None and known.calibration is not None:
             found[mount] = known
-    return found, notes + [_note(mount, known) for mount, known in found.items()]
+    calibrations = {mount: known.calibration for mount, known in found.items() if known.calibration is not None}
+    return calibrations, notes + [_note(mount, known) for mount, known in found.items()]
 
 
-def _of_probe(probe: str, mounts: list[str], context: Context) -> dict[str, Calibration]:
+def _of_probe(probe: str, mounts: list[str], context: Context) -> dict[str, ProbeResult]:
     """What a probe found, for the mounts that stand for its file system."""
     try:
-        document: Any = context.ledger.of_run(probe).read_json(probe_keys.RESULT)
+        known = context.ledger.of_run(probe).find(probe_keys.RESULT, ProbeResult)
     except LedgerBroken as error:
-        problem = f"{probe} has no result here: it is no probe, was another stack's, or has expired"
-        raise InvalidRequest("calibration", problem, _CHOOSE) from error
-    known = calibration_of(document)
+        raise InvalidRequest("calibration", str(error), _CHOOSE) from error
     if known is None:
+        problem = f"{probe} has no result here: it is no probe, was another stack's, or has expired"
+        raise InvalidRequest("calibration", problem, _CHOOSE)
+    if known.calibration is None:
         raise InvalidRequest("calibration", f"{probe} did not get as far as a calibration", _CHOOSE)
-    measured = document.get("file_system_id") or document.get("mount")
+    measured = known.file_system
     same = [mount for mount in mounts if _file_system(mount, context) == measured]
     if not same:
         raise InvalidRequest("calibration", f"{probe} measured {measured}, which is at no end of the request", _CHOOSE)
@@ -63,6 +64,6 @@ def _file_system(mount: str, context: Context) -> str:
     return context.file_system_ids.get(mount) or mount
 
 
-def _note(mount: str, known: Calibration) -> str:
-    day = datetime.fromtimestamp(known.at, UTC).date().isoformat()
-    return f"{mount}: rates are those that {known.probe} measured on {day}"
+def _note(mount: str, known: ProbeResult) -> str:
+    day = datetime.fromtimestamp(known.ended_at, UTC).date().isoformat()
+    return f"{mount}: rates are those that {known.probe_id} measured on {day}"

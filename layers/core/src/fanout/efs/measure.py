@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.measurement import state_of
 from fanout.efs.model import FileSystemState, assumed_state
-from fanout.efs.state_document import state_from_row, state_row
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError, Throttled, Transient
@@ -23,6 +23,12 @@ from fanout.work.context import Context
 T = TypeVar("T")
 # Chosen: how long a plan waits before it asks again, and so how often.
 PAUSES_SECONDS = (0.5, 2.0)
+
+
+class MeasuredFileSystems(Struct, frozen=True):
+    """file-systems.json: the state of each file system that has an id, by mount."""
+
+    mounts: dict[str, FileSystemState]
 
 
 def measure_file_systems(
@@ -43,20 +49,15 @@ def measure_file_systems(
         if limit is not None:
             state = measured.get(mount) or FileSystemState(ThroughputMode.ASSUMED, limit)
             measured[mount] = replace(state, probed_bytes_per_second=limit)
-    context.ledger.write_json(keys.FILE_SYSTEMS, {mount: state_row(state) for mount, state in measured.items()})
+    context.ledger.write(keys.FILE_SYSTEMS, MeasuredFileSystems(measured))
     if notes:
         context.ledger.note("measure", notes)
 
 
 def measured_file_systems(ledger: Ledger) -> Mapping[str, FileSystemState]:
-    """What PlanTransfer wrote, by mount; of a run of an earlier version nothing."""
-    if not ledger.has(keys.FILE_SYSTEMS):
-        return {}
-    return ledger.read_as(keys.FILE_SYSTEMS, _states)
-
-
-def _states(rows: dict[str, Any]) -> dict[str, FileSystemState]:
-    return {mount: state_from_row(row) for mount, row in rows.items()}
+    """What PlanTransfer wrote, by mount; of a run that measured nothing, nothing."""
+    found = ledger.find(keys.FILE_SYSTEMS, MeasuredFileSystems)
+    return {} if found is None else found.mounts
 
 
 def _measured(file_system_id: str, context: Context, notes: list[str]) -> FileSystemState:

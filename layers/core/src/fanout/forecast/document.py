@@ -5,95 +5,145 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
 from fanout.efs.model import Drain, FileSystemState
 from fanout.facts import prices
 from fanout.facts.limits import GIB, MIB
 from fanout.forecast.costs import Dollars
 from fanout.forecast.credits import Credits
-from fanout.forecast.forecast import Forecast
-from fanout.model.document import Json
+from fanout.forecast.forecast import Forecast, Limit
+from fanout.model.file_system import ThroughputMode
 
 _DAY_SECONDS = 86_400
 
 
-def forecast_row(found: Forecast, begins: float) -> Json:
+class ForecastPace(Struct, frozen=True):
+    """What reaches the limit of the file systems: functions at once, threads and bytes a second of each."""
+
+    max_concurrency: int
+    threads: int
+    bytes_per_second: int
+
+
+class Drained(Struct, frozen=True):
+    """Credits at the end; the share that is done when they run out and when that is, in UTC, if they do."""
+
+    end_bytes: int
+    runs_out_share: float | None
+    runs_out_at: str | None
+
+
+class ForecastCredits(Struct, frozen=True):
+    """Burst credits over the copying as PaceCopy keeps them; ``sentence`` says the same for people."""
+
+    begin_bytes: int
+    reserve_bytes: int
+    held_bytes_per_second: int | None
+    end_bytes: int
+    runs_out_share: float | None
+    runs_out_at: str | None
+    unheld: Drained
+    sentence: str
+
+
+class ForecastFileSystem(Struct, frozen=True):
+    """A file system as the forecast takes it to be; ``credits`` are ``None`` where they play no part."""
+
+    mount: str
+    throughput_mode: ThroughputMode
+    performance_mode: str
+    permitted_bytes_per_second: int
+    stored_bytes: int
+    assumptions: tuple[str, ...]
+    credits: ForecastCredits | None
+
+
+class ForecastDocument(Struct, frozen=True):
+    """The whole document: seconds by phase, dollars by service and in all, and what is known after the run alone."""
+
+    predicted_seconds: dict[str, float]
+    actual_seconds: dict[str, float]
+    binding_limit: Limit
+    limit_seconds: dict[Limit, float]
+    pace: ForecastPace
+    file_systems: list[ForecastFileSystem]
+    dollars: dict[str, float]
+    actual_dollars: dict[str, float] | None
+    datasync_dollars: dict[str, float]
+    prices_date: str
+
+
+def forecast_document(found: Forecast, begins: float) -> ForecastDocument:
     """The document of a forecast whose copying begins then, in seconds since 1970."""
-    return {
-        "predicted_seconds": {phase: round(seconds, 3) for phase, seconds in found.seconds.items()},
-        "actual_seconds": {},
-        "binding_limit": found.binding.value,
-        "limit_seconds": {limit.value: round(seconds, 3) for limit, seconds in found.limit_seconds.items()},
-        "pace": {
-            "max_concurrency": found.pace.max_concurrency,
-            "threads": found.pace.threads,
-            "bytes_per_second": round(found.pace.bytes_per_second),
-        },
-        "file_systems": [
-            _file_system_row(mount, state, found.credits.get(mount), begins) for mount, state in found.states.items()
+    dollars, pace = found.dollars, found.pace
+    datasync = {"fee": dollars.datasync_fee, "s3": dollars.s3, "efs": dollars.efs, "total": dollars.datasync}
+    return ForecastDocument(
+        predicted_seconds={phase: round(seconds, 3) for phase, seconds in found.seconds.items()},
+        actual_seconds={},
+        binding_limit=found.binding,
+        limit_seconds={limit: round(seconds, 3) for limit, seconds in found.limit_seconds.items()},
+        pace=ForecastPace(pace.max_concurrency, pace.threads, round(pace.bytes_per_second)),
+        file_systems=[
+            _file_system(mount, state, found.credits.get(mount), begins) for mount, state in found.states.items()
         ],
-        "dollars": _dollars_row(found.dollars),
-        "actual_dollars": None,
-        "datasync_dollars": {
-            "fee": _cents(found.dollars.datasync_fee),
-            "s3": _cents(found.dollars.s3),
-            "efs": _cents(found.dollars.efs),
-            "total": _cents(found.dollars.datasync),
-        },
-        "prices_date": prices.DATE,
-    }
+        dollars=_by_service(dollars),
+        actual_dollars=None,
+        datasync_dollars={name: round(value, 6) for name, value in datasync.items()},
+        prices_date=prices.DATE,
+    )
 
 
-def with_actual(row: Json, seconds: Mapping[str, float], dollars: Dollars) -> Json:
+def with_actual(document: ForecastDocument, seconds: Mapping[str, float], dollars: Dollars) -> ForecastDocument:
     """The document after the run, with what its phases took and what the ledger counted comes to."""
-    return row | {"actual_seconds": dict(seconds), "actual_dollars": _dollars_row(dollars)}
+    return replace(document, actual_seconds=dict(seconds), actual_dollars=_by_service(dollars))
 
 
-def _cents(dollars: float) -> float:
-    return round(dollars, 6)
-
-
-def _dollars_row(dollars: Dollars) -> Json:
-    return {
-        "s3": _cents(dollars.s3),
-        "work_bucket": _cents(dollars.ledger),
-        "efs": _cents(dollars.efs),
-        "lambda": _cents(dollars.compute),
-        "step_functions": _cents(dollars.states),
-        "cloudwatch": _cents(dollars.metrics),
-        "total": _cents(dollars.total),
+def _by_service(dollars: Dollars) -> dict[str, float]:
+    found = {
+        "s3": dollars.s3,
+        "work_bucket": dollars.ledger,
+        "efs": dollars.efs,
+        "lambda": dollars.compute,
+        "step_functions": dollars.states,
+        "cloudwatch": dollars.metrics,
+        "total": dollars.total,
     }
+    return {name: round(value, 6) for name, value in found.items()}
 
 
-def _file_system_row(mount: str, state: FileSystemState, credits: Credits | None, begins: float) -> Json:
-    return {
-        "mount": mount,
-        "throughput_mode": state.mode.value,
-        "performance_mode": state.performance_mode,
-        "permitted_bytes_per_second": round(state.permitted_bytes_per_second),
-        "stored_bytes": state.stored_bytes,
-        "assumptions": list(state.assumptions),
-        "credits": None if credits is None else _credits_row(credits, begins),
-    }
+def _file_system(mount: str, state: FileSystemState, credits: Credits | None, begins: float) -> ForecastFileSystem:
+    return ForecastFileSystem(
+        mount=mount,
+        throughput_mode=state.mode,
+        performance_mode=state.performance_mode,
+        permitted_bytes_per_second=round(state.permitted_bytes_per_second),
+        stored_bytes=state.stored_bytes,
+        assumptions=state.assumptions,
+        credits=None if credits is None else _credits(credits, begins),
+    )
 
 
-def _credits_row(credits: Credits, begins: float) -> Json:
-    return {
-        "begin_bytes": round(credits.begin),
-        "reserve_bytes": round(credits.reserve),
-        "held_bytes_per_second": round(credits.bytes_per_second) if credits.is_held else None,
-        **_drain_row(credits.drain, begins),
-        "unheld": _drain_row(credits.unheld, begins),
-        "sentence": credit_sentence(credits, begins),
-    }
+def _credits(credits: Credits, begins: float) -> ForecastCredits:
+    held = _drained(credits.drain, begins)
+    return ForecastCredits(
+        begin_bytes=round(credits.begin),
+        reserve_bytes=round(credits.reserve),
+        held_bytes_per_second=round(credits.bytes_per_second) if credits.is_held else None,
+        **asdict(held),
+        unheld=_drained(credits.unheld, begins),
+        sentence=credit_sentence(credits, begins),
+    )
 
 
-def _drain_row(drain: Drain, begins: float) -> Json:
+def _drained(drain: Drain, begins: float) -> Drained:
     at = None if drain.empty_seconds is None else begins + drain.empty_seconds
-    return {
-        "end_bytes": round(drain.credits_end),
-        "runs_out_share": None if drain.empty_share is None else round(drain.empty_share, 4),
-        "runs_out_at": None if at is None else datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }
+    return Drained(
+        end_bytes=round(drain.credits_end),
+        runs_out_share=None if drain.empty_share is None else round(drain.empty_share, 4),
+        runs_out_at=None if at is None else datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
 
 
 def credit_sentence(credits: Credits, begins: float) -> str:

@@ -14,16 +14,16 @@ from fanout.facts import limits
 from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.deleting import deleting_of, deletion_loads
-from fanout.forecast.document import forecast_row, with_actual
+from fanout.forecast.document import ForecastDocument, forecast_document, with_actual
 from fanout.forecast.forecast import NOT_MEASURED, Forecast, forecast
 from fanout.forecast.listing import ListingWalk
 from fanout.forecast.overhead import beside_run
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Books, Count
-from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.outcome import Result
 from fanout.model.shard import Shard
+from fanout.rates.run_limits import PacedRate
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.shards.activity import Activity
@@ -48,26 +48,25 @@ def write_forecast(plan: Plan, work: Work, context: Context) -> Forecast:
     """Write forecast.json; its pace says how many functions are to work at once."""
     measured = measured_file_systems(context.ledger)
     found = forecast(plan.request, work, plan.rates, measured, plan.creations_per_second)
-    row = forecast_row(found, context.clock.now())
-    context.ledger.write_json(keys.FORECAST, {"schema_version": SCHEMA_VERSION} | row)
+    context.ledger.write(keys.FORECAST, forecast_document(found, context.clock.now()))
     return found
 
 
 def threads_of(ledger: Ledger) -> int:
     """Threads of a function that copies, as the forecast's pace says; all of them in a run that has no forecast."""
-    threads = ledger.find_as(keys.FORECAST, lambda row: int(row["pace"]["threads"]))
-    return limits.CLIENT_OPERATIONS_IN_FLIGHT if threads is None else threads
+    found = ledger.find(keys.FORECAST, ForecastDocument)
+    return limits.CLIENT_OPERATIONS_IN_FLIGHT if found is None else found.pace.threads
 
 
 def forecast_and_actual(
     plan: Plan, books: Books, activities: Sequence[Activity], seconds: Mapping[str, float], ledger: Ledger
-) -> Json | None:
+) -> ForecastDocument | None:
     """``forecast`` of summary.json; ``None`` for a run that broke off before it had one."""
-    if not ledger.has(keys.FORECAST):
+    found = ledger.find(keys.FORECAST, ForecastDocument)
+    if found is None:
         return None
-    row: Json = ledger.read_as(keys.FORECAST, dict)
-    predicted = {name: value for name, value in row.items() if name != "schema_version"}
-    return with_actual(predicted, seconds, actual_dollars(plan, books, activities, seconds.get("copy", 0.0), ledger))
+    dollars = actual_dollars(plan, books, activities, seconds.get("copy", 0.0), ledger)
+    return with_actual(found, seconds, dollars)
 
 
 def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], copying: float, ledger: Ledger) -> Dollars:
@@ -93,6 +92,6 @@ def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], cop
     requests = replace(requests, gets=requests.gets + removal.looks)
     metering = metering_dollars(loads, states, price)
     metering += metering_dollars(deletion_loads(request, books.by_result[Result.DELETED].entries), states, price)
-    held = ledger.find_json(keys.PACED_RATE) is not None
+    held = ledger.find(keys.PACED_RATE, PacedRate) is not None
     aside = beside_run(request, work, copying, busy, removal, len(known.keys() & loads.keys()), held=held)
     return dollars_of(work, requests, listing, busy, metering, price, aside)

@@ -28,7 +28,7 @@ def document_of(row: Any, kind: type[D]) -> D:
     version = row.get("schema_version") if isinstance(row, dict) else None
     if version != SCHEMA_VERSION:
         raise ValueError(f"its schema version is {version}, and this version of the product reads {SCHEMA_VERSION}")
-    return convert(row, kind)
+    return convert(row, kind, str_keys=True)
 
 
 class Mark(Struct, frozen=True):

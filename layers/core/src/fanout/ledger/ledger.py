@@ -21,14 +21,20 @@ from fanout.ledger import keys, probe_keys
 from fanout.ledger.coverage import Range, ranges_of
 from fanout.ledger.documents import D, Mark, Notes, PhaseBegan, Totals, document_of, document_row
 from fanout.ledger.json_lines import lines_of, rows_of
-from fanout.ledger.rows import entry_from_row, entry_row, outcome_from_row, outcome_row
+from fanout.ledger.rows import (
+    entry_from_row,
+    entry_row,
+    indexed_outcome_from_row,
+    outcome_row,
+    receipt_from_row,
+    receipt_row,
+)
 from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
 from fanout.model.books import Count, no_counts
-from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import LedgerBroken, NotFound
 from fanout.model.outcome import Outcome, Result
-from fanout.model.shard import Receipt, Shard, receipt_from_row, receipt_row
+from fanout.model.shard import Receipt, Shard
 from fanout.ports.tree import WorkStore
 from fanout.request.plan import Plan
 
@@ -286,7 +292,7 @@ class Ledger:
 
     def read_outcomes(self, file: OutcomeFile) -> Iterator[tuple[int, Outcome]]:
         """The rows of a file of outcomes, each with its entry's index."""
-        return self.read_rows_as(file.key, _indexed_outcome, file.entries)
+        return self.read_rows_as(file.key, indexed_outcome_from_row, file.entries)
 
 
 def _as_it_is(value: Any) -> Any:
@@ -297,7 +303,3 @@ def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError(f"no list, but a {type(value).__name__}")
     return value
-
-
-def _indexed_outcome(row: Json) -> tuple[int, Outcome]:
-    return row["index"], outcome_from_row(row)

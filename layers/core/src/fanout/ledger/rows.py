@@ -8,8 +8,8 @@ from typing import Any
 from fanout.model.books import Count, no_counts
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
-from fanout.model.outcome import Outcome, Reason, Result
-from fanout.model.shard import Name
+from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
+from fanout.model.shard import Name, Receipt
 
 
 def entry_row(entry: Entry) -> list[Any]:
@@ -99,6 +99,21 @@ def outcome_from_row(row: Json) -> Outcome:
     )
 
 
+def big_file_outcome_from_row(row: Json) -> tuple[str, Outcome]:
+    """The id of a big file, and its outcome."""
+    return row["id"], outcome_from_row(row)
+
+
+def indexed_outcome_from_row(row: Json) -> tuple[int, Outcome]:
+    """The place of an entry in its shard, and its outcome."""
+    return row["index"], outcome_from_row(row)
+
+
+def trouble_from_row(row: Json) -> list[Outcome]:
+    """The outcome of a row if it is failed or rejected."""
+    return [outcome_from_row(row)] if row["outcome"] in TROUBLE else []
+
+
 def same_row(paths: Sequence[str], kinds: Sequence[Kind], sizes: Sequence[int]) -> Json:
     """The outcomes of entries that are unchanged because they are the same, in columns.
 
@@ -116,19 +131,6 @@ def listed_outcomes(row: Json) -> Iterator[Outcome]:
     result, reason = Result(row["outcome"]), Reason(row["reason"])
     for path, kind, size in zip(row["paths"], row["kinds"], row["sizes"], strict=True):
         yield Outcome(path, kind, size, result, reason)
-
-
-def failure_row(outcome: Outcome, phase: str) -> Json:
-    """A row of failures.jsonl: what is wrong with an entry and what to do about it."""
-    return {
-        "path": outcome.path,
-        "outcome": outcome.result.value,
-        "phase": phase,
-        "size": outcome.size,
-        "reason": outcome.reason.value if outcome.reason else "",
-        "message": outcome.message,
-        "remedy": outcome.reason.remedy if outcome.reason else "",
-    }
 
 
 def count_row(count: Count) -> Json:
@@ -160,3 +162,19 @@ def attributes_from_row(row: list[int | None]) -> Attributes:
     """The attributes of a row."""
     mode, uid, gid, mtime_ns, atime_ns = row
     return Attributes(mode, uid, gid, mtime_ns, atime_ns)
+
+
+def receipt_row(receipt: Receipt) -> Json:
+    """What became of a block, as it stands in the ledger."""
+    row: Json = {"index": receipt.index, "crc64nvme": f"{receipt.crc64nvme:016x}"}
+    if receipt.etag:
+        row["etag"] = receipt.etag
+    if receipt.reason is not None:
+        row |= {"reason": receipt.reason.value, "message": receipt.message}
+    return row
+
+
+def receipt_from_row(row: Json) -> Receipt:
+    """The receipt of a row."""
+    reason = Reason(row["reason"]) if "reason" in row else None
+    return Receipt(row["index"], int(row["crc64nvme"], 16), row.get("etag", ""), reason, row.get("message", ""))

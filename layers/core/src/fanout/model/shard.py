@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct
 
 from fanout.facts import limits
@@ -98,19 +96,3 @@ class Deletion(Struct, frozen=True):
 
     shard: Shard
     directories: bool
-
-
-def receipt_row(receipt: Receipt) -> dict[str, Any]:
-    """What became of a block, as it stands in the ledger."""
-    row: dict[str, Any] = {"index": receipt.index, "crc64nvme": f"{receipt.crc64nvme:016x}"}
-    if receipt.etag:
-        row["etag"] = receipt.etag
-    if receipt.reason is not None:
-        row |= {"reason": receipt.reason.value, "message": receipt.message}
-    return row
-
-
-def receipt_from_row(row: dict[str, Any]) -> Receipt:
-    """The receipt of a row."""
-    reason = Reason(row["reason"]) if "reason" in row else None
-    return Receipt(row["index"], int(row["crc64nvme"], 16), row.get("etag", ""), reason, row.get("message", ""))

@@ -6,10 +6,10 @@ from fanout.efs.load import Work
 from fanout.efs.measure import measured_file_systems
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.pacing.rows import MountWork, PacingPlan
 from fanout.pacing.rule import Pacing
 from fanout.pacing.start import entry_bytes_of, paced_at_first, seen_at_first
-from fanout.rates.run_limits import PacedRate, rate_row
+from fanout.rates.run_limits import PacedRate
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.work.context import Context
@@ -21,25 +21,16 @@ def begin_pacing(plan: Plan, work: Work, functions: int, context: Context) -> in
     The credits are those of the plan, so this holds for a single shard too, which is not paced later.
     """
     seen = seen_at_first(plan.request, work, measured_file_systems(context.ledger))
-    mounts = {one.mount: {"metered": one.metered_left, "rate_per_metered": one.rate_per_metered} for one in seen}
+    mounts = {one.mount: MountWork(one.metered_left, one.rate_per_metered) for one in seen}
     now = context.clock.now()
     pacing = paced_at_first(plan.request, seen, functions, now)
-    context.ledger.write_json(
-        keys.PACING_PLAN,
-        {"schema_version": SCHEMA_VERSION, "functions": pacing.concurrency, "mounts": mounts, "began": now},
-    )
+    context.ledger.write(keys.PACING_PLAN, PacingPlan(pacing.concurrency, mounts, now))
     write_rate(pacing, plan.request, context.ledger)
     return min(functions, pacing.concurrency)
 
 
 def write_rate(pacing: Pacing, request: Request, ledger: Ledger) -> None:
     """Write pacing/rate.json where there is a rate, or was one."""
-    if pacing.bytes_per_second is None and ledger.find_json(keys.PACED_RATE) is None:
+    if pacing.bytes_per_second is None and ledger.find(keys.PACED_RATE, PacedRate) is None:
         return
-    ledger.write_json(keys.PACED_RATE, rate_row(PacedRate(pacing.bytes_per_second, entry_bytes_of(request))))
-
-
-def pacing_plan(ledger: Ledger) -> Json:
-    """What ``begin_pacing`` wrote."""
-    found: Json = ledger.read_as(keys.PACING_PLAN, dict)
-    return found
+    ledger.write(keys.PACED_RATE, PacedRate(pacing.bytes_per_second, entry_bytes_of(request)))

@@ -6,24 +6,25 @@ the end from a note that EndPacing leaves, which it looks for every second or fe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from fanout.efs.measure import measured_file_systems
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.document import Json
 from fanout.model.errors import FanoutError
 from fanout.model.file_system import Readings
-from fanout.pacing.begin_pacing import pacing_plan, write_rate
-from fanout.pacing.rows import decision_row, resumed, seen_of
+from fanout.pacing.begin_pacing import write_rate
+from fanout.pacing.rows import Copied, Decision, PacingPlan, decision, resumed, seen_of
 from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, Bounds, Pacing, decide
 from fanout.pacing.start import bounds_of
 from fanout.ports.map_run import MapRun
 from fanout.ports.pacing import MapRuns
-from fanout.rates.run_limits import limits_from_row, minute_of
+from fanout.rates.run_limits import PacedRate, RunLimits, minute_of
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 
@@ -37,7 +38,7 @@ FIRST_MAP_SECONDS = 15.0
 
 def end_pacing(context: Context) -> Json:
     """Note that the Map has ended."""
-    context.ledger.write_json(keys.COPIED, {"schema_version": SCHEMA_VERSION, "at": context.clock.now()})
+    context.ledger.write(keys.COPIED, Copied(context.clock.now()))
     return {"done": True}
 
 
@@ -49,7 +50,7 @@ def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
     pacer = _Pacer(execution_arn, context, maps)
     stop_at, began = context.stop_at, context.clock.now()
     next_map, next_decision = began + FIRST_MAP_SECONDS, pacer.last_decision + DECIDE_SECONDS
-    while context.ledger.find_json(keys.COPIED) is None:
+    while context.ledger.find(keys.COPIED, Copied) is None:
         now = context.clock.now()
         if now >= stop_at:
             return {"done": False}
@@ -71,16 +72,17 @@ class _Pacer:
     def __init__(self, execution_arn: str, context: Context, maps: MapRuns) -> None:
         self.execution_arn, self.context, self.maps = execution_arn, context, maps
         self.map_run: MapRun | None = None
-        self._rows: list[Json] = []
+        self._decisions: list[Decision] = []
         self._readings: dict[str, Readings] = {}
         self._problems: dict[str, str] = {}
         ledger = context.ledger
         self.plan: Plan = ledger.read_plan()
-        self.start = pacing_plan(ledger)
+        self.start = ledger.read(keys.PACING_PLAN, PacingPlan)
         self.states = measured_file_systems(ledger)
-        row = last_decision(ledger)
-        self.last_decision: float = self.start["began"] if row is None else row["at"]
-        self.pacing = resumed(Pacing(self.start["functions"], _rate(ledger), self.start["began"]), row)
+        last, rate = last_decision(ledger), ledger.find(keys.PACED_RATE, PacedRate)
+        self.last_decision = self.start.began if last is None else last.at
+        planned = Pacing(self.start.functions, None if rate is None else rate.bytes_per_second, self.start.began)
+        self.pacing = resumed(planned, last)
         self._name = f"{keys.DECISIONS}{round(self.context.clock.now() * 1000)}-{self.context.nonce}.jsonl"
 
     def look(self) -> None:
@@ -95,25 +97,25 @@ class _Pacer:
         now, run = self.context.clock.now(), self.map_run
         share_left = 1.0 if run is None else run.share_left
         seen = []
-        for mount, found in self.start["mounts"].items():
-            left = found["metered"] * share_left
+        for mount, found in self.start.mounts.items():
+            left = found.metered * share_left
             state, readings = self.states[mount], self._read(mount, now)
-            per_metered = found["rate_per_metered"]
-            seen.append(seen_of(mount, state, readings, now, left, per_metered, self.pacing.bytes_per_second))
+            rate = self.pacing.bytes_per_second
+            seen.append(seen_of(mount, state, readings, now, left, found.rate_per_metered, rate))
         throttled = self._throttled(now)
         after = decide(now, self.pacing, seen, throttled, self._bounds())
         write_rate(after, self.plan.request, self.context.ledger)
         if run is not None and after.concurrency != run.max_concurrency:
             self._tried("the Map could not be moved", lambda: self.maps.move(run.arn, after.concurrency))
         waiting, running = (0, 0) if run is None else (run.waiting, run.running)
-        self._rows.append(decision_row(now, self.pacing, after, seen, running, waiting, throttled))
-        self.context.ledger.write_rows(self._name, self._rows)
+        self._decisions.append(decision(now, self.pacing, after, seen, running, waiting, throttled))
+        self.context.ledger.write_rows(self._name, self._decisions)
         self.pacing = after
 
     def _bounds(self) -> Bounds:
         """As the request says, but for a rate that was changed since."""
-        bounds = bounds_of(self.plan.request, self.start["functions"])
-        limits = self.context.ledger.find_as(keys.LIMITS, limits_from_row)
+        bounds = bounds_of(self.plan.request, self.start.functions)
+        limits = self.context.ledger.find(keys.LIMITS, RunLimits)
         return replace(bounds, bytes_per_second=None if limits is None else limits.bytes_per_second)
 
     def _read(self, mount: str, now: float) -> Readings:
@@ -140,17 +142,16 @@ class _Pacer:
             return None
 
 
-def last_decision(ledger: Ledger) -> Json | None:
+def last_decision(ledger: Ledger) -> Decision | None:
     """The newest decision of the run."""
     names = list(ledger.keys(keys.DECISIONS))
-    rows = list(ledger.read_rows(names[-1])) if names else []
-    return rows[-1] if rows else None
+    return list(_read(names[-1], ledger))[-1] if names else None
 
 
-def decisions(ledger: Ledger) -> list[Json]:
+def decisions(ledger: Ledger) -> list[Decision]:
     """All decisions of the run, in their order."""
-    return [row for name in ledger.keys(keys.DECISIONS) for row in ledger.read_rows(name)]
+    return [one for name in ledger.keys(keys.DECISIONS) for one in _read(name, ledger)]
 
 
-def _rate(ledger: Ledger) -> float | None:
-    return ledger.find_as(keys.PACED_RATE, lambda row: row["bytes_per_second"])
+def _read(name: str, ledger: Ledger) -> Iterator[Decision]:
+    return ledger.read_rows_as(name, lambda row: convert(row, Decision))

@@ -1,16 +1,61 @@
-"""The decisions of the pacing as rows of the ledger, and what the readings of a file system say for one."""
+"""The documents of the pacing, and what the readings of a file system say for one decision."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED, PERIOD_SECONDS
 from fanout.efs.model import FileSystemState
-from fanout.model.document import Json
 from fanout.model.file_system import Reading, Readings
 from fanout.pacing.rule import LATE_SECONDS, Pacing, Seen, credits_left
+
+
+class MountWork(Struct, frozen=True):
+    """What the run does to a file system: metered bytes, and what turns a metered rate into that of the functions."""
+
+    metered: float
+    rate_per_metered: float
+
+
+class PacingPlan(Struct, frozen=True):
+    """pacing/plan.json: the functions at first, the work by mount, and when the copying begins, seconds since 1970."""
+
+    functions: int
+    mounts: dict[str, MountWork]
+    began: float
+
+
+class Copied(Struct, frozen=True):
+    """pacing/copied.json: when the Map had ended, seconds since 1970."""
+
+    at: float
+
+
+class DecidedFor(Struct, frozen=True):
+    """What a decision saw of a file system; ``None`` where credits play no part, or nothing was known."""
+
+    mount: str
+    credits_bytes: float | None
+    percent_io_limit: float | None
+    metered_bytes_per_second: float | None
+
+
+class Decision(Struct, frozen=True):
+    """A row of pacing/decisions: what was seen at a time (seconds since 1970), and what was set."""
+
+    at: float
+    running: int
+    waiting: int
+    throttled: int
+    max_concurrency_before: int
+    max_concurrency: int
+    bytes_per_second: float | None
+    moved_at: float
+    reason: str
+    file_systems: list[DecidedFor]
 
 
 def seen_of(
@@ -45,34 +90,34 @@ def _newest(readings: Readings, name: str, now: float | None = None) -> Reading 
     return None if newest is None or (now is not None and now - newest.at > LATE_SECONDS) else newest
 
 
-def decision_row(
+def decision(
     now: float, before: Pacing, after: Pacing, seen: Sequence[Seen], running: int, waiting: int, throttled: int
-) -> Json:
+) -> Decision:
     """One decision: what was seen, and what was set."""
-    return {
-        "at": round(now, 3),
-        "running": running,
-        "waiting": waiting,
-        "throttled": throttled,
-        "max_concurrency_before": before.concurrency,
-        "max_concurrency": after.concurrency,
-        "bytes_per_second": after.bytes_per_second,
-        "moved_at": after.moved_at,
-        "reason": after.reason,
-        "file_systems": [
-            {
-                "mount": one.mount,
-                "credits_bytes": None if one.state.credits_bytes is None else round(credits_left(one)),
-                "percent_io_limit": one.io_percent,
-                "metered_bytes_per_second": one.used,
-            }
+    return Decision(
+        at=round(now, 3),
+        running=running,
+        waiting=waiting,
+        throttled=throttled,
+        max_concurrency_before=before.concurrency,
+        max_concurrency=after.concurrency,
+        bytes_per_second=after.bytes_per_second,
+        moved_at=after.moved_at,
+        reason=after.reason,
+        file_systems=[
+            DecidedFor(
+                one.mount,
+                None if one.state.credits_bytes is None else round(credits_left(one)),
+                one.io_percent,
+                one.used,
+            )
             for one in seen
         ],
-    }
+    )
 
 
-def resumed(pacing: Pacing, row: Json | None) -> Pacing:
+def resumed(pacing: Pacing, last: Decision | None) -> Pacing:
     """The pacing as the last decision left it; what the Map says of its concurrency counts."""
-    if row is None:
+    if last is None:
         return pacing
-    return replace(pacing, bytes_per_second=row["bytes_per_second"], moved_at=row["moved_at"], reason=row["reason"])
+    return replace(pacing, bytes_per_second=last.bytes_per_second, moved_at=last.moved_at, reason=last.reason)

@@ -23,7 +23,7 @@ from fanout.planning.first_round import first_round
 from fanout.planning.functions_of_states import functions_of
 from fanout.planning.quota import find_quota, within_quota
 from fanout.planning.skip_run import skip_run
-from fanout.rates.run_limits import RunLimits, limits_row
+from fanout.rates.run_limits import RunLimits
 from fanout.request.options import Mode
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
@@ -123,7 +123,7 @@ def check_new(ledger: Ledger) -> None:
 def write_limits(limits: RunLimits, ledger: Ledger) -> None:
     """Write limits.json, if the request sets any; ``fanout limit`` may write it later."""
     if limits != RunLimits():
-        ledger.write_json(keys.LIMITS, limits_row(limits))
+        ledger.write(keys.LIMITS, limits)
 
 
 def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:

@@ -10,35 +10,32 @@ from fanout.model.books import Books
 from fanout.model.document import Json
 from fanout.ports.turns import Writer
 from fanout.request.plan import Plan, settings_row
-from fanout.summary.summary import Skipped, Summary, summary_row, utc
 from fanout.work.context import Context
 
 
 def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Context) -> Json:
     """Write the request, the summary and the report of a run that does nothing; returns status, reason and holder."""
+    # Here, because no run that goes on needs their import time.
+    from fanout.books.summary_document import Skipped, Status, SummaryDocument, totals_of
+    from fanout.report.page import Findings, render_report
+    from fanout.summary.summary import utc
+
     ledger, now, request = context.ledger, context.clock.now(), plan.request
     reason = f"the run {other.run_id}, which began at {utc(other.since)}, carries out the same transfer"
-    summary = Summary(
+    summary = SummaryDocument(
         run_id=ledger.run_id,
+        status=Status.SKIPPED,
+        mode=request.mode,
+        began=utc(began),
+        ended=utc(now),
         source=str(request.source),
         destination=str(request.destination),
-        books=Books(),
+        totals=totals_of(Books()),
         seconds={"plan": round(now - began, 3)},
-        shards=0,
-        predicted_seconds=0.0,
-        failures=0,
-        complete_listing=True,
-        began=began,
-        ended=now,
-        mode=request.mode.value,
         skipped=Skipped(reason, other.run_id),
     )
-    # Here, because no run that goes on needs the templates' import time.
-    from fanout.report.page import Findings, render_report
-
-    row = summary_row(summary)
     ledger.write(keys.REQUEST, Asked(document))
     ledger.write_rows(keys.FAILURES, [])
-    ledger.write_text(keys.REPORT, render_report(Findings(row, settings_row(plan), [], [])))
-    ledger.write_json(keys.SUMMARY, row)
+    ledger.write_text(keys.REPORT, render_report(Findings(summary, settings_row(plan), [], [])))
+    ledger.write(keys.SUMMARY, summary)
     return {"status": summary.status.value, "reason": reason, "holder": other.run_id}

@@ -20,10 +20,9 @@ from collections.abc import Iterable
 from enum import Enum
 from hashlib import sha256
 
-from msgspec import to_builtins
-from msgspec.structs import asdict
+from msgspec import Struct, to_builtins
 
-from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.ledger.documents import document_of, document_row
 from fanout.model.location import S3Location
 from fanout.ports.turns import Fence, Writer
 from fanout.request.options import Mode
@@ -33,6 +32,12 @@ from fanout.request.transfer_fields import Decides, fields_up_to
 
 # What differs between two runs of the same transfer.
 _OF_THE_RUN = fields_up_to(Decides.WORK)
+
+
+class Writers(Struct, frozen=True):
+    """The runs that write to one store."""
+
+    writers: list[Writer]
 
 
 class Meeting(Enum):
@@ -83,25 +88,13 @@ def meeting(writer: Writer, other: Writer) -> Meeting:
 
 def writers_bytes(writers: Iterable[Writer]) -> bytes:
     """The list as it is stored."""
-    rows = [_row(writer) for writer in writers]
-    return json.dumps({"schema_version": SCHEMA_VERSION, "writers": rows}, indent=1).encode()
+    return json.dumps(document_row(Writers(list(writers))), indent=1).encode()
 
 
 def writers_from_bytes(data: bytes) -> list[Writer]:
     """The list as it was stored, the one that began first at first; nothing stored is an empty list."""
-    rows = json.loads(data)["writers"] if data else []
-    return sorted(map(_from_row, rows), key=lambda writer: writer.since)
-
-
-def _row(writer: Writer) -> Json:
-    row = asdict(writer)
-    fences = row.pop("fences")
-    return {**row, "fences": [[one.place, one.run_id] for one in fences]} if fences else row
-
-
-def _from_row(row: Json) -> Writer:
-    fences = tuple(Fence(place, run_id) for place, run_id in row.get("fences", ()))
-    return Writer(**{**row, "fences": fences})
+    found = document_of(json.loads(data), Writers).writers if data else []
+    return sorted(found, key=lambda writer: writer.since)
 
 
 def fence_of(writer: Writer) -> tuple[Fence, ...]:

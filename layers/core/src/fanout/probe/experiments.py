@@ -17,49 +17,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
+from fanout.efs.probe_result import Experiment, Sync
 from fanout.facts.limits import KIB, MIB
-
-
-class Experiment(StrEnum):
-    """The experiments; their names are those of probe.json."""
-
-    WRITE_BY_IO_SIZE = "write_by_io_size"
-    WRITE_BY_SYNC = "write_by_sync"
-    WRITE_BY_THREADS = "write_by_threads"
-    WRITE_LATENCY = "write_latency"
-    STREAM = "stream"
-    CREATE_LATENCY = "create_latency"
-    CREATIONS = "creations"
-    WRITE_BY_FUNCTIONS = "write_by_functions"
-    READ_BY_FUNCTIONS = "read_by_functions"
-    RANGED_WRITES = "ranged_writes"
-
-    @property
-    def unit(self) -> str:
-        """Of its values: ``bytes_per_second``, ``seconds`` of one file, or ``per_second`` of files."""
-        seconds = (Experiment.WRITE_LATENCY, Experiment.CREATE_LATENCY)
-        if self in seconds:
-            return "seconds"
-        return "per_second" if self is Experiment.CREATIONS else "bytes_per_second"
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether several functions take part, who wait for each other before they begin."""
-        return self in (Experiment.WRITE_BY_FUNCTIONS, Experiment.READ_BY_FUNCTIONS, Experiment.RANGED_WRITES)
-
-
-class Sync(StrEnum):
-    """When what is written is made durable: by the close alone, once before it, or after each block."""
-
-    CLOSE = "close"
-    END = "end"
-    BLOCK = "block"
 
 
 class Share(NamedTuple):
@@ -213,17 +177,6 @@ def points_of(experiment: Experiment, size: int) -> Iterator[Point]:
 def power_of_two(wanted: int, most: int = 4 * MIB) -> int:
     """The greatest power of two up to ``wanted``, within ``LEAST_FILE_BYTES`` and ``most``."""
     return max(LEAST_FILE_BYTES, min(most, 1 << max(0, wanted.bit_length() - 1)))
-
-
-def round_row(one: Round) -> dict[str, Any]:
-    """A round in probe-plan.json."""
-    return asdict(one) | {"points": [asdict(point) for point in one.points]}
-
-
-def round_from_row(row: dict[str, Any]) -> Round:
-    """The round of a row."""
-    points = tuple(Point(**{**point, "sync": Sync(point["sync"])}) for point in row["points"])
-    return Round(**{**row, "experiment": Experiment(row["experiment"]), "points": points})
 
 
 def fitted(

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from fanout.ledger import probe_keys as keys
-from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, ItemError, Transient
 from fanout.model.outcome import Reason
 from fanout.ports.probe import ProbeDirectory
 from fanout.probe.guard import check_space
-from fanout.probe.plan import ProbePlan, probe_plan_from_row
+from fanout.probe.plan import ProbePlan
 from fanout.work.context import Context
 
 # The directory of a probe, of its id and of the path below the mount.
@@ -25,7 +24,7 @@ def open_probe(context: Context, directories: Directories) -> Json:
 
     Raises ``InvalidRequest`` where space is short, or another probe is at work: each would measure the other.
     """
-    plan = read_probe_plan(context.ledger)
+    plan = context.ledger.read(keys.PLAN, ProbePlan)
     try:
         context.begin("open")
         with directories(plan.probe_id, plan.request.path) as directory:
@@ -42,7 +41,7 @@ def open_probe(context: Context, directories: Directories) -> Json:
 
 def close_probe(context: Context, directories: Directories) -> Json:
     """Remove the directory with all that the probe wrote, whatever became of the probe."""
-    plan = read_probe_plan(context.ledger)
+    plan = context.ledger.read(keys.PLAN, ProbePlan)
     try:
         context.begin("close")
         with directories(plan.probe_id, plan.request.path) as directory:
@@ -50,11 +49,6 @@ def close_probe(context: Context, directories: Directories) -> Json:
     except ItemError as error:
         raise task_error(error, f"/{plan.request.path}") from error
     return {}
-
-
-def read_probe_plan(ledger: Ledger) -> ProbePlan:
-    """What PlanProbe wrote."""
-    return ledger.read_as(keys.PLAN, probe_plan_from_row)
 
 
 def task_error(error: ItemError, target: str) -> FanoutError:

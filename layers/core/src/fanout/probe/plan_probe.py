@@ -11,7 +11,7 @@ from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.probe.experiments import ENDS_PART, rounds_of
 from fanout.probe.guard import check_credits
-from fanout.probe.plan import ProbePlan, probe_plan_row
+from fanout.probe.plan import ProbePlan
 from fanout.probe.request import parse_probe_request
 from fanout.work.context import Context
 
@@ -36,7 +36,7 @@ def plan_probe(document: Any, context: Context, mount: str, max_concurrency: int
     rounds = rounds_of(request)
     ends_at = began + ENDS_PART * request.budget_seconds
     plan = ProbePlan(ledger.run_id, mount, file_system_id, request, began, ends_at, state, rounds)
-    ledger.write_json(keys.PLAN, probe_plan_row(plan))
+    ledger.write(keys.PLAN, plan)
     return {
         "run": {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix},
         "rounds": [{"number": one.number, "members": list(range(one.functions))} for one in rounds],

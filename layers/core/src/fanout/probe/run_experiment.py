@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from msgspec import Struct, field
-
+from fanout.efs.probe_result import Experiment
 from fanout.ledger import probe_keys as keys
-from fanout.model.document import SCHEMA_VERSION, Json
+from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest, ItemError
 from fanout.ports.probe import ProbeDirectory
 from fanout.probe.experiments import (
     REPEATS,
     TRIAL_BYTES,
     TRIAL_SHARE,
-    Experiment,
     Point,
     Round,
     files_to_read,
     fitted,
     shared_point,
 )
-from fanout.probe.open_probe import Directories, read_probe_plan
+from fanout.probe.open_probe import Directories
 from fanout.probe.plan import ProbePlan
 from fanout.probe.probe_files import creating, directories_of, ranging, reading, writing
 from fanout.probe.probe_work import Allowance, Effort, at_once
-from fanout.probe.samples import Record, frequency_of, rate_of
+from fanout.probe.samples import Failed, Ready, Samples, frequency_of, rate_of
 from fanout.work.context import Context
 
 # Chosen: how often a function looks whether the others are there.
@@ -37,31 +35,21 @@ NO_TIME = "the time of the budget did not suffice"
 NO_BYTES = "the bytes of the budget did not suffice"
 
 
-class Samples(Struct):
-    """What one function measured: values by point, or what it moved together with others."""
-
-    values: list[list[float]]
-    why_not: list[str]
-    records: list[Record] = field(default_factory=list)
-    cold: bool | None = None
-    problem: ItemError | None = None
-
-
 def run_experiment(context: Context, number: int, member: int, directories: Directories) -> Json:
     """Measure, within what the plan allots, and write down what came of it.
 
     What fails on the file system is a row, and the other experiments go on. A second attempt of the same task finds
     that its directory was made already, and does nothing: the first one may have used all that was allotted.
     """
-    plan = read_probe_plan(context.ledger)
+    plan = context.ledger.read(keys.PLAN, ProbePlan)
     if not 0 <= number < len(plan.rounds) or not 0 <= member < plan.rounds[number].functions:
         raise InvalidRequest("round", f"{number}/{member} is not of the probe", "start it from the state machine")
     one = plan.rounds[number]
     now = context.clock.now()
     ends_at = min(now + one.seconds, plan.ends_at, context.stop_at)
     effort = Effort(context.clock, Allowance(one.bytes), ends_at)
-    samples = Samples([[] for _ in one.points], ["" for _ in one.points])
     with directories(plan.probe_id, plan.request.path) as directory:
+        samples = Samples(number, member, directory.client, 0, [[] for _ in one.points], ["" for _ in one.points])
         try:
             if not directory.claim(one.name(member)):
                 return {"done": False, "bytes": 0}
@@ -70,10 +58,10 @@ def run_experiment(context: Context, number: int, member: int, directories: Dire
             else:
                 _alone(one, directory, effort, samples)
         except ItemError as error:
-            samples.problem = error
-        row = _samples_row(one, member, directory.client, effort, samples)
-    context.ledger.write_json(keys.samples_key(one.name(member)), row)
-    return {"done": True, "bytes": effort.allowance.used}
+            samples.problem = Failed(error.reason.value, error.message)
+    samples.bytes = effort.allowance.used
+    context.ledger.write(keys.samples_key(one.name(member)), samples)
+    return {"done": True, "bytes": samples.bytes}
 
 
 def _alone(one: Round, directory: ProbeDirectory, effort: Effort, samples: Samples) -> None:
@@ -170,27 +158,11 @@ def _wait_for_all(one: Round, member: int, effort: Effort, context: Context) -> 
     """
     clock, ledger = effort.clock, context.ledger
     until = clock.now() + effort.left_seconds / 2
-    ledger.write_json(keys.ready_key(one.name(member)), {"schema_version": SCHEMA_VERSION, "at": clock.now()})
+    ledger.write(keys.ready_key(one.name(member)), Ready(clock.now()))
     while len(here := list(ledger.keys(keys.ready_prefix(one.number)))) < one.functions:
         if clock.now() >= until:
             return one.functions - len(here)
         clock.sleep(LOOK_SECONDS)
-    begin = max(ledger.read_json(key)["at"] for key in here) + BEGIN_SECONDS
+    begin = max(ledger.read(key, Ready).at for key in here) + BEGIN_SECONDS
     clock.sleep(max(0.0, min(begin, until + BEGIN_SECONDS) - clock.now()))
     return 0
-
-
-def _samples_row(one: Round, member: int, client: str, effort: Effort, samples: Samples) -> Json:
-    problem = samples.problem
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "round": one.number,
-        "member": member,
-        "client": client,
-        "bytes": effort.allowance.used,
-        "values": samples.values,
-        "why_not": samples.why_not,
-        "records": samples.records,
-        "cold": samples.cold,
-        "problem": problem and {"reason": problem.reason.value, "message": problem.message},
-    }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median, quantiles
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 # Chosen: parts of the time in which all functions worked; each is a sample of what they did together.
 SLICES = 8
@@ -18,6 +18,36 @@ class Record(NamedTuple):
     began: float
     ended: float
     bytes: int
+
+
+class Ready(Struct, frozen=True):
+    """Since when a function waits for the others of its round, in seconds since 1970."""
+
+    at: float
+
+
+class Failed(Struct, frozen=True):
+    """What kept a function from measuring."""
+
+    reason: str
+    message: str
+
+
+class Samples(Struct):
+    """What one member of a round measured, filled while it measures: values by point, or records of shared work.
+
+    ``cold`` says whether it read only what others had written.
+    """
+
+    round: int
+    member: int
+    client: str
+    bytes: int
+    values: list[list[float]]
+    why_not: list[str]
+    records: list[Record] = field(default_factory=list)
+    cold: bool | None = None
+    problem: Failed | None = None
 
 
 class Spread(Struct, frozen=True):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from fanout.efs.probe_result import ProbeResult, ProbeStatus
 from fanout.ledger import probe_keys as keys
 from fanout.model.document import Json
 from fanout.model.run_error import run_error
-from fanout.probe.open_probe import read_probe_plan
-from fanout.probe.result import FAILED, FAILED_EXPERIMENTS, SUCCEEDED, probe_document
+from fanout.probe.plan import ProbePlan
+from fanout.probe.result import probe_result
+from fanout.probe.samples import Samples
 from fanout.work.context import Context
 
 
@@ -21,24 +23,22 @@ def summarise_probe(context: Context, caught: dict[str, Any]) -> Json:
     from fanout.report.probe_page import render_probe
 
     ledger = context.ledger
-    plan = read_probe_plan(ledger)
-    found = run_error(caught) if caught else None
-    error = {"name": found.name, "message": found.message} if found else None
-    rows = [ledger.read_json(key) for key in ledger.keys(keys.SAMPLES)]
-    document = probe_document(plan, rows, error, context.clock.now())
-    ledger.write_json(keys.RESULT, document)
-    ledger.write_text(keys.PAGE, render_probe(document))
-    if document["status"] == SUCCEEDED and document["calibration"] is not None:
-        ledger.of_file_system(plan.file_system).write_json(keys.LATEST, document)
-    return {"status": document["status"], **_end(document)}
+    plan = ledger.read(keys.PLAN, ProbePlan)
+    samples = [ledger.read(key, Samples) for key in ledger.keys(keys.SAMPLES)]
+    result = probe_result(plan, samples, run_error(caught) if caught else None, context.clock.now())
+    ledger.write(keys.RESULT, result)
+    ledger.write_text(keys.PAGE, render_probe(result))
+    if result.status is ProbeStatus.SUCCEEDED and result.calibration is not None:
+        ledger.of_file_system(result.file_system).write(keys.LATEST, result)
+    return {"status": result.status.value, **_end(result)}
 
 
-def _end(document: Json) -> Json:
+def _end(result: ProbeResult) -> Json:
     """How the execution ends, where it does not succeed."""
-    if document["status"] == FAILED:
-        return {"error": document["error"]["name"], "cause": document["error"]["message"]}
-    if document["status"] == FAILED_EXPERIMENTS:
-        names = [row["name"] for row in document["experiments"] if row["problems"]]
-        first = next(problem for row in document["experiments"] for problem in row["problems"])
-        return {"error": "FailedExperiments", "cause": f"{', '.join(names)}: {first['message']}"}
+    if result.error is not None:
+        return {"error": result.error.name, "cause": result.error.message}
+    failed = [experiment for experiment in result.experiments if experiment.problems]
+    if failed:
+        names = ", ".join(experiment.name for experiment in failed)
+        return {"error": "FailedExperiments", "cause": f"{names}: {failed[0].problems[0].message}"}
     return {"error": "", "cause": ""}

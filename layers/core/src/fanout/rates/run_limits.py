@@ -1,4 +1,4 @@
-"""The rates that all functions of a run keep to together, and how they stand in the ledger.
+"""The rates that all functions of a run keep to together: limits.json and pacing/rate.json.
 
 Those of the request, which ``fanout limit`` changes, and that of the pacing are files of their own: so each has one
 writer.
@@ -7,13 +7,11 @@ writer.
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 from msgspec import Struct
 
 from fanout.facts.limits import MIB
 from fanout.ledger import keys
-from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.rates.shares import Presence
 
 # Chosen: less a function and it is mostly idle; enough for a file of ``limits.SPLIT_BYTES`` in a function's time.
@@ -27,14 +25,14 @@ LATE_NOTE_SECONDS = 20.0
 
 
 class RunLimits(Struct, frozen=True):
-    """Bytes and files a second of all functions together; ``None`` for no limit."""
+    """limits.json: bytes and files a second of all functions together; ``None`` for no limit."""
 
     bytes_per_second: float | None = None
     files_per_second: float | None = None
 
 
 class PacedRate(Struct, frozen=True):
-    """The pacing's rate: bytes a second, in which each entry counts as ``entry_bytes`` more for its operations."""
+    """pacing/rate.json: bytes a second, in which each entry counts as ``entry_bytes`` more for its operations."""
 
     bytes_per_second: float | None = None
     entry_bytes: float = 0.0
@@ -45,34 +43,6 @@ class Cost(Struct, frozen=True):
 
     bytes: float = 0.0
     files: float = 0.0
-
-
-def limits_row(limits: RunLimits) -> Json:
-    """limits.json."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "bytes_per_second": limits.bytes_per_second,
-        "files_per_second": limits.files_per_second,
-    }
-
-
-def limits_from_row(row: Any) -> RunLimits:
-    """The limits of limits.json."""
-    return RunLimits(row["bytes_per_second"], row["files_per_second"])
-
-
-def rate_row(rate: PacedRate) -> Json:
-    """pacing/rate.json."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "bytes_per_second": rate.bytes_per_second,
-        "entry_bytes": rate.entry_bytes,
-    }
-
-
-def rate_from_row(row: Any) -> PacedRate:
-    """The rate of pacing/rate.json."""
-    return PacedRate(row["bytes_per_second"], row["entry_bytes"])
 
 
 def buckets(limits: RunLimits, rate: PacedRate) -> dict[str, tuple[float, float]]:

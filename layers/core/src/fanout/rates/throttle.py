@@ -24,12 +24,10 @@ from fanout.rates.run_limits import (
     amount,
     buckets,
     latest,
-    limits_from_row,
     minute_of,
     note_key,
     notes_prefix,
     presence_from_key,
-    rate_from_row,
 )
 from fanout.rates.shares import Bucket, Presence
 
@@ -104,7 +102,7 @@ class Throttle(TaskLimiter):
         if self._noted_in is not None:
             ended = Presence(self._me.began, self._me.name, self._now())
             with suppress(FanoutError):  # then the others hear of it when the last note expires
-                self._ledger.write_json(note_key(self._phase, minute_of(ended.ended), ended), {})
+                self._ledger.mark(note_key(self._phase, minute_of(ended.ended), ended))
 
     def _idle(self) -> bool:
         """Whether there is no limit; looks first if it is time to. Nothing goes on before the first look."""
@@ -173,14 +171,14 @@ class Throttle(TaskLimiter):
 
     def _limits(self) -> tuple[RunLimits, PacedRate]:
         whole = self._ledger.whole_run()
-        wanted, rate = whole.find_as(keys.LIMITS, limits_from_row), whole.find_as(keys.PACED_RATE, rate_from_row)
+        wanted, rate = whole.find(keys.LIMITS, RunLimits), whole.find(keys.PACED_RATE, PacedRate)
         return wanted or RunLimits(), rate or PacedRate()
 
     def _present(self) -> list[Presence]:
         """The functions of this phase at work now or lately."""
         minute = minute_of(self._now())
         if self._noted_in != minute:
-            self._ledger.write_json(note_key(self._phase, minute, self._me), {})
+            self._ledger.mark(note_key(self._phase, minute, self._me))
             self._noted_in = minute
         lately = self._now() - minute * NOTE_SECONDS < LATE_NOTE_SECONDS + HINDSIGHT_SECONDS
         found: dict[str, Presence] = {}

@@ -8,9 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
-from fanout.books.failures import FailureClass
+from fanout.books.failures import Failure, FailureClass
+from fanout.books.summary_document import SummaryDocument, TasksDone
 from fanout.model.document import Json
+from fanout.pacing.rows import Decision
 from fanout.report.gantt import Gantt, gantt
 from fanout.report.pacing import paced
 from fanout.report.prediction import Prediction, prediction
@@ -28,18 +31,18 @@ _PARTS = ("copied", "unchanged", "skipped", "failed", "rejected")
 class Findings(Struct, frozen=True):
     """What the page shows: summary.json, plan.json, the failures by class, what tasks and pacing did over time."""
 
-    summary: Json
+    summary: SummaryDocument
     plan: Json
-    classes: list[FailureClass]
+    classes: list[tuple[FailureClass, list[Failure]]]
     activities: list[Activity]
-    decisions: list[Json] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
 
 
 class _Phase(Struct, frozen=True):
     """The charts of one phase; each is none where there is nothing to draw."""
 
     activity: Activity
-    tasks: Json
+    tasks: TasksDone
     over_time: OverTime | None
     gantt: Gantt | None
     prediction: Prediction | None
@@ -54,12 +57,13 @@ def render_report(findings: Findings) -> str:
         "style_digest": digest,
         "summary": summary,
         "verdict": verdict(summary),
-        "parts": [name for name in _PARTS if name in summary["totals"]],
-        "histogram": histogram(summary["sizes"]),
+        "totals": asdict(summary.totals),
+        "parts": _PARTS,
+        "histogram": histogram(summary.sizes),
         "classes": findings.classes,
         "phases": [
             _Phase(activity, tasks, over_time(activity), gantt(activity), prediction(activity))
-            for activity, tasks in zip(findings.activities, summary["tasks"], strict=True)
+            for activity, tasks in zip(findings.activities, summary.tasks, strict=True)
         ],
         "pacing": paced(findings.decisions),
         "settings": _flat(findings.plan),

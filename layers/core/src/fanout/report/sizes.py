@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fanout.model.document import Json
+from fanout.books.summary_document import SizeBucket
 from fanout.report.axes import Tick, percent_of
 from fanout.report.text import count, percent, size
 
@@ -33,7 +33,7 @@ class Histogram(Struct, frozen=True):
     rows: list[tuple[str, str, str, str, str]]
 
 
-def histogram(rows: Sequence[Json]) -> Histogram | None:
+def histogram(rows: Sequence[SizeBucket]) -> Histogram | None:
     """The chart of ``sizes`` in summary.json, or none if no file was listed."""
     if not rows:
         return None
@@ -41,13 +41,13 @@ def histogram(rows: Sequence[Json]) -> Histogram | None:
     if last - first < 5:  # one column alone would fill the page
         first, last = max(0, first - 2), last + 3
     width = 100 / (last - first + 1)
-    entries, in_bytes = (sum(row[name] for row in rows) for name in ("entries", "bytes"))
-    shares = [(row["entries"] / entries, row["bytes"] / in_bytes if in_bytes else 0.0) for row in rows]
+    entries, in_bytes = sum(row.entries for row in rows), sum(row.bytes for row in rows)
+    shares = [(row.entries / entries, row.bytes / in_bytes if in_bytes else 0.0) for row in rows]
     top = max(max(pair) for pair in shares)
     columns, table = [], []
     for row, (of_entries, of_bytes) in zip(rows, shares, strict=True):
         name = _name(row)
-        cells = (name, count(row["entries"]), percent(of_entries), size(row["bytes"]), percent(of_bytes))
+        cells = (name, count(row.entries), percent(of_entries), size(row.bytes), percent(of_bytes))
         text = f"{name}: {cells[1]} files ({cells[2]}), {cells[3]} ({cells[4]})"
         at = (_bucket(row) - first) * width
         columns.append(
@@ -57,12 +57,12 @@ def histogram(rows: Sequence[Json]) -> Histogram | None:
     return Histogram(columns, _size_ticks(first, last, width), _share_ticks(top), table)
 
 
-def _bucket(row: Json) -> int:
-    return int(row["from_bytes"]).bit_length()
+def _bucket(row: SizeBucket) -> int:
+    return row.from_bytes.bit_length()
 
 
-def _name(row: Json) -> str:
-    return "empty" if row["below_bytes"] == 1 else f"{size(row['from_bytes'])} to {size(row['below_bytes'])}"
+def _name(row: SizeBucket) -> str:
+    return "empty" if row.below_bytes == 1 else f"{size(row.from_bytes)} to {size(row.below_bytes)}"
 
 
 def _size_ticks(first: int, last: int, width: float) -> list[Tick]:

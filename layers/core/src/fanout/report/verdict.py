@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.model.document import Json
+from fanout.books.summary_document import Planned, Status, SummaryDocument
 from fanout.report.text import count
+from fanout.request.options import Mode
 
 _HEADS = {
-    "SUCCEEDED": ("Succeeded", "✓"),
-    "FAILED_WITH_ITEMS": ("Finished with failed entries", "!"),
-    "FAILED": ("Failed", "✗"),
-    "SKIPPED": ("Skipped", "»"),
+    Status.SUCCEEDED: ("Succeeded", "✓"),
+    Status.FAILED_WITH_ITEMS: ("Finished with failed entries", "!"),
+    Status.FAILED: ("Failed", "✗"),
+    Status.SKIPPED: ("Skipped", "»"),
 }
 
 
@@ -23,38 +24,36 @@ class Verdict(Struct, frozen=True):
     sentence: str
 
 
-def verdict(summary: Json) -> Verdict:
+def verdict(summary: SummaryDocument) -> Verdict:
     """The verdict of summary.json."""
-    headline, sign = _HEADS[summary["status"]]
+    headline, sign = _HEADS[summary.status]
     return Verdict(headline, sign, _sentence(summary))
 
 
-def _sentence(summary: Json) -> str:
-    if summary["skipped"]:
-        reason: str = summary["skipped"]["reason"]
-        return f"Nothing was done: {reason}."
-    listed, totals = summary["totals"]["listed"]["entries"], summary["totals"]
-    if summary["status"] == "SUCCEEDED":
+def _sentence(summary: SummaryDocument) -> str:
+    if summary.skipped:
+        return f"Nothing was done: {summary.skipped.reason}."
+    listed = summary.totals.listed.entries
+    if summary.status is Status.SUCCEEDED:
         if not listed:
             return "There was nothing to do."
-        if summary["planned"]:
-            return _plan(summary["planned"])
-        if summary["mode"] == "verify":
+        if summary.planned:
+            return _plan(summary.planned)
+        if summary.mode is Mode.VERIFY:
             return f"All {count(listed)} entries are accounted for, and no difference was found."
         return f"All {count(listed)} entries are accounted for, and none failed."
-    error = summary["error"]
-    if summary["status"] == "FAILED":
-        return f"{error['name']}: {error['message']}"
-    bad = totals["failed"]["entries"] + totals["rejected"]["entries"]
+    if summary.status is Status.FAILED and summary.error:
+        return f"{summary.error.name}: {summary.error.message}"
+    bad = summary.totals.failed.entries + summary.totals.rejected.entries
     if not bad:
-        return f"{count(summary['failures'])} rows need attention; the tree itself went through."
+        return f"{count(summary.failures)} rows need attention; the tree itself went through."
     return f"{count(bad)} of {count(listed)} entries failed or were rejected. The books balance: nothing is missing."
 
 
-def _plan(planned: Json) -> str:
-    wanted = f"A copy would write {count(planned['to_copy']['entries'])} entries"
-    if planned["to_delete"] is None:
+def _plan(planned: Planned) -> str:
+    wanted = f"A copy would write {count(planned.to_copy.entries)} entries"
+    if planned.to_delete is None:
         return f"{wanted}. Nothing was written."
-    if planned["delete_refused"]:
-        return f"{wanted}; a sync would be refused: {planned['delete_refused']}. Nothing was written."
-    return f"{wanted}; a sync would delete {count(planned['to_delete']['entries'])} as well. Nothing was written."
+    if planned.delete_refused:
+        return f"{wanted}; a sync would be refused: {planned.delete_refused}. Nothing was written."
+    return f"{wanted}; a sync would delete {count(planned.to_delete.entries)} as well. Nothing was written."

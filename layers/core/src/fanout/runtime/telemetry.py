@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -19,7 +19,6 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from fanout.adapters.aws.xray import traced_by
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
-from fanout.summary.metrics import run_metrics
 
 
 @cache
@@ -92,14 +91,14 @@ def run_planned(answer: Json) -> None:
         _logger().info("run_skipped", extra={"holder": answer["holder"]})
 
 
-def run_ended(summary: Json) -> None:
-    """Emit the metrics of a run from its summary.json, for the whole stack; the run id is a field and no dimension."""
+def run_ended(run_id: str, status: str, found: Mapping[str, float]) -> None:
+    """Emit the metrics of a run, for the whole stack; the run id is a field and no dimension."""
     metrics = EphemeralMetrics()
-    for name, value in run_metrics(summary).items():
+    for name, value in found.items():
         metrics.add_metric(name, _unit(name), value)
-    metrics.add_metadata("run_id", summary["run_id"])
+    metrics.add_metadata("run_id", run_id)
     metrics.flush_metrics()
-    _logger().info("run_ended", extra={"status": summary["status"], "failures": summary["failures"]})
+    _logger().info("run_ended", extra={"status": status, "failures": found["Failures"]})
 
 
 def _unit(name: str) -> MetricUnit:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from fanout.ledger import keys
 from fanout.ledger.coverage import disjoint, indexes_of
 from fanout.ledger.ledger import Ledger, OutcomeFile
-from fanout.ledger.rows import outcome_from_row
+from fanout.ledger.rows import big_file_outcome_from_row
 from fanout.model.books import Count, no_counts, tally
 from fanout.model.entry import Entry
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
@@ -75,7 +75,7 @@ def big_file_results(ledger: Ledger) -> ShardResult:
 def big_file_outcomes(ledger: Ledger) -> Iterator[tuple[str, Outcome]]:
     """The outcomes of big files that FinishTree wrote, whichever of its tasks did, each with the file's id."""
     for key in ledger.keys(keys.BIG_FILE_OUTCOMES):
-        yield from ledger.read_rows_as(key, lambda row: (str(row["id"]), outcome_from_row(row)))
+        yield from ledger.read_rows_as(key, big_file_outcome_from_row)
 
 
 def _big_file(big_file_id: str, ledger: Ledger) -> Entry:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from fanout.books.run_books import RunBooks, listing_books
+from fanout.books.summary_document import Planned
 from fanout.deleting.deletions import listed_extras
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -16,7 +17,6 @@ from fanout.model.shard import Shard
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras
 from fanout.shards.partitioned import links_of, shards_of
-from fanout.summary.summary import Planned
 
 # Rows of one file; a plan of more than one is compressed.
 ROWS_PER_FILE = 100_000
@@ -41,8 +41,8 @@ def planned_run(plan: Plan, ledger: Ledger) -> Planned:
     return Planned(
         to_copy=sum((Count(shard.entries, shard.bytes) for shard in shards + links), Count()) - right,
         to_delete=extras.extra if knows_extras(request) else None,
-        refusal=extras.refusal(request),
-        seconds=max(longest, total / request.limits.max_concurrency),
+        delete_refused=extras.refusal(request) or None,
+        predicted_seconds=round(max(longest, total / request.limits.max_concurrency), 3),
     )
 
 

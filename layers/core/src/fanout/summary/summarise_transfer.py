@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from msgspec.structs import replace
+from msgspec import to_builtins
 
-from fanout.books.failures import FailureClasses
-from fanout.books.run_activity import run_activities, sizes_rows, tasks_row
+from fanout.books.failures import Failure, FailureClasses, failure_of
+from fanout.books.run_activity import listed_sizes, run_activities, tasks_done
 from fanout.books.run_books import RunBooks, run_books
+from fanout.books.summary_document import Status, SummaryDocument, totals_of
 from fanout.deleting.deletion_results import deletion_results
 from fanout.finishing.finish_directories import directories_failed
 from fanout.finishing.withdrawal import owes_nothing
@@ -17,7 +18,6 @@ from fanout.forecast.of_run import forecast_and_actual
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import failure_row
 from fanout.listing.index.index_writer import name_index, no_index_note
 from fanout.model.books import Count
 from fanout.model.document import Json
@@ -28,7 +28,7 @@ from fanout.pacing.pace_copy import decisions
 from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan, settings_row
 from fanout.summary.planned import planned_books, planned_run
-from fanout.summary.summary import Status, Summary, nothing_listed, summary_row
+from fanout.summary.summary import Ending, nothing_listed, shards_done, utc
 from fanout.summary.verification_results import Verification, verified_shards, verified_trees
 from fanout.work.context import Context
 
@@ -42,14 +42,14 @@ class FailureWriter:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._rows: list[Json] = []
+        self._rows: list[Failure] = []
         self._files = 0
         self.count = 0
         self.classes = FailureClasses()
 
     def add(self, outcome: Outcome, phase: str) -> None:
         """Take one failed or rejected entry."""
-        row = failure_row(outcome, phase)
+        row = failure_of(outcome, phase)
         self.count += 1
         self.classes.add(row)
         self._rows.append(row)
@@ -64,7 +64,7 @@ class FailureWriter:
     def _flush(self) -> None:
         self._files += 1
         key = keys.FAILURES if self._files == 1 else f"failures-{self._files}.jsonl"
-        self._ledger.write_rows(key, self._rows)
+        self._ledger.write_rows(key, map(to_builtins, self._rows))  # names may hold bytes that are no text
         self._rows = []
 
 
@@ -101,45 +101,49 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     phases = _phases(ledger, now)
     seconds = {phase: round(ended - began, 3) for phase, began, ended in phases}
     books = found.books.plus(Count(), {Result.DELETED: deleted.results[Result.DELETED]})
-    summary = Summary(
+    verified = verification.document() if verification else None
+    ending = Ending(books, found.complete, failures.count, error, planned, verified)
+    if ending.status is not Status.SUCCEEDED:
+        kept = books.by_result[Result.UNCHANGED].entries + books.by_result[Result.COPIED].entries
+        notes += no_index_note(plan, ledger, kept)
+    classes = failures.classes.most_first()
+    summary = SummaryDocument(
         run_id=ledger.run_id,
+        status=ending.status,
+        error=ending.reported,
+        mode=plan.request.mode,
+        began=utc(phases[0][1]),
+        ended=utc(now),
         source=str(plan.request.source),
         destination=str(plan.request.destination),
-        books=books,
-        seconds=seconds,
-        shards=len(found.shards),
-        predicted_seconds=sum(shard.seconds for shard in found.shards),
-        shard_seconds=found.shard_seconds,
-        failures=failures.count,
+        totals=totals_of(books),
+        balanced=ending.balanced,
         complete_listing=found.complete,
-        error=error,
-        verification=verification.row() if verification else None,
-        notes=notes,
-        warnings=[] if error or books.listed.entries else [nothing_listed(plan.request)],
-        began=phases[0][1],
-        ended=now,
-        mode=plan.request.mode.value,
-        classes=failures.classes.most_first(),
-        tasks=[tasks_row(activity) for activity in activities],
-        sizes=sizes_rows(ledger),
+        seconds=seconds,
+        shards=shards_done(len(found.shards), sum(shard.seconds for shard in found.shards), found.shard_seconds),
+        tasks=[tasks_done(activity) for activity in activities],
+        sizes=listed_sizes(ledger),
+        failures=failures.count,
+        failures_by_class=[one for one, _ in classes],
+        verification=verified,
         planned=planned,
         forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
+        warnings=[] if error or books.listed.entries else [nothing_listed(plan.request)],
+        notes=notes,
     )
-    if summary.status is not Status.SUCCEEDED:
-        kept = books.by_result[Result.UNCHANGED].entries + books.by_result[Result.COPIED].entries
-        summary = replace(summary, notes=[*notes, *no_index_note(plan, ledger, kept)])
-    document = summary_row(summary)
     # Here, because no other state needs the templates' import time.
     from fanout.report.page import Findings, render_report
 
-    findings = Findings(document, settings_row(plan), summary.classes, activities, decisions(ledger))
+    findings = Findings(summary, settings_row(plan), classes, activities, decisions(ledger))
     ledger.write_text(keys.REPORT, render_report(findings))
-    ledger.write_json(keys.SUMMARY, document)
+    ledger.write(keys.SUMMARY, summary)
     if summary.status is Status.SUCCEEDED:
-        name_index(plan, ledger, summary.began, summary.ended)
+        name_index(plan, ledger, phases[0][1], now)
     if context.turns is not None and owes_nothing(plan, ledger):
         context.turns.release(plan)  # else the next run takes it out, and fences
-    return {"status": summary.status.value, "error": _error_name(summary), "cause": summary.cause[:1000]}
+    name, cause = ("", "") if summary.error is None else (summary.error.name, summary.error.message)
+    cause = f"{name}: {cause}" if error is not None else cause
+    return {"status": summary.status.value, "error": name, "cause": cause[:1000]}
 
 
 def _out_of_time(plan: Plan, found: RunBooks, error: RunError | None, now: float) -> RunError | None:
@@ -166,12 +170,6 @@ def _verification(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError |
     return None
 
 
-def _error_name(summary: Summary) -> str:
-    if summary.error is not None:
-        return summary.error.name
-    return {Status.SUCCEEDED: "", Status.FAILED_WITH_ITEMS: "FailedWithItems"}.get(summary.status, "LedgerBroken")
-
-
 def _segment_error(ledger: Ledger) -> RunError | None:
     """The error of a segment that was not listed: a Map reports only that its tolerance was exceeded."""
     for key in ledger.keys(keys.SEGMENTS_FAILED):
@@ -194,9 +192,9 @@ def _notes(ledger: Ledger, unset: Mapping[str, Outcome]) -> list[str]:
 
 def _pacing_notes(pace: Json) -> list[str]:
     """What keeps the state machine from pacing fails no run."""
-    notes = {branch: found["note"] for branch, found in pace.items() if "note" in found}
     said = {"pacing": "the copying was not paced to its end", "copying": "the pacing was not told that all was copied"}
-    return [f"{said[branch]}: {note[:500]}" for branch, note in notes.items()]
+    notes = {branch: found.get("note") for branch, found in pace.items()}
+    return [f"{said[branch]}: {note[:500]}" for branch, note in notes.items() if note is not None]
 
 
 def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:

@@ -9,12 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.books.run_books import RunBooks
+from fanout.books.summary_document import Difference, Verified
 from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import count_row, outcome_from_row
+from fanout.ledger.rows import outcome_from_row
 from fanout.model.books import Count, no_counts
-from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.shard import BigFile, Shard
@@ -22,7 +22,7 @@ from fanout.shards.rounds import whole_listing
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.verifying.differences import ATTRIBUTE_REASONS
 from fanout.verifying.digests import DirectoryDigest, TreeDigest, digest_from_row, directory_of, entry_digest, whole
-from fanout.verifying.verify_rules import not_compared
+from fanout.verifying.verify_rules import NotCompared, not_compared
 
 # Directories that differ, as the summary names them.
 DIRECTORIES_SHOWN = 20
@@ -39,22 +39,20 @@ class Verification(Struct, frozen=True):
     digest: DirectoryDigest
     differing: list[str]
     reasons: Mapping[Reason, int]
-    not_compared: Sequence[Json] = ()
+    not_compared: Sequence[NotCompared] = ()
 
-    def row(self) -> Json:
+    def document(self) -> Verified:
         """The part of summary.json."""
-        return {
-            "compared": count_row(self.compared),
-            "differences": sum(self.reasons.values()),
-            "by_class": [
-                {"reason": reason.value, "entries": entries}
-                for reason, entries in sorted(self.reasons.items(), key=lambda one: (-one[1], one[0].value))
-            ],
-            "not_compared": list(self.not_compared),
-            "source_digest": f"{self.digest.source:064x}",
-            "destination_digest": f"{self.digest.destination:064x}",
-            "differing_directories": self.differing[:DIRECTORIES_SHOWN],
-        }
+        by_class = sorted(self.reasons.items(), key=lambda one: (-one[1], one[0].value))
+        return Verified(
+            compared=self.compared,
+            differences=sum(self.reasons.values()),
+            by_class=[Difference(reason, entries) for reason, entries in by_class],
+            not_compared=list(self.not_compared),
+            source_digest=f"{self.digest.source:064x}",
+            destination_digest=f"{self.digest.destination:064x}",
+            differing_directories=self.differing[:DIRECTORIES_SHOWN],
+        )
 
 
 def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from fanout.ledger import keys
 from fanout.ledger.coverage import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
-from fanout.model.document import Json
 from fanout.model.location import MountLocation
 from fanout.request.object_options import metadata_headers
 from fanout.request.plan import Plan, compares_attributes
@@ -28,6 +27,14 @@ class NotTold(Struct, frozen=True):
     """Which entries of a shard had attributes that could not be compared."""
 
     ranges: list[Range]
+
+
+class NotCompared(Struct, frozen=True):
+    """What was left out, the reason in a sentence, and how many entries it is about: ``None`` for the whole tree."""
+
+    what: str
+    why: str
+    entries: int | None
 
 
 def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
@@ -67,7 +74,7 @@ def write_not_told(shard_id: str, nonce: str, indexes: list[int], ledger: Ledger
         ledger.write(f"{keys.not_told_prefix(shard_id)}{nonce}.json", NotTold(ranges_of(indexes)))
 
 
-def not_compared(plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_big_files: int) -> list[Json]:
+def not_compared(plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_big_files: int) -> list[NotCompared]:
     """What could not be compared, each with the reason and, where it is about single entries, their number.
 
     Of a verification of both trees, from the ledger that holds it. ``names_of_big_files`` are names of files with
@@ -75,20 +82,19 @@ def not_compared(plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_b
     """
     if not compares_attributes(plan):
         return []
-    found: list[Json] = []
+    found: list[NotCompared] = []
     limitation = _owner_limitation(ledger)
     if limitation:
-        found.append(_row("owners", limitation, None))
+        found.append(NotCompared("owners", limitation, None))
     if plan.request.inside_s3:
-        found.append(_row("tags", "tags of objects take a request each and a right of their own", None))
+        found.append(NotCompared("tags", "tags of objects take a request each and a right of their own", None))
     if names_of_big_files and keeps_hard_links(plan.request):
-        found.append(
-            _row("hard links", "a file over 8 GiB is compared in blocks, each name by itself", names_of_big_files)
-        )
+        why = "a file over 8 GiB is compared in blocks, each name by itself"
+        found.append(NotCompared("hard links", why, names_of_big_files))
     entries = _entries_not_told(ledger) + big_files_not_told
     if entries:
         why = "the object's metadata does not hold all of mode, owner and mtime"
-        found.append(_row("attributes", why, entries))
+        found.append(NotCompared("attributes", why, entries))
     return found
 
 
@@ -98,7 +104,3 @@ def _entries_not_told(ledger: Ledger) -> int:
     for key in ledger.keys(keys.not_told_prefix()):
         by_shard[key.split("/")[1]] |= indexes_of(ledger.read(key, NotTold).ranges)
     return sum(map(len, by_shard.values()))
-
-
-def _row(what: str, why: str, entries: int | None) -> Json:
-    return {"what": what, "why": why, "entries": entries}

@@ -1,0 +1,141 @@
+"""summary.json: the verdict and the books of a run. docs/summary.schema.json says what each field means."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from fanout.books.failures import FailureClass
+from fanout.forecast.document import ForecastDocument
+from fanout.model.books import Books, Count
+from fanout.model.outcome import Reason
+from fanout.model.run_error import RunError
+from fanout.request.options import Mode
+from fanout.verifying.verify_rules import NotCompared
+
+
+class Status(StrEnum):
+    """How a run ended."""
+
+    SUCCEEDED = "SUCCEEDED"
+    FAILED_WITH_ITEMS = "FAILED_WITH_ITEMS"
+    FAILED = "FAILED"
+    SKIPPED = "SKIPPED"
+
+
+class Totals(Struct, frozen=True):
+    """What the source holds and what became of it; ``deleted`` is of the destination, and in no sum."""
+
+    listed: Count
+    copied: Count
+    unchanged: Count
+    skipped: Count
+    failed: Count
+    rejected: Count
+    deleted: Count
+
+
+def totals_of(books: Books) -> Totals:
+    """The totals of the books."""
+    return Totals(books.listed, **{result.value: count for result, count in books.by_result.items()})
+
+
+class ShardsDone(Struct, frozen=True):
+    """``imbalance`` is the longest shard's actual seconds over the mean of all; ``None`` where none was measured."""
+
+    count: int = 0
+    predicted_seconds: float = 0.0
+    actual_seconds: float = 0.0
+    imbalance: float | None = None
+
+
+class TasksDone(Struct, frozen=True):
+    """The tasks of a phase: ``begun`` is the sum of the four ends."""
+
+    phase: str
+    shards_begun: int
+    begun: int
+    done: int
+    handed_back: int
+    failed: int
+    lost: int
+    seconds: float
+    stragglers: int
+
+
+class SizeBucket(Struct, frozen=True):
+    """Listed files of a size from ``from_bytes`` up to, not including, ``below_bytes``."""
+
+    from_bytes: int
+    below_bytes: int
+    entries: int
+    bytes: int
+
+
+class Difference(Struct, frozen=True):
+    """How many entries differ for a reason."""
+
+    reason: Reason
+    entries: int
+
+
+class Verified(Struct, frozen=True):
+    """What a verification compared; digests are of 64 hexadecimal digits."""
+
+    compared: Count
+    differences: int
+    by_class: list[Difference]
+    not_compared: list[NotCompared]
+    source_digest: str
+    destination_digest: str
+    differing_directories: list[str]
+
+
+class Planned(Struct, frozen=True):
+    """What a copy and a sync would do.
+
+    With ``compare: checksum`` what is of one size at both ends counts as to copy. ``to_delete`` is ``None`` where names
+    are escaped, ``delete_refused`` says why a sync would delete nothing at all. ``predicted_seconds`` is the time of
+    the copying, functions at work at the same time taken into account.
+    """
+
+    to_copy: Count
+    to_delete: Count | None
+    delete_refused: str | None
+    predicted_seconds: float
+
+
+class Skipped(Struct, frozen=True):
+    """Why a run did nothing, and which run does its work."""
+
+    reason: str
+    holder: str
+
+
+class SummaryDocument(Struct, frozen=True, kw_only=True):
+    """The whole document. ``seconds`` is by phase, ``failures`` the number of rows in failures.jsonl."""
+
+    run_id: str
+    status: Status
+    error: RunError | None = None
+    mode: Mode
+    began: str
+    ended: str
+    source: str
+    destination: str
+    totals: Totals
+    balanced: bool = True
+    complete_listing: bool = True
+    seconds: dict[str, float]
+    shards: ShardsDone = ShardsDone()
+    tasks: list[TasksDone] = field(default_factory=list)
+    sizes: list[SizeBucket] = field(default_factory=list)
+    failures: int = 0
+    failures_by_class: list[FailureClass] = field(default_factory=list)
+    verification: Verified | None = None
+    planned: Planned | None = None
+    forecast: ForecastDocument | None = None
+    skipped: Skipped | None = None
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)

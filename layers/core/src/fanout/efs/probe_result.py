@@ -1,0 +1,150 @@
+"""probe.json: what a probe of a file system found; plans and the probe's page read it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import UNSET, Struct, UnsetType
+
+from fanout.efs.calibration import Calibration
+from fanout.efs.model import FileSystemState
+from fanout.model.run_error import RunError
+
+
+class ProbeStatus(StrEnum):
+    """How a probe ended; ``FAILED`` is one that broke off."""
+
+    SUCCEEDED = "SUCCEEDED"
+    FAILED_EXPERIMENTS = "FAILED_EXPERIMENTS"
+    FAILED = "FAILED"
+
+
+class Experiment(StrEnum):
+    """The experiments; their names are those of probe.json."""
+
+    WRITE_BY_IO_SIZE = "write_by_io_size"
+    WRITE_BY_SYNC = "write_by_sync"
+    WRITE_BY_THREADS = "write_by_threads"
+    WRITE_LATENCY = "write_latency"
+    STREAM = "stream"
+    CREATE_LATENCY = "create_latency"
+    CREATIONS = "creations"
+    WRITE_BY_FUNCTIONS = "write_by_functions"
+    READ_BY_FUNCTIONS = "read_by_functions"
+    RANGED_WRITES = "ranged_writes"
+
+    @property
+    def unit(self) -> str:
+        """Of its values: ``bytes_per_second``, ``seconds`` of one file, or ``per_second`` of files."""
+        seconds = (Experiment.WRITE_LATENCY, Experiment.CREATE_LATENCY)
+        if self in seconds:
+            return "seconds"
+        return "per_second" if self is Experiment.CREATIONS else "bytes_per_second"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several functions take part, who wait for each other before they begin."""
+        return self in (Experiment.WRITE_BY_FUNCTIONS, Experiment.READ_BY_FUNCTIONS, Experiment.RANGED_WRITES)
+
+
+class Sync(StrEnum):
+    """When what is written is made durable: by the close alone, once before it, or after each block."""
+
+    CLOSE = "close"
+    END = "end"
+    BLOCK = "block"
+
+
+class Setting(Struct, frozen=True):
+    """What tells a point from the others of its experiment."""
+
+    functions: int
+    threads: int
+    directories: int
+    files: int
+    file_bytes: int
+    io_bytes: int
+    sync: Sync
+
+
+class Measured(Setting, frozen=True):
+    """Median, quartiles and ends of a point's samples."""
+
+    median: float
+    lower_quartile: float
+    upper_quartile: float
+    least: float
+    most: float
+    samples: int
+
+
+class NotMeasured(Setting, frozen=True):
+    """A point without a sample, and the reason."""
+
+    why: str
+
+
+class Problem(Struct, frozen=True):
+    """What kept one of so many functions from measuring."""
+
+    functions: int
+    member: int
+    reason: str
+    message: str
+
+
+class ExperimentResult(Struct, frozen=True, kw_only=True):
+    """``read_by_other_functions`` is of ``read_by_functions`` alone: whether all read only what others had written."""
+
+    name: Experiment
+    unit: str
+    points: list[Measured]
+    not_measured: list[NotMeasured]
+    read_by_other_functions: bool | UnsetType | None = UNSET
+    problems: list[Problem]
+
+
+class Budget(Struct, frozen=True):
+    """What the probe was allowed to use, and used."""
+
+    bytes: int
+    bytes_used: int
+    seconds: float
+    seconds_used: float
+    max_functions: int
+
+
+class Caps(Struct, frozen=True):
+    """What AWS publishes, bytes a second, and where."""
+
+    function_bytes_per_second: int
+    client_bytes_per_second: int
+    file_system_bytes_per_second: int
+    file_system_is_assumed: bool
+    source: str
+
+
+class ProbeResult(Struct, frozen=True):
+    """The whole document. ``state`` is ``None`` for a mount without an id, ``calibration`` if too little was measured.
+
+    Times are seconds since 1970.
+    """
+
+    probe_id: str
+    status: ProbeStatus
+    error: RunError | None
+    mount: str
+    file_system_id: str | None
+    path: str
+    state: FileSystemState | None
+    began_at: float
+    ended_at: float
+    budget: Budget
+    caps: Caps
+    experiments: list[ExperimentResult]
+    calibration: Calibration | None
+
+    @property
+    def file_system(self) -> str:
+        """By what the results are kept."""
+        return self.file_system_id or self.mount
