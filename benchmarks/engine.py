@@ -31,6 +31,7 @@ from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.big_files import block_bytes_of, cut
 from fanout.shards.packing import pack, spread
+from fanout.shards.partitioned import MapItem
 from fanout.shards.seconds import DEFAULT_RATES
 from fanout.shards.shard_results import big_file_outcomes, shard_result
 
@@ -83,7 +84,7 @@ def partition(source: Path, workers: int, ledger: Ledger) -> list[Shard]:
     seconds = sum(DEFAULT_RATES.seconds(1, entry.size) for entry in rest)
     for number, packed in enumerate(pack(rest, DEFAULT_RATES, seconds / workers * 1.001)):
         shards.append(_write(f"shard-{number:04d}", packed, ledger))
-    ledger.write_json(keys.SHARDS, [{"shard": to_builtins(shard)} for shard in shards])
+    ledger.write_documents(keys.SHARDS, map(MapItem, shards))
     return shards
 
 
@@ -91,7 +92,7 @@ def _cut(name: str, entry: Entry, workers: int, ledger: Ledger) -> list[Shard]:
     """A part a worker, as ListSegment cuts."""
     big = BigFile(name, entry, block_bytes_of(entry.size), f"token-{name}")
     key = keys.big_file_key(name)
-    ledger.write_json(key, to_builtins(big))
+    ledger.write(key, big)
     return list(cut(big, key, DEFAULT_RATES, DEFAULT_RATES.seconds(1, entry.size) / workers))
 
 

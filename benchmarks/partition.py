@@ -20,6 +20,7 @@ from fanout.facts import limits
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
+from fanout.listing.index.copied_index import IndexOf
 from fanout.listing.list_segment import list_segment
 from fanout.listing.rounds import begin_round
 from fanout.model.columns import Listed, in_columns
@@ -83,7 +84,7 @@ def run(count: int) -> dict[str, float]:
 
     request = parse_request({"source": "s3://bucket/tree/", "destination": "efs:///copy"}, ("data",), 1000)
     ledger.write_plan(Plan("bench", request, DEFAULT_RATES))
-    ledger.write_json(keys.EARLIER, {"run": ""})  # the first run of its transfer
+    ledger.write(keys.EARLIER, IndexOf(""))  # the first run of its transfer
     began, cpu_began = time.perf_counter(), time.process_time()
     begin_round(context(), 1, [Segment("")])
     (segment,) = open_round(1, [Segment("")])

@@ -11,6 +11,7 @@ import pytest
 
 from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED
 from fanout.efs.model import baseline, most_credits
+from fanout.ledger.documents import Notes
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, FanoutError, Throttled
@@ -191,10 +192,10 @@ def test_what_can_not_be_measured_is_noted_once_and_errs_towards_the_file_system
     rows = decisions(world.ledger)
     assert all(row.bytes_per_second == pytest.approx(baseline(SIZE), rel=0.1) for row in rows)
     assert fast > 5 * (rows[-1].bytes_per_second or fast)
-    notes = world.ledger.find_json("notes/pace.json")
-    assert (notes is None) == (silent == "metrics")
-    if notes is not None:
-        assert len(notes) == 1 and "data could not be measured (Throttled" in notes[0]
+    found = world.ledger.find("notes/pace.json", Notes)
+    assert (found is None) == (silent == "metrics")
+    if found is not None:
+        assert len(found.notes) == 1 and "data could not be measured (Throttled" in found.notes[0]
 
 
 def test_a_map_that_can_not_be_asked_or_moved_is_a_note_and_no_failure() -> None:
@@ -205,7 +206,7 @@ def test_a_map_that_can_not_be_asked_or_moved_is_a_note_and_no_failure() -> None
     maps.refuses, maps.refuses_to_move = None, AccessDenied("states:UpdateMapRun", ARN, "allow it")
     world.remaining_seconds = 900
     pace_copy(ARN, world.context(), maps)
-    notes = world.ledger.read_json("notes/pace.json")
+    notes = world.ledger.read("notes/pace.json", Notes).notes
     assert any("the Map could not be moved (AccessDenied" in note for note in notes)
 
 

@@ -166,7 +166,7 @@ def large(shards: int = 2000, files_of_a_shard: int = 500, failures: int = 6000)
         worker = min(range(100), key=clock.__getitem__)
         ended = clock[worker]
         for attempt in _attempts(shard, clock[worker], chance):
-            ledger.write_json(attempt_key("copy", attempt), {})
+            ledger.mark(attempt_key("copy", attempt))
             ended = attempt.ended or ended
         clock[worker] = ended + 0.3
         listed += Count(len(files), total)
@@ -178,7 +178,7 @@ def large(shards: int = 2000, files_of_a_shard: int = 500, failures: int = 6000)
     ledger.write("links.json", Links([]))
     ledger.write("big-files.json", ListedBigFiles([]))
     for phase, at in (("list", 3), ("partition", 31), ("copy", 39)):
-        ledger.write_json(f"phases/{phase}.json", {"began": world.clock.time + at})
+        ledger.begin(phase, world.clock.time + at)
     world.clock.time = max(clock) + 1
     finish_tree(world.context())
     world.clock.time += 7
