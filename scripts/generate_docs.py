@@ -19,10 +19,10 @@ from fanout.request.checked import fields_of
 from fanout.request.parse import Fields
 
 ROOT = Path(__file__).resolve().parents[1]
-PARAMETERS = ROOT / "docs/parameters.md"
-TROUBLESHOOTING = ROOT / "docs/troubleshooting.md"
+PARAMETERS = ROOT / "docs/reference/parameters.md"
+TROUBLESHOOTING = ROOT / "docs/operate/troubleshooting.md"
 TEMPLATE = ROOT / "template.yaml"
-ARCHITECTURE = ROOT / "docs/architecture.md"
+ARCHITECTURE = ROOT / "docs/understand/how-it-works.md"
 END = "<!-- end -->\n"
 Schema = Mapping[str, Any]
 
@@ -61,7 +61,7 @@ def _limits(parameter: Schema) -> str:
 
 
 def parameters() -> str:
-    """docs/parameters.md."""
+    """docs/reference/parameters.md."""
     return "\n".join(
         [
             "# Parameters",
@@ -78,7 +78,7 @@ def parameters() -> str:
             "",
             "## Fields of a probe",
             "",
-            "The input of an execution of ProbeFileSystem ([probe](probe.md)).",
+            "The input of an execution of ProbeFileSystem ([probe](../how-to/probe.md)).",
             "",
             "| field | allowed | default | meaning |",
             "|---|---|---|---|",
@@ -121,12 +121,12 @@ def _sentence(package: str) -> str:
 
 
 def architecture() -> str:
-    """docs/architecture.md, with its table of packages as the code has it."""
+    """docs/understand/how-it-works.md, with its table of packages as the code has it."""
     return _with_part(ARCHITECTURE, "rooms", rooms())
 
 
 def troubleshooting() -> str:
-    """docs/troubleshooting.md with its table written anew."""
+    """docs/operate/troubleshooting.md with its table written anew."""
     return _with_part(TROUBLESHOOTING, "reasons", reasons())
 
 

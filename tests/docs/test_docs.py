@@ -34,7 +34,7 @@ def fail_states() -> set[str]:
 
 @pytest.mark.parametrize("name", sorted({error.__name__ for error in TASK_ERRORS} | fail_states()))
 def test_every_error_has_an_entry(name: str) -> None:
-    headings = re.findall(r"^## (.*)$", (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE)
+    headings = re.findall(r"^## (.*)$", (ROOT / "docs/operate/troubleshooting.md").read_text(), re.MULTILINE)
     assert any(re.search(rf"\b{name}\b", heading) for heading in headings)
 
 
@@ -45,13 +45,13 @@ def test_every_link_leads_somewhere(document: Path) -> None:
 
 
 def test_the_reasons_of_names_that_stay_impossible_are_in_the_table_of_reasons() -> None:
-    section = (ROOT / "docs/names.md").read_text().partition("## What stays impossible")[2]
+    section = (ROOT / "docs/reference/names.md").read_text().partition("## What stays impossible")[2]
     said = set(re.findall(r"^\|.*\| `(.*)` \|$", section, re.MULTILINE))
     assert said
     assert said <= {reason.value for reason in Reason}
 
 
-@pytest.mark.parametrize("document", ["manifests.md", "semantics.md"])
+@pytest.mark.parametrize("document", ["how-to/manifests.md", "understand/semantics.md"])
 def test_what_a_table_says_of_a_reason_is_in_the_table_of_reasons(document: str) -> None:
     rows = [line for line in (ROOT / "docs" / document).read_text().splitlines() if line.startswith("|")]
     said = {(result, words.strip()) for row in rows for result, words in SAID.findall(row)}
