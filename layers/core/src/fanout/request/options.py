@@ -1,6 +1,6 @@
 """The options of a request: one definition a field, with its bounds, its default and what it means.
 
-A field stands here once: parsing, the plan's document, the table in docs/reference/parameters.md and the words of an
+A field stands here once: parsing, the plan's document, the table in docs/reference/request.md and the words of an
 error come from it. ``Meta`` holds bounds and meaning; msgspec checks them.
 """
 
