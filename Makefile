@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup setup-tests demo check test unit adversary docs audit sbom bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
+.PHONY: help setup setup-tests demo check test unit adversary docs screenshots audit sbom bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -52,6 +52,9 @@ docs: setup ## Write the generated parts of docs/
 	$(PY) scripts/generate_state_machines.py
 	$(PY) scripts/licences.py
 	$(PY) -m benchmarks.cost_page
+
+screenshots: setup-tests ## Render the report of the six kinds of end into docs/screenshots (Chromium)
+	$(PY) -m tests.browser.screenshots
 
 audit: setup ## Known weaknesses of the locked dependencies: needs the network, so it is no part of check
 	@scripts/audit.sh $(UV)
