@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup setup-tests demo check test unit adversary docs audit sbom bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
+.PHONY: help setup setup-tests demo check test unit adversary docs site screenshots audit sbom bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -19,14 +19,14 @@ setup: .fanout/setup.done ## Install everything that the other targets need
 
 setup-tests: .fanout/setup-tests.done ## The same and what only the tests need
 
-.fanout/setup-tests.done: scripts/setup.sh pyproject.toml uv.lock tools/emulator.txt tools/sam.txt tools/s3server.txt tools/checks.txt
+.fanout/setup-tests.done: scripts/setup.sh pyproject.toml uv.lock tools/emulator.txt tools/sam.txt tools/s3server.txt tools/checks.txt tools/site.txt
 	@scripts/setup.sh tests
 	@touch .fanout/setup.done $@
 
 demo: setup ## Move a real tree S3 to EFS and back through the state machine on this machine
 	@$(VENV)/bin/fanout demo
 
-check: setup-tests ## Lint, types, import contracts, template and state machine
+check: setup-tests ## Lint, types, import contracts, template and state machine, links of the site
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy layers cli functions tests benchmarks scripts
@@ -35,6 +35,7 @@ check: setup-tests ## Lint, types, import contracts, template and state machine
 	$(TOOLS)/checks/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(TOOLS)/checks/bin/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
 	$(TOOLS)/checks/bin/zizmor -q --offline .github/workflows
+	$(BUILD_SITE)
 	$(PY) -m pytest -q tests/template tests/statemachine/test_definition.py
 
 test: check ## Everything: the checks and all tests
@@ -52,6 +53,14 @@ docs: setup ## Write the generated parts of docs/
 	$(PY) scripts/generate_state_machines.py
 	$(PY) scripts/licences.py
 	$(PY) -m benchmarks.cost_page
+
+# Without the note about Material's successor. With --quiet mkdocs would not count its warnings, and strict would pass.
+BUILD_SITE = NO_MKDOCS_2_WARNING=1 $(TOOLS)/site/bin/mkdocs build --strict --clean
+site: setup-tests ## The site of docs/ in .fanout/site; a dead link or a page outside the navigation fails
+	$(BUILD_SITE)
+
+screenshots: setup-tests ## Render the report of the six kinds of end into docs/screenshots (Chromium)
+	$(PY) -m tests.browser.screenshots
 
 audit: setup ## Known weaknesses of the locked dependencies: needs the network, so it is no part of check
 	@scripts/audit.sh $(UV)
@@ -102,6 +111,7 @@ lock: setup ## Resolve the lock files anew
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/sam.in -o tools/sam.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/s3server.in -o tools/s3server.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/checks.in -o tools/checks.txt
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/site.in -o tools/site.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/s3peers.in -o tools/s3peers.txt
 
 clean: ## Remove everything that the other targets made

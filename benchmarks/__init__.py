@@ -1,1 +1,1 @@
-"""The engine beside its peers on a simulated EFS; see docs/benchmarks.md."""
+"""The engine beside its peers on a simulated EFS; see docs/develop/benchmarks/mounts.md."""

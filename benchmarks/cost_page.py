@@ -1,4 +1,4 @@
-"""docs/cost.md: what runs cost, with examples that the estimator works out and the table of prices.
+"""docs/understand/cost.md: what runs cost, with examples that the estimator works out and the table of prices.
 
 python -m benchmarks.cost_page        writes it anew
 """
@@ -16,7 +16,7 @@ from fanout.model.file_system import ThroughputMode
 from fanout.report.text import dollars, duration, number, spoken
 from fanout.request.parse import parse_request
 
-PAGE = Path(__file__).parents[1] / "docs/cost.md"
+PAGE = Path(__file__).parents[1] / "docs/understand/cost.md"
 # As template.yaml sets MaxConcurrency.
 CONCURRENCY = 100
 
@@ -41,10 +41,11 @@ HEAD = """# What a run costs
 
 Every run says beforehand what it will take and cost, and afterwards what the ledger counted: in `summary.json`
 (`forecast`), in the report, and in the terminal (`fanout start --watch`, `mode: plan`). `fanout estimate` says it for a
-number of entries and bytes, without an account. What the figures rest on: [decision 13](decisions/0013-forecast.md).
+number of entries and bytes, without an account. What the figures rest on:
+[decision 13](../develop/decisions/0013-forecast.md).
 
-Nothing costs while nothing runs but storage and [monitoring](monitoring.md#what-it-costs). Left out of all figures:
-logs, storage, KMS, transfer between regions or zones, and VPC endpoints of your own.
+Nothing costs while nothing runs but storage and [monitoring](../operate/monitoring.md#what-it-costs). Left out of all
+figures: logs, storage, KMS, transfer between regions or zones, and VPC endpoints of your own.
 """
 FOOT = """
 ## Where the money goes
@@ -68,7 +69,7 @@ FOOT = """
 ## Other prices
 
 Your region's, or those that you have agreed on: `"prices": {"efs_written_gb": 0.07}` in a request, or for a whole stack
-the parameter `Prices` ([parameters](parameters.md)); the request's come first. An unknown name is refused.
+the parameter `Prices` ([parameters](../reference/parameters.md)); the request's come first. An unknown name is refused.
 """
 
 

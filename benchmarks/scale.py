@@ -1,6 +1,6 @@
-"""A model of a run at scale: what listing and partitioning take, on paper; `docs/limits.md` is made of it.
+"""A model of a run at scale: what listing and partitioning take, on paper; `docs/understand/limits.md` is made of it.
 
-python -m benchmarks.scale        writes docs/limits.md anew
+python -m benchmarks.scale        writes docs/understand/limits.md anew
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fanout.forecast.listing import LISTED_PER_SECOND, walk_listing
 from fanout.listing.index.index_writer import ENTRIES_PER_FILE
 from fanout.partition.partition_shards import LOOSE_ENDS_READ
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "limits.md"
+DOCUMENT = Path(__file__).parents[1] / "docs/understand/limits.md"
 SIZES = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 
 # Assumed: files of 100 KB that one function copies a second, each with one GET and, to S3, one PUT.
@@ -206,7 +206,7 @@ def checks(run: Walk) -> list[Check]:
 
 
 def document() -> str:
-    """docs/limits.md."""
+    """docs/understand/limits.md."""
     runs = [walk(size) for size in SIZES]
     rows = [
         ("rounds of the listing", [f"{run.rounds:,}" for run in runs]),

@@ -19,10 +19,11 @@ from fanout.request.checked import fields_of
 from fanout.request.parse import Fields
 
 ROOT = Path(__file__).resolve().parents[1]
-PARAMETERS = ROOT / "docs/parameters.md"
-TROUBLESHOOTING = ROOT / "docs/troubleshooting.md"
+PARAMETERS = ROOT / "docs/reference/parameters.md"
+REQUEST = ROOT / "docs/reference/request.md"
+REASONS = ROOT / "docs/reference/reasons.md"
+PACKAGES = ROOT / "docs/develop/packages.md"
 TEMPLATE = ROOT / "template.yaml"
-ARCHITECTURE = ROOT / "docs/architecture.md"
 END = "<!-- end -->\n"
 Schema = Mapping[str, Any]
 
@@ -43,7 +44,7 @@ def stack_rows() -> Iterator[str]:
     """A table for each group of parameters of the template."""
     template = json.loads(json.dumps(cfn_yaml.load(str(TEMPLATE))))
     for group in template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]:
-        yield from (f"### {group['Label']['default']}", "")
+        yield from (f"## {group['Label']['default']}", "")
         yield from ("| parameter | allowed | default | meaning |", "|---|---|---|---|")
         for name in group["Parameters"]:
             parameter = template["Parameters"][name]
@@ -61,30 +62,12 @@ def _limits(parameter: Schema) -> str:
 
 
 def parameters() -> str:
-    """docs/parameters.md."""
+    """docs/reference/parameters.md."""
     return "\n".join(
         [
-            "# Parameters",
+            "# Parameters of the stack",
             "",
-            "Written by `make docs` from the code and the template; a test compares.",
-            "",
-            "## Fields of a request",
-            "",
-            "The input of an execution. An unknown or ill-typed field is an `InvalidRequest` that names it.",
-            "",
-            "| field | allowed | default | meaning |",
-            "|---|---|---|---|",
-            *request_rows(),
-            "",
-            "## Fields of a probe",
-            "",
-            "The input of an execution of ProbeFileSystem ([probe](probe.md)).",
-            "",
-            "| field | allowed | default | meaning |",
-            "|---|---|---|---|",
-            *request_rows(ProbeFields),
-            "",
-            "## Parameters of the stack",
+            "Written by `make docs` from the template; a test compares.",
             "",
             "For `sam deploy --parameter-overrides NAME=VALUE`. The console and `sam deploy --guided` ask in this",
             "order; every parameter has a default, and one of the first two is needed.",
@@ -120,22 +103,35 @@ def _sentence(package: str) -> str:
     return ast.get_docstring(ast.parse(text)) or ""
 
 
-def architecture() -> str:
-    """docs/architecture.md, with its table of packages as the code has it."""
-    return _with_part(ARCHITECTURE, "rooms", rooms())
+def packages() -> str:
+    """docs/develop/packages.md, with its table of packages as the code has it."""
+    return _with_part(PACKAGES, "rooms", rooms())
 
 
-def troubleshooting() -> str:
-    """docs/troubleshooting.md with its table written anew."""
-    return _with_part(TROUBLESHOOTING, "reasons", reasons())
+def fields() -> str:
+    """docs/reference/request.md with both its tables written anew."""
+    text = REQUEST.read_text(encoding="utf-8")
+    for name, kind in (("request", Fields), ("probe", ProbeFields)):
+        table = ["", "| field | allowed | default | meaning |", "|---|---|---|---|", *request_rows(kind), "", ""]
+        text = _replaced(text, REQUEST.name, name, "\n".join(table))
+    return text
+
+
+def reasons_page() -> str:
+    """docs/reference/reasons.md with its table written anew."""
+    return _with_part(REASONS, "reasons", reasons())
 
 
 def _with_part(page: Path, name: str, part: str) -> str:
     """A page with what stands between the marks of a generated part replaced."""
+    return _replaced(page.read_text(encoding="utf-8"), page.name, name, part)
+
+
+def _replaced(text: str, page: str, name: str, part: str) -> str:
     begin = f"<!-- generated: {name} -->\n"
-    before, mark, rest = page.read_text(encoding="utf-8").partition(begin)
+    before, mark, rest = text.partition(begin)
     if not mark:
-        raise SystemExit(f"{page.name} has no line {begin.strip()}")
+        raise SystemExit(f"{page} has no line {begin.strip()}")
     return before + begin + part + END + rest.partition(END)[2]
 
 
@@ -144,8 +140,9 @@ def main(arguments: list[str]) -> int:
     stale = []
     for path, text in (
         (PARAMETERS, parameters()),
-        (TROUBLESHOOTING, troubleshooting()),
-        (ARCHITECTURE, architecture()),
+        (REQUEST, fields()),
+        (REASONS, reasons_page()),
+        (PACKAGES, packages()),
     ):
         if path.exists() and path.read_text() == text:
             continue

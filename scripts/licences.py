@@ -1,4 +1,4 @@
-"""Writes docs/licences.md, the licences of what the layer and the command bring along; --check only compares."""
+"""Writes docs/reference/licences.md, the licences of what layer and command bring along; --check only compares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs/licences.md"
+PAGE = ROOT / "docs/reference/licences.md"
 REQUIREMENTS = ROOT / "layers/core/requirements.txt"
 LOCK = ROOT / "uv.lock"
 PROJECT = "fanout-transfer"
@@ -38,7 +38,7 @@ HEAD = """# Licences
 
 What `sam build` packs into the layer and what the command `fanout` needs, with the licence that each package declares.
 Written by `make docs` from the lock files and the installed packages; a test holds it against them, and refuses
-a licence that `scripts/licences.py` does not allow. The project's own licence is [Apache-2.0](../LICENSE).
+a licence that `scripts/licences.py` does not allow. The project's own licence is [Apache-2.0](../../LICENSE).
 
 | package | licence | in the layer | in the command |
 |---|---|---|---|
@@ -108,7 +108,7 @@ def main() -> None:
     if "--check" not in sys.argv:
         PAGE.write_text(text, encoding="utf-8")
     elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-        sys.exit("docs/licences.md is not what the lock files say: run make docs")
+        sys.exit("docs/reference/licences.md is not what the lock files say: run make docs")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 # Installs the tools of the project into the checkout: uv, the project's own environment, the
 # emulator's and the SAM CLI's. Needs Python 3.11 or newer, and bubblewrap for a mount at its
 # real path (without it the functions see the directory itself).
-# With the argument `tests` also what only checks and tests need: a second S3 server beside moto's, and reviewers of the
-# templates and the workflows.
+# With the argument `tests` also what only checks and tests need: a second S3 server beside moto's, reviewers of the
+# templates and the workflows, and the generator of the site.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -65,5 +65,6 @@ fi
 if [ "${1:-}" = tests ]; then
     environment s3server tools/s3server.txt
     environment checks tools/checks.txt
+    environment site tools/site.txt
 fi
 say "setup: done"

@@ -63,4 +63,4 @@ def read_request(path: Path) -> Any:
             str(path), f"cannot be read ({error.strerror})", "name a file that holds a request"
         ) from error
     except ValueError as error:
-        raise InvalidRequest(str(path), f"is not JSON ({error})", "see README.md for a request") from error
+        raise InvalidRequest(str(path), f"is not JSON ({error})", "see docs/reference/request.md") from error

@@ -157,7 +157,7 @@ def _end(end: str, *, applied: bool) -> Lie:
     return lie
 
 
-# Operations whose answer shows whose it is (docs/semantics.md, "What an answer of S3 must show").
+# Operations whose answer shows whose it is (docs/understand/s3-answers.md).
 SHOWN = frozenset(
     {
         "ListObjectsV2",

@@ -48,7 +48,7 @@ def _ended(script: Script, record: Record) -> Iterator[Finding]:
     if result.status == "FAILED" and _name(result.error) not in REFUSED:
         yield Finding("quiet run failed", f"run {record.run}: {result.error}")
     for row in result.failures if result.status == "FAILED_WITH_ITEMS" and record.mode != "verify" else []:
-        # A LIST dates a directory's object after what changed its mtime since (docs/semantics.md, clocks).
+        # A LIST dates a directory's object after what changed its mtime since (clocks, docs/understand).
         ahead = script.direction == MOUNT_TO_S3 and script.skew_seconds > 1
         if ahead and row["path"].endswith("/") and row["reason"] == "mtime differs":
             continue
@@ -160,7 +160,7 @@ def _differences(script: Script, record: Record, path: str, version: Version) ->
 
 
 def _is_unseen(script: Script, record: Record, path: str, here: Version, there: Version) -> bool:
-    """Whether these are two versions that ``size-mtime`` cannot tell apart (docs/semantics.md, "What is unchanged").
+    """Whether these are versions that ``size-mtime`` cannot tell apart (docs/understand/what-is-unchanged.md).
 
     A version came back, and no index has seen the destination; between mounts it came back with its size and mtime.
     Or the object has the file's size and mtime, and a Last-Modified of a clock that is ahead; an index vouches for what
@@ -182,7 +182,7 @@ def _is_unseen(script: Script, record: Record, path: str, here: Version, there: 
 
 
 def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
-    """Whether a verification names what the copy before it was not to see (docs/semantics.md).
+    """Whether a verification names what the copy before it was not to see (docs/understand).
 
     ``compare: checksum`` leaves the attributes of equal bytes. Without an index ``size-mtime`` sees neither these where
     one end is S3, nor a version that came back.
@@ -204,7 +204,7 @@ def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
 def _is_below_unlisted(script: Script, record: Record, path: str) -> bool:
     """Whether an extra of a bucket lies below a file or symlink of the source that the bucket lacks.
 
-    docs/semantics.md, "What a sync deletes": such an extra stays as a failed row.
+    docs/understand/what-a-sync-deletes.md: such an extra stays as a failed row.
     """
     above = [path[:at] for at, sign in enumerate(path) if sign == "/"]
     there, tree = record.after, record.raw

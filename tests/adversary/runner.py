@@ -27,7 +27,7 @@ __all__ = ["Outcome", "carry_out"]
 WATCHED_ENTRIES = 80
 # Runs in which nothing goes wrong, and those that follow them.
 QUIET = frozenset({"last", "check"})
-# A run with one of these leaves no index, nor does one that resumes another or escapes names (docs/semantics.md).
+# A run with one of these leaves no index, nor one that resumes another or escapes names (docs/understand).
 NO_INDEX = frozenset({"manifest", "compare"})
 WRITING_S3 = ("PutObject", "DeleteObjects", "DeleteObject", "CreateMultipartUpload", "UploadPart", "CopyObject")
 WRITING_OS = ("create", "pwrite", "rename", "link", "unlink", "mkdir", "rmdir", "fchmod", "fchown", "utime", "symlink")
@@ -234,7 +234,7 @@ class Experiment:
                     self._find("zombie", f"run {run}, stopped, changed {path!r} after run {later} had ended")
 
     def _is_not_fenced(self, run: str, path: str, old: Version | None, new: Version | None) -> bool:
-        """Whether it is a late write to a bucket over bytes that the stopped run had listed (docs/semantics.md)."""
+        """Whether it is a late write over bytes that the stopped run had listed (docs/understand/stopped-runs.md)."""
         to_bucket = not isinstance(self.lab.destination, MountPlace)
         listed = self._before[run].get(path)
         return to_bucket and new is not None and (old and old.content) == (listed and listed.content)

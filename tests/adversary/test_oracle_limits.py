@@ -1,4 +1,4 @@
-"""The oracle excuses what docs/semantics.md says that a run cannot see, and nothing beside it."""
+"""The oracle excuses what docs/understand says that a run cannot see, and nothing beside it."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def view(tree: Snapshot, direction: str, options: dict[str, Any]) -> Snapshot:
 
 
 def escaped(path: str, tree: Snapshot, direction: str) -> str:
-    """The name that ``on_conflict: escape`` gives an entry (docs/names.md)."""
+    """The name that ``on_conflict: escape`` gives an entry (docs/reference/names.md)."""
     if direction != S3_TO_MOUNT:
         return escape_path(path)
     above = [path[:at] for at in range(len(path)) if path[at] == "/" and path[:at] in tree]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from tests.adversary.scope import Finding
 from tests.adversary.trees import STAGING, MountPlace, Snapshot
 
-# A directory that waits for its own mode: closed, and the sticky bit says so (docs/semantics.md).
+# A directory that waits for its own mode: closed, and the sticky bit says so (docs/understand/attributes.md).
 UNFINISHED = 0o1700
 
 
@@ -27,7 +27,7 @@ def allow(wide: dict[str, int], tree: Snapshot) -> None:
         elif version.mode is not None and not is_key:
             wide[path] = wide.get(path, 0) | version.mode
         for at in (at for at, sign in enumerate(path) if sign == "/" and (is_key or path[: at + 1] not in tree)):
-            # A directory that keys imply and that has no object (docs/semantics.md).
+            # A directory that keys imply and that has no object (docs/understand/attributes.md).
             wide[path[: at + 1]] = wide.get(path[: at + 1], 0) | 0o755
 
 

@@ -1,4 +1,4 @@
-"""The model of scale: every quota is kept up to a billion entries, and docs/limits.md says what the model does."""
+"""The model of scale: quotas are kept up to a billion entries, and docs/understand/limits.md says what it does."""
 
 from __future__ import annotations
 

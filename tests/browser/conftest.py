@@ -17,6 +17,7 @@ from tests.support import paced_runs, runs
 from tests.support.flow import World
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+MISSING = "no Chromium on this machine: apt-get install --no-install-recommends chromium"
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -35,6 +36,7 @@ KINDS: dict[str, Callable[[], World]] = {
     "planned": runs.planned,
     "synced": runs.synced,
     "broken": runs.broken,
+    "stopped": runs.stopped,
     "large": runs.large,
     "paced": paced_runs.paced,
 }
@@ -61,15 +63,19 @@ class Opened:
 Open = Callable[..., Opened]
 
 
+def find_chromium() -> str | None:
+    """The program, if it is on the PATH."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The browser; without one the tests are skipped, unless the gate requires it."""
-    executable = next(filter(None, map(shutil.which, NAMES)), None)
+    executable = find_chromium()
     if executable is None:
-        missing = "no Chromium on this machine: apt-get install --no-install-recommends chromium"
         if os.environ.get("FANOUT_BROWSER") == "required":
-            pytest.fail(missing)
-        pytest.skip(missing)
+            pytest.fail(MISSING)
+        pytest.skip(MISSING)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=QUIET)
         yield browser

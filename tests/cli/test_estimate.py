@@ -1,4 +1,4 @@
-"""``fanout estimate``: what it prints, what it refuses, and that the examples of docs/cost.md are what it says."""
+"""``fanout estimate``: what it prints, what it refuses, and that docs/understand/cost.md's examples are its own."""
 
 from __future__ import annotations
 

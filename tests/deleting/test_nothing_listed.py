@@ -14,7 +14,7 @@ from tests.support.flow import REQUEST, World
 from tests.support.manifests import FROM_MOUNT, put
 from tests.support.memory import MemoryTree
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs/summary.schema.json").read_bytes())
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/reference/summary.schema.json").read_bytes())
 PREFIX = "nothing was listed: s3://a-bucket/tree/ holds no object; check the bucket and the prefix"
 MOUNT = "nothing was listed: efs://data/from is empty; check the path"
 MANIFEST = "nothing was listed: the manifest s3://lists/lists/a.jsonl names nothing of the source"

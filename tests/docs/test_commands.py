@@ -1,72 +1,57 @@
-"""Every command in the documents runs in the tests, or its block says what it needs; and each is one that there is."""
+"""Every command in the documents is run here, or its block says what it needs; and each is one that there is."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from typer.testing import CliRunner
 
 from fanout_cli.main import app
+from tests.docs.commands import Block, blocks, mentioned, program_of
+from tests.docs.pages import ROOT, name
 
-ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"```(?:sh|bash|console|shell)\n(.*?)```", re.DOTALL)
-INLINE = re.compile(r"`(fanout [a-z]+[^`]*)`")
-PROGRAM = re.compile(r"^(?:[A-Z]+=\$\()?(?:\.venv/bin/)?(fanout|python -m [\w.]+|make [a-z-]+|[a-z]+)")
-
-# What excuses a block from running in the tests: written above it in its section, or at the top of its page.
-MARKS = ("Needs an AWS account", "need AWS", "Not run by the tests")
-
-# Where a command without such a mark runs: the file, and words in it that show it.
-RUNS = {
-    "make demo": ("tests/e2e/test_command.py", '"demo"'),
-    "make test": (".ci/run", "make test"),
-    "fanout local": ("tests/e2e/test_command.py", '"local"'),
-    "fanout estimate": ("tests/cli/test_estimate.py", "cost_page.document()"),
-    "echo": ("tests/cli/test_estimate.py", "cost_page"),  # the request that the next line reads
-}
+# Blocks without a mark that would run the tests from within: the file that runs each line, and words that show it.
+ELSEWHERE = {"make demo": ("tests/e2e/test_command.py", '"demo"'), "make test": (".ci/run", "make test")}
+# What a block makes, as the text below it says.
+MAKES = {"docs/start/try-locally.md": ("efs/copy/hello.txt", "hello\n")}
+COMMANDS = [(str(block), line) for block in blocks() for line in block.commands]
 
 
-class Command(NamedTuple):
-    document: Path
-    line: str
-    marked: bool
+def parameters() -> list[object]:
+    """The blocks to run; those that start the local stack need the emulator."""
+    unmarked = [block for block in blocks() if not block.marked and program_of(block.commands[0]) not in ELSEWHERE]
+    e2e = pytest.mark.e2e
+    return [pytest.param(one, id=str(one), marks=[e2e] if "fanout local" in one.text else []) for one in unmarked]
 
 
-def commands() -> list[Command]:
-    found = []
-    for document in DOCUMENTS:
-        text = document.read_text(encoding="utf-8")
-        for block in BLOCK.finditer(text):
-            section = text[max(text.rfind("\n#", 0, block.start()), 0) : block.start()]
-            page = text.partition("\n## ")[0].partition("```")[0]
-            marked = any(mark in page + section for mark in MARKS)
-            found += [Command(document, line, marked) for line in block[1].splitlines() if line.strip()]
-    return found
+@pytest.mark.parametrize("block", parameters())
+def test_a_block_without_a_mark_does_what_it_says(block: Block, tmp_path: Path) -> None:
+    """In an empty directory, by the shell, with the command of this checkout and a local stack of its own."""
+    command = tmp_path / ".venv/bin/fanout"
+    command.parent.mkdir(parents=True)
+    state = f'--state "{tmp_path}/state"'
+    ours = shlex.quote(str(Path(sys.executable).with_name("fanout")))
+    command.write_text(f'#!/bin/sh\n[ "$1" = local ] && exec {ours} "$@" {state}\nexec {ours} "$@"\n')
+    command.chmod(0o755)
+    shell = ["sh", "-eu", "-c", block.text]
+    ended = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
+    assert ended.returncode == 0, ended.stderr
+    if name(block.document) in MAKES:
+        path, content = MAKES[name(block.document)]
+        assert (tmp_path / path).read_text(encoding="utf-8") == content
 
 
-def name_of(command: Command) -> str:
-    """The program of a line, with its subcommand where it is ours."""
-    matched = PROGRAM.match(command.line)
-    assert matched, f"{command.document.name}: what is {command.line!r}?"
-    if matched[1] == "fanout":
-        return " ".join(["fanout", command.line.split()[1]])
-    return matched[1]
-
-
-def label(command: Command) -> str:
-    return f"{command.document.name}: {command.line[:60]}"
-
-
-@pytest.mark.parametrize("command", [one for one in commands() if not one.marked], ids=label)
-def test_a_command_without_a_mark_runs_in_the_tests(command: Command) -> None:
-    assert name_of(command) in RUNS, "run it in a test and name that here, or write above the block what it needs"
-    file, words = RUNS[name_of(command)]
+@pytest.mark.parametrize(
+    "line", [line for one in blocks() if not one.marked for line in one.commands if line.startswith("make")]
+)
+def test_a_target_without_a_mark_runs_in_another_test(line: str) -> None:
+    file, words = ELSEWHERE[program_of(line)]
     assert words in (ROOT / file).read_text(encoding="utf-8")
 
 
@@ -78,20 +63,16 @@ def is_known_to_fanout(words: list[str]) -> bool:
     return shown.exit_code == 0 and options.issuperset(names)
 
 
-@pytest.mark.parametrize("command", commands(), ids=label)
-def test_a_command_is_one_that_there_is(command: Command) -> None:
-    name = name_of(command)
-    words = shlex.split(command.line, comments=True)
-    if name.startswith("fanout"):
+@pytest.mark.parametrize(("block", "line"), COMMANDS)
+def test_a_command_is_one_that_there_is(block: str, line: str) -> None:
+    program = program_of(line)
+    words = shlex.split(line, comments=True)
+    if program.startswith("fanout"):
         assert is_known_to_fanout(words[1:])
-    elif name.startswith("make"):
+    elif program.startswith("make"):
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    elif name.startswith("python"):
-        assert importlib.util.find_spec(name.split()[-1])
-
-
-def mentioned() -> list[tuple[str, str]]:
-    return sorted({(path.name, words) for path in DOCUMENTS for words in INLINE.findall(path.read_text("utf-8"))})
+    elif program.startswith("python"):
+        assert importlib.util.find_spec(program.split()[-1])
 
 
 @pytest.mark.parametrize(("document", "words"), mentioned())

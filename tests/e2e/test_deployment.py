@@ -154,7 +154,7 @@ def test_an_upgrade_keeps_what_holds_data(before: Life, after: Life) -> None:
 
 
 def test_an_upgraded_stack_copies_once_what_the_last_version_left_without_proof(before: Life, after: Life) -> None:
-    """The last version gave a file the time of its copy, which proves nothing of the object; see docs/semantics.md."""
+    """The last version gave files the time of their copy, which proves nothing; see docs/understand."""
     copied = before.summaries["before"]["totals"]["copied"]
     assert after.summaries["before"] == before.summaries["before"]
     assert copied["entries"] >= len(TREE)

@@ -14,7 +14,7 @@ from fanout.listing.naming.escaping import escape_key, escape_path, unescape_key
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import FilesAbove, key_too_long, reason_against_file_path
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "names.md"
+DOCUMENT = Path(__file__).parents[2] / "docs/reference/names.md"
 IMPOSSIBLE = (Reason.NAME_TOO_LONG, Reason.PATH_TOO_DEEP)
 
 names = st.text(alphabet="ab./^\0-25E", min_size=1, max_size=7) | st.text(min_size=1, max_size=12)

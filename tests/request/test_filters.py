@@ -1,4 +1,4 @@
-"""Filters: docs/filters.md row by row, and against a matcher that goes name by name."""
+"""Filters: docs/how-to/filters.md row by row, and against a matcher that goes name by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fanout.request.filters import Filters
 from fanout.request.globs import compile_globs
 from tests.support.tables import table
 
-ROWS = table("filters.md", "pattern", "matches", "does not match")
+ROWS = table("how-to/filters.md", "pattern", "matches", "does not match")
 
 
 def name_matches(pattern: str, name: str) -> bool:
@@ -148,7 +148,7 @@ def test_a_malformed_glob_is_refused_by_its_place(glob: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         Filters(exclude=("*.ok", glob))
     assert caught.value.field == "exclude.1"
-    assert "docs/filters.md" in str(caught.value)
+    assert "docs/how-to/filters.md" in str(caught.value)
 
 
 @given(st.text(alphabet="ab*?[]!^-\\/.\0", max_size=8))

@@ -1,4 +1,4 @@
-"""The table of docs/semantics.md, row by row: what a tree holds and what becomes of it in each direction."""
+"""The table of docs/understand/what-is-copied.md, row by row: what becomes of what a tree holds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 
-DOCUMENT = Path(__file__).parents[2] / "docs/semantics.md"
+DOCUMENT = Path(__file__).parents[2] / "docs/understand/what-is-copied.md"
 DIRECTIONS = ("EFS to EFS", "EFS to S3", "S3 to EFS")
 NONE = "does not exist"
 LINK = Attributes(mode=stat.S_IFLNK | 0o777)

@@ -1,4 +1,4 @@
-"""docs/summary.schema.json: what every kind of run writes is what the schema says, and nothing else."""
+"""docs/reference/summary.schema.json: what every kind of run writes is what the schema says, and nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fanout.model.document import SCHEMA_VERSION
 from tests.support import runs
 from tests.support.flow import World
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs/summary.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/reference/summary.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 KINDS: list[Callable[[], World]] = [
     runs.succeeded,

@@ -26,7 +26,7 @@ from fanout.work.context import Context
 from tests.support.memory_meter import MemoryMeter
 from tests.support.memory_store import MemoryStore
 
-SCHEMA = Path(__file__).parents[2] / "docs" / "probe.schema.json"
+SCHEMA = Path(__file__).parents[2] / "docs/reference/probe.schema.json"
 MIB = 1024 * 1024
 SMALL = {"budget_bytes": 64 * MIB, "budget_seconds": 60, "max_functions": 2}
 Wrap = Callable[[ProbeDirectory], ProbeDirectory]

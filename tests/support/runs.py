@@ -5,13 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 
+from fanout.adapters.checksum import crc64nvme
+from fanout.copying.copy_shard import copy_shard
+from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.rows import count_row, counts_row
 from fanout.model.books import Count, no_counts, tally
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.entry import Entry, Kind
+from fanout.model.errors import OutOfTime
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
@@ -137,6 +141,24 @@ def broken() -> World:
     finish_tree(world.context())
     cause = '{"errorMessage": "the mount <b>data</b> does not answer", "errorType": "Lambda.EFSMountTimeoutException"}'
     summarise_transfer({"Error": "Lambda.EFSMountTimeoutException", "Cause": cause}, world.context())
+    return world
+
+
+def stopped() -> World:
+    """A run that ``limits.max_seconds`` stopped when half of its shards were copied."""
+    world = filled(600)
+    options = {"shard_seconds": 0.1, "max_seconds": 600}
+    world.list_all(world.plan({"source": "s3://a-bucket/tree/", "destination": "efs:///copy", "limits": options}))
+    partition_shards(world.context())
+    shards = [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]
+    for shard in shards[: len(shards) // 2]:
+        copy_shard(shard, world.context(), crc64nvme)
+    world.clock.time += options["max_seconds"]
+    error = OutOfTime(world.run_id, options["max_seconds"])
+    for shard in shards[len(shards) // 2 :]:
+        record_shard_failure(shard, {"Error": "OutOfTime", "Cause": str(error)}, world.context())
+    finish_tree(world.context())
+    summarise_transfer(None, world.context())
     return world
 
 

@@ -83,8 +83,18 @@ def test_the_commands_of_the_readme_deploy_the_stack_that_the_others_name() -> N
     assert set(given) <= set(template()["Parameters"]) and refused(given) == []
     config = tomllib.loads(SAMCONFIG.read_text(encoding="utf-8"))["default"]
     stack = config["global"]["parameters"]["stack_name"]
-    assert set(re.findall(r"--stack(?:-name)? (\S+)", block)) == {stack}
+    assert set(re.findall(r"--stack(?:-name)? (\S+)", readme)) == {stack}
     assert config["deploy"]["parameters"]["resolve_s3"] is True
     # The one variable that sam, aws and boto3 all read.
     assert block.index("export AWS_DEFAULT_REGION=") < block.index("sam deploy")
-    assert block.index("make setup") < block.index(".venv/bin/fanout")
+    assert readme.index("make setup") < readme.index(".venv/bin/fanout")
+
+
+def test_the_role_of_the_schedule_is_an_output_that_further_schedules_can_use() -> None:
+    page = (REPO / "docs/how-to/several-schedules.md").read_text(encoding="utf-8")
+    assert "OutputKey==`ScheduleRoleArn`" in page
+    output = template()["Outputs"]["ScheduleRoleArn"]
+    assert (output["Condition"], output["Value"]) == ("HasSchedule", {"Fn::GetAtt": ["ScheduleRole", "Arn"]})
+    [trust] = template()["Resources"]["ScheduleRole"]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
+    assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}

@@ -110,8 +110,8 @@ def test_a_statement_about_the_key_is_there_only_with_a_key() -> None:
 
 @pytest.fixture(scope="module")
 def key_policy() -> list[Any]:
-    """The statements of the key policy that docs/security.md shows."""
-    text = (REPO / "docs/security.md").read_text(encoding="utf-8")
+    """The statements of the key policy that docs/operate/encryption-key.md shows."""
+    text = (REPO / "docs/operate/encryption-key.md").read_text(encoding="utf-8")
     [block] = [one for one in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if '"kms:' in one]
     statements: list[Any] = json.loads(block)["Statement"]
     return statements

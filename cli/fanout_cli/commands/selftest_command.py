@@ -29,7 +29,8 @@ from fanout_cli.terminal import Terminal
 BUDGET_DOLLARS = 20.0
 NO_DATASYNC = (
     "--with-datasync is not supported: the stack has no DataSync locations, no task and no role for them, and making "
-    "those was never shown to work; make them by hand as docs/first-deployment.md says, and compare with selftest.json"
+    "those was never shown to work; make them by hand as docs/operate/first-deployment.md says, "
+    "and compare with selftest.json"
 )
 _ID = re.compile(r"[0-9a-z]{1,30}")
 

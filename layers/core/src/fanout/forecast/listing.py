@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from fanout.facts import limits
 
-# Assumed, below what is measured (docs/benchmarks-listing.md): entries that one function lists, decides and writes a
-# second.
+# Assumed, below what is measured (docs/develop/benchmarks/listing.md): entries that one function lists, decides and
+# writes a second.
 LISTED_PER_SECOND = 5_000
 # Assumed: seconds of a round beside the listing: starting the Map and its children, gathering.
 ROUND_SECONDS = 10

@@ -155,7 +155,7 @@ class Reason(StrEnum):
         "key outside the source's prefix", "correct the manifest, or request a source that holds the key"
     )
     MANIFEST_ROW = _rejected(
-        "row of the manifest cannot be read", "correct the row that the message names (docs/manifests.md)"
+        "row of the manifest cannot be read", "correct the row that the message names (docs/how-to/manifests.md)"
     )
 
     # Failed at the source.

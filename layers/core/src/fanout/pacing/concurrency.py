@@ -26,8 +26,8 @@ from fanout.efs.model import FileSystemState, Load, iops_seconds, kept_rate, res
 from fanout.facts import limits
 from fanout.model.shard import Rates
 
-# Chosen, below what is measured (docs/benchmarks.md): 300 files a second and the network of a function. A function that
-# turns out faster only waits for the file system; too few of them would leave the limit unreached.
+# Chosen, below what is measured (docs/develop/benchmarks/mounts.md): 300 files a second and the network of a function.
+# A function that turns out faster only waits for the file system; too few of them would leave the limit unreached.
 SURE_RATES = Rates(seconds_per_entry=1 / 300, bytes_per_second=float(limits.LAMBDA_NETWORK_BYTES_PER_SECOND))
 
 

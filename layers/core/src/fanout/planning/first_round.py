@@ -68,7 +68,7 @@ def _without_header(
             raise BrokenRow(f"has over {limits.MANIFEST_ROW_BYTES:,} bytes")
         fields = [field.strip().lower() for field in csv_row(header.decode("utf-8", "surrogateescape"))]
     except BrokenRow as error:
-        raise InvalidRequest("manifest", f"line 1 of {location} {error}", "see docs/manifests.md") from error
+        raise InvalidRequest("manifest", f"line 1 of {location} {error}", "see docs/how-to/manifests.md") from error
     if PATH in fields or (KEY in fields and isinstance(request.source, S3Location)):
         return replace(lines.rest, columns=tuple(fields))
     if len(fields) > 1:

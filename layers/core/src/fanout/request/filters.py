@@ -1,4 +1,4 @@
-"""Which entries a request is about; docs/filters.md is the contract, and its table is run by the tests.
+"""Which entries a request is about; docs/how-to/filters.md is the contract, and its table is run by the tests.
 
 | an entry                                              | is                                          |
 |-------------------------------------------------------|---------------------------------------------|
@@ -110,7 +110,8 @@ def _compiled(name: str, patterns: tuple[str, ...]) -> re.Pattern[str] | None:
         try:
             compile_globs([pattern])
         except ValueError as error:
-            raise InvalidRequest(f"{name}.{number}", f"{pattern[:80]!r} {error}", "see docs/filters.md") from error
+            said = f"{pattern[:80]!r} {error}"
+            raise InvalidRequest(f"{name}.{number}", said, "see docs/how-to/filters.md") from error
     return compile_globs(patterns) if patterns else None
 
 

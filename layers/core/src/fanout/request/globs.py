@@ -1,4 +1,4 @@
-"""Globs over paths, turned into one regular expression; docs/filters.md is the contract.
+"""Globs over paths, turned into one regular expression; docs/how-to/filters.md is the contract.
 
 | in a pattern  | stands for                                                        |
 |---------------|-------------------------------------------------------------------|

@@ -1,4 +1,4 @@
-"""A manifest: a list of what a run is about, instead of a listing; docs/manifests.md is the contract."""
+"""A manifest: a list of what a run is about, instead of a listing; docs/how-to/manifests.md is the contract."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The options of a request: one definition a field, with its bounds, its default and what it means.
 
-A field stands here once: parsing, the plan's document, the table in docs/parameters.md and the words of an error come
-from it. ``Meta`` holds bounds and meaning; msgspec checks them.
+A field stands here once: parsing, the plan's document, the table in docs/reference/request.md and the words of an
+error come from it. ``Meta`` holds bounds and meaning; msgspec checks them.
 """
 
 from __future__ import annotations

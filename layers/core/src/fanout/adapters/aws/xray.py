@@ -1,7 +1,8 @@
 """The trace of a task: one subsegment, sent to X-Ray's daemon, which Lambda runs beside the function.
 
 Formats: docs.aws.amazon.com/xray/latest/devguide/xray-api-segmentdocuments.html, xray-api-sendingdata.html (the
-daemon's header) and xray-concepts.html#xray-concepts-tracingheader. Why not AWS's SDK: docs/decisions/0022.
+daemon's header) and xray-concepts.html#xray-concepts-tracingheader.
+Why not AWS's SDK: docs/develop/decisions/0022-traces-without-the-sdk.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rows of a manifest as entries to look up; docs/manifests.md is the contract.
+"""The rows of a manifest as entries to look up; docs/how-to/manifests.md is the contract.
 
 A row is what somebody wrote, so nothing of it is believed: a path that leads out of the source is rejected,
 and what cannot be read becomes an outcome that names the row.

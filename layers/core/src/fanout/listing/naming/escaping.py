@@ -1,7 +1,7 @@
 """Names that the other side cannot hold, escaped so that they can be had back.
 
 `^` begins every escape, and a `^` of the name itself is escaped too, so two names never become
-the same. ``docs/names.md`` shows it as a table that the tests run.
+the same. ``docs/reference/names.md`` shows it as a table that the tests run.
 
 A key as a file path, component by component:
 
