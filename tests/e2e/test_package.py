@@ -29,7 +29,7 @@ REQUEST = {"source": "s3://arrivals/in/", "destination": "efs:///arrived"}
 PARAMETERS = {
     "EventBucketName": "arrivals",
     "EventPrefix": "in/",
-    # In quotation marks as in docs/how-to/nightly-sync.md: sam takes the inner ones away otherwise.
+    # In quotation marks as in docs/how-to/s3-events.md: sam takes the inner ones away otherwise.
     "EventRequest": f"'{json.dumps(REQUEST, separators=(',', ':'))}'",
     "EventWindowSeconds": "1",
     "FileSystemAtDeletion": "Delete",
