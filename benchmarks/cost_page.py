@@ -39,32 +39,36 @@ EXAMPLES = (
 
 HEAD = """# What a run costs
 
-Every run says beforehand what it will take and cost, and afterwards what the ledger counted: in `summary.json`
-(`forecast`), in the report, and in the terminal (`fanout start --watch`, `mode: plan`). `fanout estimate` says it for a
-number of entries and bytes, without an account. What the figures rest on:
-[decision 13](../develop/decisions/0013-forecast.md).
+Every run says beforehand what it will take and cost, and afterwards what the ledger counted. Both stand in
+`summary.json` (`forecast`), in the report, and in the terminal (`fanout start --watch`, `mode: plan`). `fanout
+estimate` says it for a number of entries and bytes, without an account ([estimate](../how-to/estimate.md)). What the
+figures rest on: [decision 13](../develop/decisions/0013-forecast.md).
 
-Nothing costs while nothing runs but storage and [monitoring](../operate/monitoring.md#what-it-costs). Left out of all
-figures: logs, storage, KMS, transfer between regions or zones, and VPC endpoints of your own.
+While nothing runs, only storage and [monitoring](../operate/monitoring.md#what-it-costs) cost. All figures leave out
+logs, storage, KMS, transfer between regions or zones, and VPC endpoints of your own.
 """
 FOOT = """
 ## Where the money goes
 
-- **EFS with elastic throughput** is most of it: every GB written or read is metered, every request counts as at least
-  4 KiB, and DataSync or `cp` take the same. Bursting and provisioned throughput meter nothing.
-- **S3** is a request or two for each object, and one for each 8 MiB of large ones; whoever moves the data pays them.
-- **Lambda** is the seconds of the functions times 1.77 GB. A file system that is slower than they are makes them wait,
-  and waiting costs: so a run starts no more of them than reach the limit of a measured file system.
-- **Step Functions** is four states for a shard of about a minute. **The work bucket** is fifteen requests for it.
-- **What goes on beside it** is in the figures too: PaceCopy's seconds and looks, the looks of functions at the limits,
-  the metrics that are asked of CloudWatch, and what a sync deletes (deletions themselves cost nothing at S3).
-- **`verify`** asks both ends again: a HEAD for each object, and every byte of a mount is read, and
-  metered, once more. An object without a CRC64NVME of its own is read again too, which the figures
-  leave out.
-- What is unchanged costs a listing alone: a page of 1,000 keys is one request. The first run after
-  a copy also asks about each object once (`s3_get`, $0.40 a million; two from bucket to bucket),
-  where neither an ETag nor a Last-Modified proves it unchanged. The forecast does not hold these
-  requests.
+| service | what it charges for |
+|---|---|
+| EFS with Elastic throughput | most of it: every GB written or read, and at least 4 KiB for every request |
+| S3 | a request or two for each object, and one for each 8 MiB of large ones; every tool pays them |
+| Lambda | the seconds of the functions times 1.77 GB, also while they wait for a slow file system |
+| Step Functions | four states for a shard of about a minute |
+| work bucket | fifteen requests for a shard |
+| CloudWatch | the metrics that PlanTransfer and PaceCopy ask for |
+
+- EFS meters `cp` and DataSync in the same way. Bursting and provisioned throughput meter nothing.
+- Functions that only wait for the file system cost. So a run starts no more of them than reach the limit of a measured
+  file system.
+- The figures hold PaceCopy's seconds, the looks of functions at the limits, and what a sync deletes. Deletions
+  themselves cost nothing at S3.
+- `verify` asks both ends again: a HEAD for each object, and every byte of a mount is read, and metered, once more. An
+  object without a CRC64NVME of its own is read again too, which the figures leave out.
+- What is unchanged costs a listing alone: a page of 1,000 keys is one request. The first run after a copy also asks
+  about each object once (`s3_get`, $0.40 a million; two from bucket to bucket), where neither an ETag nor a
+  Last-Modified proves it unchanged. The forecast does not hold these requests.
 
 ## Other prices
 

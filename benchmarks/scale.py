@@ -228,16 +228,24 @@ def document() -> str:
     ]
     return f"""# Limits
 
-Made by `python -m benchmarks.scale` of a model that walks the states; a test fails where this page is not what
-the model says or a quota is not kept. Nothing of it is measured on AWS. Quotas and prices are those of
-`fanout.facts.quotas` and `prices`, read in {aws.DATE}. The constants are the product's own (`fanout.facts.limits`)
-and these assumptions:
-a function lists, decides and writes {LISTED_PER_SECOND:,} entries a second, {LIST_CONCURRENCY} at once; it copies
-{COPIED_PER_SECOND} files of {FILE_BYTES // 1000} KB a second; a shard takes {SHARD_SECONDS} s, a request to the ledger
-{LEDGER_SECONDS * 1000:.0f} ms, and everything is new, so every entry is copied. Segments are cut evenly. A directory
-has {FILES_A_DIRECTORY} files that {SHARDS_A_DIRECTORY} shards write; FinishTree sets {FINISHED_PER_SECOND:,} a second;
-{LINKED_PERCENT} name in a hundred is a further one of a file: {LINKED_PER_SECOND} are linked a second. That is one
-function after the other: beyond some ten million entries a run waits longer for it than for the copying.
+What a run of up to a billion entries takes, and every quota that it keeps: on paper. Nothing of it is measured on AWS.
+`python -m benchmarks.scale` writes this page from a model that walks the states. A test fails where the page is not
+what the model says, or a quota is not kept.
+
+| assumed | value |
+|---|---|
+| a function lists, decides and writes | {LISTED_PER_SECOND:,} entries a second |
+| functions that list at once | {LIST_CONCURRENCY} |
+| a function copies | {COPIED_PER_SECOND} files of {FILE_BYTES // 1000} KB a second |
+| a shard takes | {SHARD_SECONDS} s |
+| a request to the ledger takes | {LEDGER_SECONDS * 1000:.0f} ms |
+| a directory has | {FILES_A_DIRECTORY} files, which {SHARDS_A_DIRECTORY} shards write |
+| FinishTree sets | {FINISHED_PER_SECOND:,} directories a second |
+| further names of a file | {LINKED_PERCENT} name in a hundred; {LINKED_PER_SECOND} are linked a second |
+
+Every entry is new and copied. Segments are cut evenly. Quotas and prices were read in {aws.DATE}; the other constants
+are the product's own (`fanout.facts`). FinishTree is one function after the other: beyond some ten million entries a
+run waits longer for it than for the copying.
 
 ## What a run takes
 
@@ -247,15 +255,15 @@ function after the other: beyond some ten million entries a run waits longer for
 
 {_table("entries", quotas)}
 
-Where they are set: `fanout.facts.limits` and the pages that `fanout.facts.quotas` names.
-FinishTree's last pass reads all directories again, for those that their owner could not pass afterwards, and is not
-divided; it begins in a task of its own where the time of one was used.
+`fanout.facts.limits` and `fanout.facts.quotas` set them, each with its page. FinishTree's last pass reads all
+directories again, for those that their owner could not pass afterwards. One task does it by itself; where the time of
+a task is used up, the pass begins in a new one.
 
 ## A directory of very many names
 
-A file system hands out names in no order, and a listing needs them in order. At most twice
-{limits.NAMES_HELD:,} names of one directory are held at once; a larger directory is read again for each
-{limits.NAMES_HELD:,} that a segment lists of it. A segment of it begins with reading all its names.
+A file system hands out names in no order, and a listing needs them in order. A listing holds at most twice
+{limits.NAMES_HELD:,} names of one directory at once. It reads a larger directory again for each
+{limits.NAMES_HELD:,} names that a segment lists of it, and each segment of it begins with reading all its names.
 """
 
 
