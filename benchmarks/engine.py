@@ -16,7 +16,7 @@ from benchmarks.directory_store import DirectoryStore
 from benchmarks.memory import PeakMemory
 from benchmarks.worker import RUN, context_of
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.finishing.assemble_big_files import assemble_big_files
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -76,8 +76,8 @@ def partition(source: Path, workers: int, ledger: Ledger) -> list[Shard]:
     request = Request(source=where, destination=where, compare=Compare.ALWAYS, limits=Limits(workers, 60.0))
     ledger.write_plan(Plan(RUN, request, DEFAULT_RATES))
     entries = list(PosixTree(source, "", RUN, "list", "source").list(Segment("all")))
-    large = [entry for entry in entries if entry.size >= limits.SPLIT_BYTES]
-    rest = [entry for entry in entries if entry.size < limits.SPLIT_BYTES]
+    large = [entry for entry in entries if entry.size >= tuning.SPLIT_BYTES]
+    rest = [entry for entry in entries if entry.size < tuning.SPLIT_BYTES]
     shards = [
         shard for number, entry in enumerate(large) for shard in _cut(f"big-{number:04d}", entry, workers, ledger)
     ]

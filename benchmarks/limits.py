@@ -29,7 +29,7 @@ from msgspec.structs import asdict
 
 from benchmarks.s3_engine import MOUNT, deployed
 from benchmarks.s3_worker import SECONDS, LambdaContext, handler_of
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.ledger import keys
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_segment import list_segment

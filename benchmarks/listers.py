@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from benchmarks.versitygw import KEY
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.columns import FileColumns
 from fanout.model.segment import Segment, cut
 from fanout.ports.tree import Tree
@@ -64,7 +64,7 @@ def listed(make: MakeTree, listers: int) -> Found:
     for _ in processes:
         counts.get()
     began, cpu_began = time.perf_counter(), time.process_time()
-    segments = cut(WHOLE, make().cuts(WHOLE, limits.FRONTIER_SEGMENTS))
+    segments = cut(WHOLE, make().cuts(WHOLE, tuning.FRONTIER_SEGMENTS))
     cutting = time.process_time() - cpu_began
     for piece in [*segments, *[None] * listers]:
         pieces.put(piece)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from benchmarks.discarding_store import DiscardingStore
-from fanout.facts import limits
+from fanout.facts import aws, tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
@@ -46,7 +46,7 @@ class SyntheticTree:
 
     def list_columns(self, segment: Segment, prunes: Prunes) -> Iterator[Listed]:
         """See ``ports.tree.Tree``; the whole tree is one segment."""
-        return in_columns(self._entries(), limits.LIST_PAGE_KEYS)
+        return in_columns(self._entries(), aws.LIST_PAGE_KEYS)
 
     def _entries(self) -> Iterator[Entry]:
         for number in range(0, self._count, self._step):
@@ -72,7 +72,7 @@ class SystemClock:
 
 def run(count: int) -> dict[str, float]:
     """List, decide and partition so many entries in this process."""
-    limits.SEGMENT_ENTRIES = count + 1  # one function, to see whether its memory grows
+    tuning.SEGMENT_ENTRIES = count + 1  # one function, to see whether its memory grows
     source = cast(Tree, SyntheticTree(count, 1, 10**18))
     destination = cast(Tree, SyntheticTree(count, UNCHANGED_EVERY, 10**18 + 10**10))
     ledger = Ledger(DiscardingStore(("shards/", "outcomes/", "index/")), "bench")

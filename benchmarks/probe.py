@@ -24,7 +24,7 @@ from benchmarks.lab import calibration, running
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
 from fanout.efs.calibration import Calibration
 from fanout.efs.probe_result import ProbeResult
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.ledger.documents import document_of
 from fanout.ledger.ledger import Ledger
 from fanout.ports.probe import ProbeDirectory

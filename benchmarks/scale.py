@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fanout.books.run_books import SHARDS_AT_ONCE
-from fanout.facts import limits
-from fanout.facts import quotas as aws
-from fanout.facts.limits import LIST_CONCURRENCY
+from fanout.facts import aws, tuning
 from fanout.facts.prices import prices_with
+from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.forecast.listing import LISTED_PER_SECOND, walk_listing
 from fanout.listing.index.index_writer import ENTRIES_PER_FILE
 from fanout.partition.partition_shards import LOOSE_ENDS_READ
@@ -28,13 +27,13 @@ COPYING_FUNCTIONS = 1_000
 SHARD_SECONDS = 60
 FUNCTION_GB = 1.769
 # As template.yaml sets it, less what the interpreter and the libraries take.
-FUNCTION_MB = aws.Quota(1769 - 200, "template.yaml")
+FUNCTION_MB = 1769 - 200  # template.yaml
 # Events of one round: five each of a Map and a Task, two each of two Choices and a Pass, and some for retries.
 EVENTS_A_ROUND = 20
 EVENTS_AROUND = 100
 # Bytes of a row: of an entry in a shard before compression, of a shard in shards.json and in a round's record.
 SHARD_ROW_BYTES = 260
-SEGMENT_ROW_BYTES = 400 + 2 * limits.KEY_BYTES
+SEGMENT_ROW_BYTES = 400 + 2 * aws.KEY_BYTES
 # Assumed: one request to the ledger, seconds; and reading an entry of a loose end back into a shard.
 LEDGER_SECONDS = 0.02
 REPACK_SECONDS = 0.00005
@@ -154,10 +153,10 @@ def _finish(entries: int, shards: int) -> Finish:
     directories, for those that are set last."""
     directories = entries / FILES_A_DIRECTORY * SHARDS_A_DIRECTORY
     names = entries * LINKED_PERCENT / 100
-    reading = shards * LEDGER_SECONDS / limits.LEDGER_FILES_AHEAD + directories * ROW_SECONDS
+    reading = shards * LEDGER_SECONDS / tuning.LEDGER_FILES_AHEAD + directories * ROW_SECONDS
     again = names * ROW_SECONDS
     work = names / LINKED_PER_SECOND + directories / FINISHED_PER_SECOND + 2 * reading
-    task = aws.FUNCTION_SECONDS.value - limits.DEADLINE_RESERVE_SECONDS
+    task = aws.FUNCTION_SECONDS - tuning.DEADLINE_RESERVE_SECONDS
     tasks = math.ceil(work / (task - again))
     return Finish(tasks, work + tasks * again, again + reading)
 
@@ -174,12 +173,12 @@ class Check:
 
     what: str
     needed: float
-    quota: aws.Quota
+    quota: float
 
     @property
     def holds(self) -> bool:
         """Whether the quota is kept."""
-        return self.needed <= self.quota.value
+        return self.needed <= self.quota
 
 
 def checks(run: Walk) -> list[Check]:
@@ -191,9 +190,9 @@ def checks(run: Walk) -> list[Check]:
         Check("items of CopyShards", run.shards, aws.MAP_ITEMS),
         Check("bytes of the widest round's list", run.widest_round_bytes, aws.READER_BYTES),
         Check("bytes of shards.json", run.shards_json_bytes, aws.READER_BYTES),
-        Check("bytes between states", limits.SEGMENT_STATE_BYTES + 2048, aws.STATE_BYTES),
+        Check("bytes between states", tuning.SEGMENT_STATE_BYTES + 2048, aws.STATE_BYTES),
         Check("children at once", min(COPYING_FUNCTIONS, run.shards), aws.MAP_CONCURRENCY),
-        Check("seconds of a ListSegment", limits.SEGMENT_SECONDS, aws.FUNCTION_SECONDS),
+        Check("seconds of a ListSegment", tuning.SEGMENT_SECONDS, aws.FUNCTION_SECONDS),
         Check("seconds of GatherSegments", run.gather_seconds, aws.FUNCTION_SECONDS),
         Check("seconds of PartitionShards", run.partition_seconds, aws.FUNCTION_SECONDS),
         Check("seconds of SummariseTransfer", run.summarise_seconds, aws.FUNCTION_SECONDS),
@@ -223,7 +222,7 @@ def document() -> str:
         ("dollars, without the data's own requests and metering", [f"{run.dollars:,.2f}" for run in runs]),
     ]
     quotas = [
-        (f"{found[0].what} (quota {found[0].quota.value:,.0f})", [_mark(one) for one in found])
+        (f"{found[0].what} (quota {found[0].quota:,.0f})", [_mark(one) for one in found])
         for found in zip(*(checks(run) for run in runs), strict=True)
     ]
     return f"""# Limits
@@ -255,15 +254,15 @@ run waits longer for it than for the copying.
 
 {_table("entries", quotas)}
 
-`fanout.facts.limits` and `fanout.facts.quotas` set them, each with its page. FinishTree's last pass reads all
+`fanout.facts.tuning` and `fanout.facts.aws` set them, the latter with their pages. FinishTree's last pass reads all
 directories again, for those that their owner could not pass afterwards. One task does it by itself; where the time of
 a task is used up, the pass begins in a new one.
 
 ## A directory of very many names
 
 A file system hands out names in no order, and a listing needs them in order. A listing holds at most twice
-{limits.NAMES_HELD:,} names of one directory at once. It reads a larger directory again for each
-{limits.NAMES_HELD:,} names that a segment lists of it, and each segment of it begins with reading all its names.
+{tuning.NAMES_HELD:,} names of one directory at once. It reads a larger directory again for each
+{tuning.NAMES_HELD:,} names that a segment lists of it, and each segment of it begins with reading all its names.
 """
 
 

@@ -22,7 +22,7 @@ from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import MountLocation, S3Location
 from fanout.planning.write_turn import WriteTurns
@@ -237,7 +237,7 @@ def laboratory(script: Script, base: Path, perform: Callable[[Fault, Attempt], N
             if len(script.source) < MANY_ENTRIES and not any(
                 spec.path.count("/") > MANY_ENTRIES for spec in script.source
             ):
-                stack.enter_context(patch.object(limits, name, value))
+                stack.enter_context(patch.object(tuning, name, value))
         stack.enter_context(patch.object(requests, "parse_request", with_small_files_split))
         # Its templates take longer than all the rest of a run, and other tests look at it.
         stack.enter_context(patch.object(page, "render_report", lambda findings: "a page"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import partition
-from fanout.facts import limits
+from fanout.facts import tuning
 
 
 def test_a_small_one_counts_every_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SEGMENT_ENTRIES", limits.SEGMENT_ENTRIES)  # which the benchmark sets
+    monkeypatch.setattr(tuning, "SEGMENT_ENTRIES", tuning.SEGMENT_ENTRIES)  # which the benchmark sets
     found = partition.run(2_000)
     assert found["entries"] == 2_000
     assert found["shards"] >= 1

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from benchmarks import scale
-from fanout.facts import quotas as aws
+from fanout.facts import aws
 from fanout.listing.gather_segments import ROUNDS
 
 
@@ -18,7 +18,7 @@ def test_every_quota_is_kept(entries: int) -> None:
 
 
 def test_a_quota_that_is_not_kept_shows() -> None:
-    run = replace(scale.walk(scale.SIZES[-1]), events=int(aws.HISTORY_EVENTS.value) + 1)
+    run = replace(scale.walk(scale.SIZES[-1]), events=int(aws.HISTORY_EVENTS) + 1)
     assert [check.what for check in scale.checks(run) if not check.holds] == ["events of the execution's history"]
 
 
@@ -27,7 +27,7 @@ def test_the_page_is_what_the_model_says() -> None:
 
 
 def test_the_most_rounds_fit_into_one_execution() -> None:
-    assert aws.HISTORY_EVENTS.value >= scale.EVENTS_AROUND + scale.EVENTS_A_ROUND * ROUNDS
+    assert aws.HISTORY_EVENTS >= scale.EVENTS_AROUND + scale.EVENTS_A_ROUND * ROUNDS
 
 
 def test_more_entries_take_more() -> None:
@@ -44,7 +44,7 @@ def test_a_tree_that_one_function_lists_in_seconds_takes_one_round() -> None:
 def test_finishing_is_walked_task_by_task() -> None:
     small, large = scale.walk(1_000_000), scale.walk(1_000_000_000)
     assert small.finish_tasks == 1
-    assert large.finish_tasks >= large.finish_seconds / aws.FUNCTION_SECONDS.value
+    assert large.finish_tasks >= large.finish_seconds / aws.FUNCTION_SECONDS
     grown = large.events - small.events
     rounds = scale.EVENTS_A_ROUND * (large.rounds - small.rounds)
     assert grown == rounds + scale.EVENTS_A_FINISH * (large.finish_tasks - small.finish_tasks)

@@ -16,7 +16,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier, part_ranges
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.tree import S3Tree
-from fanout.facts.limits import GIB, MIB
+from fanout.facts.units import GIB, MIB
 from fanout.model.checksum import to_base64
 from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Kind
 from fanout.model.errors import ItemError, TimeUp

@@ -11,7 +11,7 @@ import pytest
 
 from fanout.adapters.aws.meter import AwsMeter
 from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERMITTED
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.model.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient, Unreachable
 from fanout.model.file_system import Described, Reading, ThroughputMode
 from fanout.ports.tree import Meter

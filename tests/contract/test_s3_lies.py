@@ -21,7 +21,8 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.object_page import ObjectPage
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.tree import S3Tree
-from fanout.facts.limits import BLOCK_BYTES, MIB
+from fanout.facts.tuning import BLOCK_BYTES
+from fanout.facts.units import MIB
 from fanout.model.document import Json
 from fanout.model.errors import ListingIncomplete, Transient
 from fanout.model.location import S3Location

@@ -15,7 +15,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.tree import S3Tree
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.document import Json
 from fanout.model.entry import Kind

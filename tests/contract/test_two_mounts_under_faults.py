@@ -12,7 +12,7 @@ from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.work_store import S3WorkStore
-from fanout.facts.limits import BLOCK_BYTES
+from fanout.facts.tuning import BLOCK_BYTES
 from tests.support.s3_proxy import FAULTS, S3Proxy, at_random
 from tests.support.trees import described
 from tests.support.two_mounts import TwoMounts

@@ -15,7 +15,7 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
-from fanout.facts import limits
+from fanout.facts import aws, tuning, units
 from fanout.finishing.finish_tree import finish_tree
 from fanout.listing import segment_writer
 from fanout.model.checksum import NO_BYTES
@@ -30,7 +30,7 @@ from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemorySource, MemoryTree
 
-BLOCK = limits.BLOCK_BYTES
+BLOCK = tuning.BLOCK_BYTES
 SIZE = 5 * BLOCK + 12_345
 TIB = 1024**4
 SPLIT = {**REQUEST, "limits": {"split_bytes": BLOCK, "shard_seconds": 0.2, "max_concurrency": 4}}
@@ -185,8 +185,8 @@ def test_blocks_that_can_not_be_written_for_now_are_tried_again(world: World, mo
 def test_the_parts_of_a_file_of_any_size_are_its_blocks_within_the_limits_of_s3(size: int, target: float) -> None:
     big = BigFile("b", Entry("f", Kind.FILE, size), block_bytes_of(size), "t")
     shards = list(cut(big, "key", DEFAULT_RATES, target))
-    assert big.blocks <= limits.MULTIPART_PARTS
-    assert limits.MULTIPART_PART_BYTES_MIN <= big.block_bytes <= 5 * limits.GIB
+    assert big.blocks <= aws.MULTIPART_PARTS
+    assert aws.MULTIPART_PART_BYTES_MIN <= big.block_bytes <= 5 * units.GIB
     ranges = [shard.blocks for shard in shards if shard.blocks]
     assert ranges[0][0] == 0 and ranges[-1][1] == big.blocks
     assert all(before[1] == after[0] for before, after in itertools.pairwise(ranges))
@@ -201,9 +201,9 @@ def test_a_file_of_5_tib_is_planned_within_the_limits(tmp_path: Path) -> None:
     partition_shards(world.context())
     shards = [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]
     assert sum(shard.bytes for shard in shards) == 5 * TIB
-    assert max(shard.seconds for shard in shards) < limits.LAMBDA_TIMEOUT_SECONDS / 2
+    assert max(shard.seconds for shard in shards) < aws.FUNCTION_SECONDS / 2
     [key] = list(world.ledger.keys("big-files/"))
-    assert world.ledger.read_json(key)["block_bytes"] == 525 * limits.MIB
+    assert world.ledger.read_json(key)["block_bytes"] == 525 * units.MIB
 
 
 @given(st.binary(min_size=1, max_size=300), st.integers(1, 40))

@@ -13,7 +13,7 @@ from msgspec import convert
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.paths.shared_descriptor import SharedDescriptor
 from fanout.copying.copy_shard import copy_shard
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.errors import Transient
 from fanout.model.shard import Shard
@@ -24,14 +24,14 @@ from tests.support.mounts import world_of
 REQUEST = {
     "source": "efs:///in",
     "destination": "efs:///out",
-    "limits": {"split_bytes": limits.BLOCK_BYTES, "shard_seconds": 0.1},
+    "limits": {"split_bytes": tuning.BLOCK_BYTES, "shard_seconds": 0.1},
 }
 
 
 def parted(tmp_path: Path) -> World:
     """A run up to CopyShards whose only file is copied in blocks, by processes that share mounts."""
     (tmp_path / "in").mkdir()
-    (tmp_path / "in/big").write_bytes(os.urandom(3 * limits.BLOCK_BYTES + 7))
+    (tmp_path / "in/big").write_bytes(os.urandom(3 * tuning.BLOCK_BYTES + 7))
     world = world_of(tmp_path)
     world.forks = True
     world.list_all(world.plan(REQUEST))

@@ -16,7 +16,7 @@ from msgspec import convert
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
-from fanout.facts import limits
+from fanout.facts import aws, tuning
 from fanout.finishing.finish_tree import finish_tree
 from fanout.listing import segment_writer as list_module
 from fanout.model.errors import ItemError
@@ -104,11 +104,11 @@ def test_what_is_linked_right_is_unchanged_and_what_is_not_is_mended(
     assert grouped(tmp_path / "out") == grouped(tmp_path / "in")
 
 
-@pytest.mark.parametrize("at_once", [limits.LINKED_NAMES, 1])
+@pytest.mark.parametrize("at_once", [tuning.LINKED_NAMES, 1])
 def test_a_directory_whose_name_is_linked_again_gets_its_mtime_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(limits, "LINKED_NAMES", at_once)
+    monkeypatch.setattr(tuning, "LINKED_NAMES", at_once)
     monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", -(10**18))
     names = ["later/a", "seen/b", "seen/deep/c", "other/d", "z"]
     fill(tmp_path, {"one": names[1:], "two": ["pair/e", "pair/f"]})
@@ -128,7 +128,7 @@ def test_a_directory_whose_name_is_linked_again_gets_its_mtime_again(
 
 
 def test_more_names_than_a_file_can_have_are_more_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "HARD_LINKS", 3)
+    monkeypatch.setattr(aws, "HARD_LINKS", 3)
     fill(tmp_path, {"many": [f"n{number}" for number in range(8)]})
     summary = world_of(tmp_path).run(REQUEST)
     assert summary["totals"]["copied"]["entries"] == 8
@@ -257,9 +257,9 @@ def _copied_with_its_links(mount: Path, names: list[tuple[int, str]], held: int,
         files.setdefault(str(content), []).append(f"{where}n{number}")
     fill(mount, files)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "LINKED_NAMES", held)
+        patch.setattr(tuning, "LINKED_NAMES", held)
         patch.setattr(list_module, "OUTCOMES_PER_FILE", 2)
-        patch.setattr(limits, "SHARD_ENTRIES", most)
+        patch.setattr(tuning, "SHARD_ENTRIES", most)
         summary = world_of(mount).run(REQUEST)
     assert summary["status"] == "SUCCEEDED"
     assert summary["totals"]["copied"]["bytes"] == len(names)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copier import Copier
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Result
 from fanout.ports.limiter import NoLimits
 from tests.support.memory import MemoryTree
 
-SMALL, LARGE = 100, limits.BLOCK_BYTES_FREE + 1
+SMALL, LARGE = 100, tuning.BLOCK_BYTES_FREE + 1
 
 
 class BlockTree(MemoryTree):
@@ -54,7 +54,7 @@ def test_an_object_of_one_answer_is_paid_for_before_it_is_begun() -> None:
 
 def test_an_object_of_many_answers_is_paid_for_one_by_one() -> None:
     source, limiter = BlockTree(), Counting()
-    work = filled(source, [limits.BLOCK_BYTES + 1])
-    copier = Copier(source, MemoryTree(), crc64nvme, lambda: False, limiter=limiter, block_bytes=limits.BLOCK_BYTES)
+    work = filled(source, [tuning.BLOCK_BYTES + 1])
+    copier = Copier(source, MemoryTree(), crc64nvme, lambda: False, limiter=limiter, block_bytes=tuning.BLOCK_BYTES)
     assert len(list(copier.copy_all(work, 1))) == 1
-    assert limiter.begun == [0] and limiter.read_bytes == [limits.BLOCK_BYTES, 1]
+    assert limiter.begun == [0] and limiter.read_bytes == [tuning.BLOCK_BYTES, 1]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
 from fanout.model.errors import DeleteRefused
@@ -131,9 +131,9 @@ def test_entries_out_of_scope_change_no_verdict(data: st.DataObject) -> None:
             path, size, mtime_ns = out_of_scope(name)
             more[path] = (size, mtime_ns)
         ends.append((held, held | more))
-    cut = data.draw(st.sampled_from([2, limits.SEGMENT_ENTRIES]))
+    cut = data.draw(st.sampled_from([2, tuning.SEGMENT_ENTRIES]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "SEGMENT_ENTRIES", cut)
+        patch.setattr(tuning, "SEGMENT_ENTRIES", cut)
         alone = verdict(ends[0][0], ends[1][0], request)
         together = verdict(ends[0][1], ends[1][1], request)
     assert together == alone

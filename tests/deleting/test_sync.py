@@ -11,7 +11,7 @@ import pytest
 from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.remove_directories import remove_directories
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.columns import Listed, one_by_one
 from fanout.model.document import Json
@@ -64,8 +64,8 @@ def test_the_attributes_of_a_directory_stay_those_of_the_source_when_extras_leav
 
 @pytest.mark.parametrize("cut_after", [1, 2, 3, 7])
 def test_cut_listings_find_the_same(mount: Path, monkeypatch: pytest.MonkeyPatch, cut_after: int) -> None:
-    monkeypatch.setattr(limits, "SEGMENT_ENTRIES", cut_after)
-    monkeypatch.setattr(limits, "SHARD_ENTRIES", 2)
+    monkeypatch.setattr(tuning, "SEGMENT_ENTRIES", cut_after)
+    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 2)
     summary = world_of(mount).run(SYNC)
     assert summary["totals"]["deleted"]["entries"] == 9
     assert names(mount / "out") == names(mount / "in")

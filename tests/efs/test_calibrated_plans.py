@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration, calibrated_rates
 from fanout.efs.probe_result import ProbeResult
-from fanout.facts import limits
-from fanout.facts.limits import MIB
+from fanout.facts import aws
+from fanout.facts.units import MIB
 from fanout.ledger.documents import document_of
 from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.probe_results import probe_json
@@ -96,7 +96,7 @@ RATE = st.floats(min_value=1.0, max_value=1e10)
 def test_bytes_pass_the_slower_end_and_the_network_of_a_function(read: float, written: float) -> None:
     source = replace(FOUND, read_bytes_per_second_client=read)
     destination = replace(FOUND, write_bytes_per_second_client=written)
-    network = limits.LAMBDA_NETWORK_BYTES_PER_SECOND
+    network = aws.LAMBDA_NETWORK_BYTES_PER_SECOND
     both = calibrated_rates(DEFAULT_RATES, source, destination)
     assert both.bytes_per_second == min(read, written, network)
     only = calibrated_rates(DEFAULT_RATES, source, None)

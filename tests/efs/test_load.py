@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.efs.load import Work, loads_of, loads_to_verify, requests_of, requests_to_verify
-from fanout.facts import limits
+from fanout.facts import tuning, units
 from fanout.request.parse import parse_request
 from fanout.request.request import Request
 
 WORK = Work(listed=10_000, entries=1_000, bytes=1_000 * 100_000, shards=10, longest_seconds=1)
-BLOCKS = 1_000 + WORK.bytes / limits.BLOCK_BYTES
+BLOCKS = 1_000 + WORK.bytes / tuning.BLOCK_BYTES
 S3, DATA, ARCHIVE = "s3://my-data/in/", "efs://data/x", "efs://archive/y"
 
 
@@ -28,7 +28,7 @@ def request(source: str, destination: str, **fields: Any) -> Request:
         (S3, DATA, "copy", BLOCKS, 0.0),
         (DATA, S3, "copy", 0.0, BLOCKS),
         (DATA, "efs://data/z", "copy", 0.0, 0.0),
-        (S3, "s3://my-results/out/", "copy", 0.0, 1_000 + WORK.bytes / limits.COPY_PART_BYTES),
+        (S3, "s3://my-results/out/", "copy", 0.0, 1_000 + WORK.bytes / tuning.COPY_PART_BYTES),
         (S3, DATA, "verify", BLOCKS, 0.0),
         (S3, "s3://my-results/out/", "verify", 2 * BLOCKS, 0.0),
     ],
@@ -40,7 +40,7 @@ def test_requests_to_s3_by_direction(source: str, destination: str, mode: str, g
 
 def test_between_two_mounts_bytes_are_staged_in_s3() -> None:
     found = requests_of(request(DATA, ARCHIVE), WORK, segments=1)
-    assert found.puts == found.gets == pytest.approx(WORK.bytes / limits.BLOCK_BYTES + 10)
+    assert found.puts == found.gets == pytest.approx(WORK.bytes / tuning.BLOCK_BYTES + 10)
     assert found.lists == 0
 
 
@@ -52,7 +52,7 @@ def test_each_end_in_s3_is_listed_by_pages_of_a_thousand(source: str, destinatio
 def test_what_is_written_and_what_is_read_of_a_file_system() -> None:
     written = loads_of(request(S3, DATA), WORK)["data"]
     assert written.read_operations == written.read_bytes == 0
-    assert written.written_operations == pytest.approx(5.5 * 1_000 + WORK.bytes / limits.MIB)
+    assert written.written_operations == pytest.approx(5.5 * 1_000 + WORK.bytes / units.MIB)
     assert written.written_bytes == pytest.approx(WORK.bytes + 4.5 * 1_000 * 4096)
     read = loads_of(request(DATA, S3), WORK)["data"]
     assert read.written_operations == read.written_bytes == 0

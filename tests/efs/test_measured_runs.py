@@ -9,8 +9,8 @@ from msgspec import field
 
 from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED, METRICS, PERMITTED
 from fanout.efs.model import most_credits
-from fanout.facts import limits
-from fanout.facts.limits import GIB, MIB
+from fanout.facts import aws, tuning
+from fanout.facts.units import GIB, MIB
 from fanout.forecast.of_run import threads_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
@@ -132,14 +132,14 @@ def test_the_fewer_bytes_a_file_system_takes_the_fewer_functions_copy() -> None:
 def test_the_fullest_directory_is_a_limit_however_many_functions_listed_it(
     monkeypatch: pytest.MonkeyPatch, segment_entries: int
 ) -> None:
-    monkeypatch.setattr(limits, "SEGMENT_ENTRIES", segment_entries)
-    monkeypatch.setattr(limits, "FIRST_SEGMENT_ENTRIES", segment_entries)
+    monkeypatch.setattr(tuning, "SEGMENT_ENTRIES", segment_entries)
+    monkeypatch.setattr(tuning, "FIRST_SEGMENT_ENTRIES", segment_entries)
     world = world_of(ELASTIC, IDLE)
     assert isinstance(world.source, MemoryTree)
     for number in range(301):
         world.source.put(f"flat/f{number:03d}", Kind.FILE, b"1")
     forecast = world.run()["forecast"]
-    assert forecast["limit_seconds"]["one directory"] == pytest.approx(301 * limits.EFS_WRITE_SECONDS, abs=0.001)
+    assert forecast["limit_seconds"]["one directory"] == pytest.approx(301 * aws.EFS_WRITE_SECONDS, abs=0.001)
 
 
 def test_a_request_never_gets_more_functions_than_it_allows_itself() -> None:

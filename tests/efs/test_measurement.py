@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fanout.efs.measurement import CREDITS, IO_LIMIT, LATE_SECONDS, METERED, PERMITTED, state_of
-from fanout.facts.limits import GIB, MIB
+from fanout.facts.units import GIB, MIB
 from fanout.model.file_system import Described, Reading, ThroughputMode
 
 NOW = 1_000_000.0

@@ -19,7 +19,7 @@ from fanout.efs.model import (
     most_credits,
     published,
 )
-from fanout.facts.limits import GIB, KIB, MIB
+from fanout.facts.units import GIB, KIB, MIB
 from fanout.model.file_system import ThroughputMode
 
 TIB = 1024 * GIB

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
@@ -232,7 +232,7 @@ def test_wherever_a_listing_is_cut_each_directory_ends_with_its_mode(
         source.put(path, Kind.FILE, b"content")
     request: Any = {**FROM_KEYS, "on_conflict": on_conflict}
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "SEGMENT_ENTRIES", budget)
+        patch.setattr(tuning, "SEGMENT_ENTRIES", budget)
         mount = Path(name)
         world = from_keys(source, mount)
         if named:

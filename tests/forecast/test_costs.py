@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from fanout.efs.load import S3Requests, Work
 from fanout.efs.model import FileSystemState, Load
-from fanout.facts.limits import GIB
 from fanout.facts.prices import PRICES, prices_with
+from fanout.facts.units import GIB
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.listing import walk_listing
 from fanout.model.errors import InvalidRequest

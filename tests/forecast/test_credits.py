@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fanout.efs.load import Work
 from fanout.efs.model import FileSystemState, baseline, most_credits, reserve_bytes
-from fanout.facts.limits import GIB, MIB
+from fanout.facts.units import GIB, MIB
 from fanout.forecast.credits import paced_drains
 from fanout.forecast.document import ForecastCredits, forecast_document
 from fanout.forecast.estimate import Known, estimate, idle_state

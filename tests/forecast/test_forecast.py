@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fanout.efs.calibration import Calibration, rates_of
 from fanout.efs.load import Work
 from fanout.efs.model import FileSystemState
-from fanout.facts.limits import GIB, MIB
+from fanout.facts.units import GIB, MIB
 from fanout.forecast.estimate import Known, estimate, idle_state
 from fanout.forecast.forecast import Forecast, Limit, forecast
 from fanout.model.file_system import ThroughputMode

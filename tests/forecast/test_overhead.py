@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fanout.efs.model import Load
-from fanout.facts.limits import GIB
+from fanout.facts.units import GIB
 from fanout.forecast import overhead as beside
 from fanout.forecast.deleting import Deleting, deletion_loads
 from fanout.forecast.estimate import Known, estimate, idle_state

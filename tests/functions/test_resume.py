@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from fanout.adapters.s3.tree import S3Tree
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.errors import InvalidRequest
 from tests.functions.conftest import Invoke
 from tests.functions.test_handlers import started
 
-SPLIT = {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES}
+SPLIT = {"shard_seconds": 0.1, "split_bytes": tuning.BLOCK_BYTES}
 
 
 def read(s3: Any, key: str) -> Any:
@@ -46,7 +46,7 @@ def test_a_run_that_was_stopped_is_completed_without_a_listing(
     s3: Any, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
     contents = {f"d{number % 3}/f{number}": b"x" * number for number in range(30)}
-    contents["big"] = b"b" * (2 * limits.BLOCK_BYTES + 5)
+    contents["big"] = b"b" * (2 * tuning.BLOCK_BYTES + 5)
     to_mount = source.startswith("s3:")
     for path, data in contents.items():
         if to_mount:

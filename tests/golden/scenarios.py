@@ -11,8 +11,8 @@ from msgspec import convert
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED, PERMITTED
 from fanout.efs.model import most_credits
-from fanout.facts import limits
-from fanout.facts.limits import GIB, MIB
+from fanout.facts import tuning
+from fanout.facts.units import GIB, MIB
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
 from fanout.model.file_system import Described, Reading, ThroughputMode
@@ -30,7 +30,7 @@ from tests.support.memory_meter import MemoryMeter
 from tests.support.memory_store import MemoryStore
 from tests.support.probes import SMALL, ProbeWorld, Simulated
 
-S3_TO_EFS: Json = {**REQUEST, "limits": {"split_bytes": limits.BLOCK_BYTES}}
+S3_TO_EFS: Json = {**REQUEST, "limits": {"split_bytes": tuning.BLOCK_BYTES}}
 
 
 class Ended:
@@ -51,7 +51,7 @@ def world() -> World:
     source.put("docs/a.txt", Kind.FILE, b"a" * 10)
     source.put("docs/b.txt", Kind.FILE, b"b" * 20)
     source.put("docs/link", Kind.SYMLINK, b"a.txt")
-    source.put("big", Kind.FILE, b"0" * (limits.BLOCK_BYTES + 1))
+    source.put("big", Kind.FILE, b"0" * (tuning.BLOCK_BYTES + 1))
     source.put("wrong//name", Kind.FILE, b"x")
     return made
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fanout.facts import limits
+from fanout.facts import aws, tuning
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from tests.support.flow import World
@@ -23,7 +23,7 @@ def write(root: Path, files: dict[str, bytes]) -> None:
         (root / path).write_bytes(data)
 
 
-@pytest.mark.parametrize("size", [1, limits.SYMLINK_TARGET_BYTES + 1])
+@pytest.mark.parametrize("size", [1, aws.SYMLINK_TARGET_BYTES + 1])
 def test_equal_bytes_are_unchanged_and_others_copied(tmp_path: Path, size: int) -> None:
     files = {"same": b"a" * size, "other": b"b" * size, "longer": b"c" * (size + 1), "new": b"d"}
     write(tmp_path / "in", files)
@@ -57,13 +57,13 @@ def test_a_symlink_and_a_file_that_holds_its_target_are_not_the_same(tmp_path: P
 def test_a_big_file_of_the_same_size_is_compared_and_one_beyond_the_limit_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "COMPARE_BYTES", limits.BLOCK_BYTES + 1)
+    monkeypatch.setattr(tuning, "COMPARE_BYTES", tuning.BLOCK_BYTES + 1)
     for root in ("in", "out"):
-        write(tmp_path / root, {"big": b"x" * (limits.BLOCK_BYTES + 1), "bigger": b"x" * (limits.BLOCK_BYTES + 2)})
-    summary = world_of(tmp_path).run({**REQUEST, "limits": {"split_bytes": limits.BLOCK_BYTES}})
+        write(tmp_path / root, {"big": b"x" * (tuning.BLOCK_BYTES + 1), "bigger": b"x" * (tuning.BLOCK_BYTES + 2)})
+    summary = world_of(tmp_path).run({**REQUEST, "limits": {"split_bytes": tuning.BLOCK_BYTES}})
     assert summary["status"] == "SUCCEEDED", summary
     assert summary["totals"]["unchanged"]["entries"] == 1
-    assert summary["totals"]["copied"] == {"entries": 1, "bytes": limits.BLOCK_BYTES + 2}
+    assert summary["totals"]["copied"] == {"entries": 1, "bytes": tuning.BLOCK_BYTES + 2}
 
 
 def test_names_of_one_file_are_copied_and_linked(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fanout.adapters.posix.listing import sorted_names
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.cuts import key_ranges
 from fanout.listing.cuts.cuts import PIECE_ENTRIES, Contents, Mark, Survey, even_cuts
 from fanout.listing.cuts.key_ranges import Page, marks_of_keys
@@ -46,7 +46,7 @@ class Keys:
 
 
 def cuts_of(keys: Keys, ways: int = 64) -> list[str]:
-    return even_cuts(marks_of_keys(keys.probe, "", "", ways=ways, probes=limits.CUT_PROBES), ways)
+    return even_cuts(marks_of_keys(keys.probe, "", "", ways=ways, probes=tuning.CUT_PROBES), ways)
 
 
 random_numbers = random.Random(7)
@@ -66,7 +66,7 @@ def test_a_flat_prefix_is_cut_into_tens_of_pieces_of_like_size(naming: str) -> N
     sizes = keys.sizes(cuts_of(keys))
     assert 24 <= len(sizes) <= 64
     assert max(sizes) <= 4 * COUNT / len(sizes)
-    assert keys.probes <= limits.CUT_PROBES + 2
+    assert keys.probes <= tuning.CUT_PROBES + 2
     # One after the other, and all that the probes show: a tenth of the listing that is to be shared.
     assert keys.rounds <= 16 and keys.seen <= COUNT / 10
 
@@ -119,7 +119,7 @@ def test_a_file_system_is_cut_between_directories(tmp_path: Path) -> None:
     assert listed == [entry.path for entry in tree.list(rest)]
 
 
-def survey(holds: Mapping[str, Contents], ways: int, probes: int = limits.CUT_PROBES) -> tuple[list[str], list[str]]:
+def survey(holds: Mapping[str, Contents], ways: int, probes: int = tuning.CUT_PROBES) -> tuple[list[str], list[str]]:
     """The directories that were looked into, and the cuts."""
     found = Survey(Segment("s"), ways)
     looked: list[str] = []
@@ -201,9 +201,9 @@ def test_a_flat_directory_is_cut_between_names(tmp_path: Path, monkeypatch: pyte
 def test_a_directory_of_more_names_than_are_held_is_listed_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int, batch: int
 ) -> None:
-    monkeypatch.setattr(limits, "NAMES_HELD", held)
+    monkeypatch.setattr(tuning, "NAMES_HELD", held)
     monkeypatch.setattr(sorted_names, "BATCH", batch)
-    monkeypatch.setattr(limits, "STAT_SLOW_SECONDS", -1.0)  # in threads
+    monkeypatch.setattr(tuning, "STAT_SLOW_SECONDS", -1.0)  # in threads
     paths = [*(f"n{number}" for number in range(25)), "n1-/x", "n1./y", "n2_/z", "\udcff", "n1 "]
     tree = make(tmp_path, paths)
     expected = sorted([*paths, "n1-/", "n1./", "n2_/"], key=os.fsencode)

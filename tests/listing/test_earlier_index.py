@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.index import index_writer
 from fanout.model.document import Json
 from fanout.model.entry import Kind
@@ -211,7 +211,7 @@ def test_nothing_that_changed_counts_as_unchanged(
     contents = itertools.count(100)
     held = {name: [source.contents()[name]] for name in names}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "FIRST_SEGMENT_ENTRIES", budget)
+        patch.setattr(tuning, "FIRST_SEGMENT_ENTRIES", budget)
         patch.setattr(index_writer, "ENTRIES_PER_FILE", a_file)
         number = 0
         for changes in rounds:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.destination_process import listed_apart
 from fanout.model.columns import FileColumns, Listed
 from fanout.model.document import Json
@@ -131,5 +131,5 @@ def ledger_of(forks: bool, mode: str, old: list[str], new: list[str], extra: lis
 @given(PATHS, PATHS, PATHS, st.sampled_from(["copy", "sync", "plan"]), st.integers(1, 20))
 def test_the_ledger_is_the_same(old: list[str], new: list[str], extra: list[str], mode: str, budget: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "FIRST_SEGMENT_ENTRIES", budget)
+        patch.setattr(tuning, "FIRST_SEGMENT_ENTRIES", budget)
         assert ledger_of(True, mode, old, new, extra) == ledger_of(False, mode, old, new, extra)

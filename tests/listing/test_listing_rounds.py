@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import convert
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger.rows import listed_outcomes
 from fanout.listing.list_segment import list_segment
 from fanout.model.document import Json
@@ -55,7 +55,7 @@ def test_rounds_find_what_one_function_finds(keys: set[str], there: set[str], bu
     request = {**REQUEST, "on_conflict": on_conflict}
     whole = listed(World(source=source, destination=destination), request)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "SEGMENT_ENTRIES", budget)
+        patch.setattr(tuning, "SEGMENT_ENTRIES", budget)
         in_rounds = listed(World(source=source, destination=destination), request)
     assert set(whole) == keys
     assert {path: became for path, became in in_rounds.items() if not path.endswith("/")} == {
@@ -72,7 +72,7 @@ def test_a_file_that_is_a_directory_too_is_found_by_the_segment_of_what_lies_bel
     world = World()
     for path in ("a", *(f"a-{number:03d}" for number in range(100)), "a/b", "b"):
         world.source.put(path, Kind.FILE)  # type: ignore[attr-defined]
-    monkeypatch.setattr(limits, "SEGMENT_ENTRIES", 10)
+    monkeypatch.setattr(tuning, "SEGMENT_ENTRIES", 10)
     became = listed(world)
     assert became["a/b"] == ("rejected", Reason.FILE_AND_DIRECTORY.value)
     assert list(became.values()).count("copy") == 102
@@ -100,12 +100,12 @@ def test_the_first_round_hands_back_tens_of_segments_and_a_small_rest_few(monkey
     world = World()
     for number in range(1000):
         world.source.put(f"{number:04d}", Kind.FILE)  # type: ignore[attr-defined]
-    monkeypatch.setattr(limits, "FIRST_SEGMENT_ENTRIES", 100)
+    monkeypatch.setattr(tuning, "FIRST_SEGMENT_ENTRIES", 100)
     state = world.plan()
     assert state["list"]["segment"]["budget_entries"] == 100
     list_segment(convert(state["list"]["segment"], Segment), world.context())
     left = world.ledger.read_json("segments/done/0001-000000.json")["left"]
-    assert len(left) in range(32, limits.FRONTIER_SEGMENTS + 1)
+    assert len(left) in range(32, tuning.FRONTIER_SEGMENTS + 1)
 
 
 def test_a_segment_that_takes_long_hands_back_what_is_left() -> None:
@@ -113,7 +113,7 @@ def test_a_segment_that_takes_long_hands_back_what_is_left() -> None:
     for number in range(3000):
         world.source.put(f"{number:04d}", Kind.FILE)  # type: ignore[attr-defined]
     state = world.plan()
-    world.clock.step = limits.FIRST_SEGMENT_SECONDS  # each look at the clock
+    world.clock.step = tuning.FIRST_SEGMENT_SECONDS  # each look at the clock
     list_segment(convert(state["list"]["segment"], Segment), world.context())
     record = world.ledger.read_json("segments/done/0001-000000.json")
     assert record["listed"]["entries"] == 512
@@ -121,5 +121,5 @@ def test_a_segment_that_takes_long_hands_back_what_is_left() -> None:
 
 
 def test_a_segment_too_large_for_a_state_is_read_from_the_rounds_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SEGMENT_STATE_BYTES", 10)
+    monkeypatch.setattr(tuning, "SEGMENT_STATE_BYTES", 10)
     assert "segment" not in World().plan()["list"]

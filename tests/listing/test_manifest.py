@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest
@@ -145,8 +145,8 @@ def test_a_path_named_twice_counts_twice_and_does_no_harm() -> None:
 def test_parts_and_rows_handed_back_for_time_lose_no_row_and_double_none(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "MANIFEST_PART_BYTES", 20_001)
-    monkeypatch.setattr(limits, "MANIFEST_READ_BYTES", 1_000)
+    monkeypatch.setattr(tuning, "MANIFEST_PART_BYTES", 20_001)
+    monkeypatch.setattr(tuning, "MANIFEST_READ_BYTES", 1_000)
     paths = [f"d{number % 7}/{'x' * (number % 50)}{number}" for number in range(2_000)]
     world = world_of(dict.fromkeys(paths, b""))
     world.clock, world.remaining_seconds = ManualClock(step=5.0), 10.0
@@ -169,8 +169,8 @@ def test_parts_and_rows_handed_back_for_time_lose_no_row_and_double_none(
 def test_wherever_a_file_is_cut_each_row_counts_once(rows: list[str], part_bytes: int, read_bytes: int) -> None:
     world = world_of(dict.fromkeys(rows, b""))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "MANIFEST_PART_BYTES", part_bytes)
-        patch.setattr(limits, "MANIFEST_READ_BYTES", read_bytes)
+        patch.setattr(tuning, "MANIFEST_PART_BYTES", part_bytes)
+        patch.setattr(tuning, "MANIFEST_READ_BYTES", read_bytes)
         state = world.plan(put(world, json_lines(rows).rstrip()))
         world.list_all(state)
     listed = world.ledger.read_json("segments/round-0001-done.json")
@@ -283,7 +283,7 @@ def test_a_packed_manifest_is_unpacked_in_pieces() -> None:
 
 
 def test_a_packed_line_without_an_end_is_refused_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MANIFEST_LINE_BYTES", 20_000_000)
+    monkeypatch.setattr(tuning, "MANIFEST_LINE_BYTES", 20_000_000)
     world = world_of({"a": b""})
     with pytest.raises(InvalidRequest, match="a line of over 20,000,000 bytes"):
         world.list_all(world.plan(put(world, b"0" * 300_000_000, "jsonl.gz")))

@@ -13,13 +13,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from tests.support.flow import REQUEST, World
 from tests.support.manifests import FROM_MOUNT, PLACE, contents, failures, put, world_of
 
-LONG = limits.MANIFEST_ROW_BYTES + 1
+LONG = tuning.MANIFEST_ROW_BYTES + 1
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +135,7 @@ def _names_the_root(row: bytes) -> bool:
 def test_a_line_that_is_too_long_is_rejected_and_the_others_are_carried_out(
     form: str, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "MANIFEST_PART_BYTES", 1 << 20)  # so that it fills parts of its own
+    monkeypatch.setattr(tuning, "MANIFEST_PART_BYTES", 1 << 20)  # so that it fills parts of its own
     files = {f"f{number}": b"x" for number in range(6)}
     world = world_of(files)
     names = [f'"f{number}"'.encode() for number in range(6)]
@@ -156,7 +156,7 @@ def test_a_line_that_is_too_long_is_rejected_and_the_others_are_carried_out(
 
 def test_a_line_of_just_the_most_bytes_is_read() -> None:
     world = world_of({"good": b"good"})
-    pad = b" " * (limits.MANIFEST_ROW_BYTES - len(b'"good"'))
+    pad = b" " * (tuning.MANIFEST_ROW_BYTES - len(b'"good"'))
     summary = run(world, REQUEST, b'"good"' + pad + b"\n" + b'"good" ' + pad + b"\n", "jsonl")
     assert summary["totals"]["copied"]["entries"] == 1
     assert summary["totals"]["rejected"]["entries"] == 1
@@ -172,7 +172,7 @@ def test_a_header_that_is_too_long_is_refused() -> None:
 def test_a_manifest_of_one_endless_line_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No part reads what lies after its own end."""
     world = world_of({})
-    size = 3 * limits.MANIFEST_PART_BYTES
+    size = 3 * tuning.MANIFEST_PART_BYTES
     read: list[int] = []
     plain = world.objects.read
 
@@ -185,4 +185,4 @@ def test_a_manifest_of_one_endless_line_is_read_once(monkeypatch: pytest.MonkeyP
     summary = run(world, REQUEST, b'"' + b"y" * size, "jsonl")
     assert failures(world)
     assert summary["totals"]["listed"]["entries"] == 1
-    assert sum(read) <= size + 10 * limits.MANIFEST_READ_BYTES
+    assert sum(read) <= size + 10 * tuning.MANIFEST_READ_BYTES

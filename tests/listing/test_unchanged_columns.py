@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.columns import Listed
 from fanout.model.document import Json
 from fanout.model.entry import Kind
@@ -84,6 +84,6 @@ def test_the_ledger_is_the_same(
     if "escape" in option.values() and ends["source"][0] == ends["destination"][0]:
         option = {}  # nothing is to be escaped there, and it is refused
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "FIRST_SEGMENT_ENTRIES", budget)
+        patch.setattr(tuning, "FIRST_SEGMENT_ENTRIES", budget)
         together = ledger_of(MemoryTree, ends | option, old, new, extra)
         assert together == ledger_of(OneByOne, ends | option, old, new, extra)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Kind
 from fanout.model.segment import Segment, after_subtree, cut, open_round, rest_of, within
 from tests.support.memory import MemoryTree
@@ -84,12 +84,12 @@ def test_a_segment_that_ends_below_a_directory_leaves_it_to_another() -> None:
 
 def test_few_segments_hand_back_early_and_in_many_pieces() -> None:
     (alone,) = open_round(1, [Segment("")])
-    assert (alone.id, alone.ways) == ("0001-000000", limits.FRONTIER_SEGMENTS)
-    assert alone.budget_seconds == limits.FIRST_SEGMENT_SECONDS
-    many = open_round(2, [Segment("", after=str(number)) for number in range(limits.FRONTIER_SEGMENTS)])
+    assert (alone.id, alone.ways) == ("0001-000000", tuning.FRONTIER_SEGMENTS)
+    assert alone.budget_seconds == tuning.FIRST_SEGMENT_SECONDS
+    many = open_round(2, [Segment("", after=str(number)) for number in range(tuning.FRONTIER_SEGMENTS)])
     assert {segment.ways for segment in many} == {2}
-    assert {segment.budget_entries for segment in many} == {limits.SEGMENT_ENTRIES}
-    assert many[-1].id == f"0002-{limits.FRONTIER_SEGMENTS - 1:06d}"
+    assert {segment.budget_entries for segment in many} == {tuning.SEGMENT_ENTRIES}
+    assert many[-1].id == f"0002-{tuning.FRONTIER_SEGMENTS - 1:06d}"
 
 
 @given(st.lists(st.text(alphabet="ab/\udcff", max_size=4), min_size=6, max_size=6))

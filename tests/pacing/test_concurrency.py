@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.efs.model import FileSystemState, Load, baseline, drain, most_credits, reserve_bytes
-from fanout.facts.limits import CLIENT_OPERATIONS_IN_FLIGHT, GIB, MIB
+from fanout.facts.tuning import CLIENT_OPERATIONS_IN_FLIGHT
+from fanout.facts.units import GIB, MIB
 from fanout.model.file_system import ThroughputMode
 from fanout.model.shard import Rates
 from fanout.pacing.concurrency import SURE_RATES, Pace, limit_seconds, pace, rates_at

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.efs.model import FileSystemState, baseline, burst, most_credits, reserve_bytes
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.model.file_system import ThroughputMode
 from fanout.pacing.rule import LEAST_RATE, SETTLE_SECONDS, Bounds, Pacing, Seen, credits_left, decide
 from fanout.rates.run_limits import functions_for

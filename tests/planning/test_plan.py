@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Kind
 from fanout.summary import planned
 from tests.support.flow import World
@@ -25,7 +25,7 @@ def fill(mount: Path) -> None:
     for path in ("in/same", "in/d/new", "in/changed", "in/linked", "out/same", "out/changed", "out/old/extra"):
         (mount / path).parent.mkdir(parents=True, exist_ok=True)
         (mount / path).write_text("1234" if path == "in/changed" else "123")
-    (mount / "in/big").write_bytes(b"x" * (limits.BLOCK_BYTES + 1))
+    (mount / "in/big").write_bytes(b"x" * (tuning.BLOCK_BYTES + 1))
     (mount / "in/unfit").symlink_to("d")
     os.link(mount / "in/linked", mount / "in/linked-too")
     os.utime(mount / "out/same", ns=(1, (mount / "in/same").stat().st_mtime_ns))
@@ -54,7 +54,7 @@ def mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_both_trees_are_what_they_were_to_the_nanosecond(mount: Path) -> None:
     before = snapshot(mount)
     world = world_of(mount)
-    summary = world.run({**PLAN, "limits": {"split_bytes": limits.BLOCK_BYTES}})
+    summary = world.run({**PLAN, "limits": {"split_bytes": tuning.BLOCK_BYTES}})
     assert snapshot(mount) == before
     assert summary["status"] == "SUCCEEDED", summary
     assert summary["balanced"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from fanout.facts.limits import LIST_CONCURRENCY
+from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.listing.gather_segments import gather_segments
 from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, FanoutError, Throttled, Transient, Unreachable

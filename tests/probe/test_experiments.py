@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fanout.efs.model import FileSystemState, most_credits
 from fanout.efs.probe_result import Experiment
-from fanout.facts.limits import GIB, MIB
+from fanout.facts.units import GIB, MIB
 from fanout.ledger.documents import document_of, document_row
 from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode

@@ -15,7 +15,7 @@ from fanout.adapters.posix.probe.probe_directory import ABANDONED_SECONDS, MARKE
 from fanout.efs.measurement import CREDITS
 from fanout.efs.model import most_credits
 from fanout.efs.probe_result import Experiment, ProbeResult
-from fanout.facts.limits import GIB
+from fanout.facts.units import GIB
 from fanout.model.errors import AccessDenied, InvalidRequest, Unreachable
 from fanout.model.file_system import Described, Reading, ThroughputMode
 from fanout.model.path_rules import PROBE_PREFIX

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fanout.facts.limits import GIB
+from fanout.facts.units import GIB
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from tests.support.probe_writes import BeforeWrites

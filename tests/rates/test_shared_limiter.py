@@ -13,7 +13,7 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copier import Copier
 from fanout.copying.forked_copier import ForkedCopier
-from fanout.facts import limits
+from fanout.facts import units
 from fanout.model.errors import TimeUp
 from fanout.model.segment import Segment
 from fanout.ports.limiter import TaskLimiter
@@ -75,11 +75,11 @@ def copied(root: Path, limiter: Counting) -> int:
     (root / "in").mkdir()
     for number in range(40):
         (root / f"in/f{number}").write_bytes(os.urandom(number * 97))
-    (root / "in/large").write_bytes(os.urandom(3 * limits.MIB + 5))
+    (root / "in/large").write_bytes(os.urandom(3 * units.MIB + 5))
     source, destination = PosixTree(root, "in", "run", "s", "source"), writable(PosixTree(root, "out", "run", "d"))
     work = list(enumerate(source.list(Segment("all"))))
     with closing(SharedLimiter(limiter, 3)) as shared:
-        copier = Copier(source, destination, crc64nvme, lambda: False, block_bytes=limits.MIB, limiter=shared)
+        copier = Copier(source, destination, crc64nvme, lambda: False, block_bytes=units.MIB, limiter=shared)
         outcomes = dict(ForkedCopier(copier, 3, shared.serve).copy_all(work, 12))
     assert len(outcomes) == len(work) == 41
     return sum(outcome.size for outcome in outcomes.values())
@@ -87,14 +87,14 @@ def copied(root: Path, limiter: Counting) -> int:
 
 def test_every_byte_and_entry_of_every_process_is_asked_for(tmp_path: Path) -> None:
     limiter = Counting()
-    assert copied(tmp_path, limiter) == limiter.bytes > 3 * limits.MIB
+    assert copied(tmp_path, limiter) == limiter.bytes > 3 * units.MIB
     assert limiter.files == 41
     assert limiter.waiting == set() and not limiter.was_cut_off
 
 
 def test_nobody_asks_where_nothing_is_held_back(tmp_path: Path) -> None:
     limiter = Counting(held=lambda: False)
-    assert copied(tmp_path, limiter) > 3 * limits.MIB
+    assert copied(tmp_path, limiter) > 3 * units.MIB
     assert limiter.questions == 0
 
 

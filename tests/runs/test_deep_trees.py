@@ -15,14 +15,14 @@ import pytest
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.removal import remove_tree
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import aws, tuning
 from fanout.finishing.finish_tree import finish_tree
 from tests.support.deep_trees import chain, down, made, write
 from tests.support.flow import World
 from tests.support.mounts import REQUEST, reasons, world_of
 from tests.support.two_mounts import TwoMounts
 
-LEVELS = limits.DIRECTORY_DEPTH - 1  # and a file in the last one
+LEVELS = aws.DIRECTORY_DEPTH - 1  # and a file in the last one
 SYNC = {**REQUEST, "mode": "sync", "delete_guard": {"max_percent": 90.0}}
 
 
@@ -115,7 +115,7 @@ def test_a_deep_tree_is_copied_between_two_mounts(mount: Path, names: list[str])
 
 def test_a_deep_tree_is_listed_in_many_cuts(mount: Path, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     made(mount / "in", names, "f", "g")
-    monkeypatch.setattr(limits, "SEGMENT_ENTRIES", 300)
+    monkeypatch.setattr(tuning, "SEGMENT_ENTRIES", 300)
     world = world_of(mount)
     assert totals(world.run(REQUEST))["copied"] == LEVELS + 2
     close(world)

@@ -19,7 +19,7 @@ from fanout.copying.copy_shard import copy_shard
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
-from fanout.facts import limits
+from fanout.facts import tuning, units
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.document import Json
 from fanout.model.shard import Shard
@@ -29,7 +29,7 @@ from tests.support.mounts import REQUEST, world_of
 from tests.support.zombies import Zombie, frozen
 
 SYNC = {**REQUEST, "mode": "sync", "delete_guard": {"max_percent": 99.0}}
-BIG = 9 * limits.MIB
+BIG = 9 * units.MIB
 
 
 def begun(mount: Path, request: Json = REQUEST) -> World:
@@ -64,7 +64,7 @@ def assert_overtaken(mount: Path, zombie: Zombie, expected: Callable[[], Any], r
     assert not list((mount / "out").glob(".fanout-*"))
 
 
-@pytest.mark.parametrize("size", [10, limits.BLOCK_BYTES_FREE + 1], ids=["small file", "file"])
+@pytest.mark.parametrize("size", [10, tuning.BLOCK_BYTES_FREE + 1], ids=["small file", "file"])
 @pytest.mark.parametrize("there", [None, b"older"])
 def test_a_file(tmp_path: Path, size: int, there: bytes | None) -> None:
     (tmp_path / "in/d").mkdir(parents=True)
@@ -106,7 +106,7 @@ def test_a_symlink(tmp_path: Path) -> None:
 def test_a_big_file_that_is_put_together(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in/big").write_bytes(os.urandom(BIG))
-    world = begun(tmp_path, {**REQUEST, "limits": {"split_bytes": 8 * limits.MIB}})
+    world = begun(tmp_path, {**REQUEST, "limits": {"split_bytes": 8 * units.MIB}})
     copy(world)
     zombie = frozen(lambda: finish_tree(world.context()), os, "rename")
     (tmp_path / "in/big").write_bytes(b"new")
@@ -116,7 +116,7 @@ def test_a_big_file_that_is_put_together(tmp_path: Path) -> None:
 def test_a_part_of_a_big_file(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in/big").write_bytes(os.urandom(BIG))
-    world = begun(tmp_path, {**REQUEST, "limits": {"split_bytes": 8 * limits.MIB}})
+    world = begun(tmp_path, {**REQUEST, "limits": {"split_bytes": 8 * units.MIB}})
     zombie = frozen(lambda: copy(world), StagedBlocks, "_open_staged")
     (tmp_path / "in/big").write_bytes(b"new")
     assert_overtaken(tmp_path, zombie, lambda: (tmp_path / "out/big").read_bytes())

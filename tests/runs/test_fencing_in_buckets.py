@@ -9,7 +9,7 @@ from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
-from fanout.facts import limits
+from fanout.facts import units
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.document import Json
 from fanout.model.entry import NOTHING_THERE, Attributes, Kind
@@ -21,7 +21,7 @@ from tests.support.memory import MemoryEntryCopier, MemoryTree
 
 REQUEST: Json = {"source": "efs:///in", "destination": "s3://a-bucket/out/"}
 INSIDE: Json = {"source": "s3://b-bucket/in/", "destination": "s3://a-bucket/out/"}
-BIG = b"o" * (8 * limits.MIB + 1)
+BIG = b"o" * (8 * units.MIB + 1)
 
 
 def source_of(world: World) -> MemoryTree:
@@ -95,7 +95,7 @@ def test_a_late_copy_inside_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_late_completion_of_a_big_file(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     source_of(world).put("f", Kind.FILE, BIG)
-    begun(world, {**REQUEST, "limits": {"split_bytes": 8 * limits.MIB}})
+    begun(world, {**REQUEST, "limits": {"split_bytes": 8 * units.MIB}})
     copy(world)
     overtaken(world, monkeypatch, memory.MemoryBlocks, "complete", REQUEST)
     finish_tree(world.context())

@@ -15,7 +15,7 @@ from benchmarks.directory_store import DirectoryStore
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
@@ -26,7 +26,7 @@ REQUEST = {
     "source": "efs:///in",
     "destination": "efs:///out",
     "verify": "copied",
-    "limits": {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES},
+    "limits": {"shard_seconds": 0.1, "split_bytes": tuning.BLOCK_BYTES},
 }
 
 
@@ -39,7 +39,7 @@ class RealClock(ManualClock):
 
 def filled(root: Path) -> dict[str, bytes]:
     contents = {f"d{number % 7}/e{number % 3}/f{number}": os.urandom(number * 7 % 40_000) for number in range(900)}
-    contents |= {f"big{number}": os.urandom(3 * limits.BLOCK_BYTES + number) for number in range(2)}
+    contents |= {f"big{number}": os.urandom(3 * tuning.BLOCK_BYTES + number) for number in range(2)}
     for path, data in contents.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(data)
@@ -62,7 +62,7 @@ def attempt(world: World, shard: Shard, mount: Path, nonce: str) -> int:
 
 
 def test_200_kills_at_random_moments_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "CHECKPOINT_SECONDS", 0.02)
+    monkeypatch.setattr(tuning, "CHECKPOINT_SECONDS", 0.02)
     contents = filled(tmp_path / "in")
     world = World(
         source=PosixTree(tmp_path, "in", "run-1", "s", "source"),

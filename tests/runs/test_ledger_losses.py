@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from tests.support.flow import World
@@ -16,8 +16,8 @@ from tests.support.ledger_losses import DAMAGES, REQUEST, STOPS, Snapshot, fille
 
 @pytest.fixture(autouse=True)
 def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SEGMENT_ENTRIES", 12)
-    monkeypatch.setattr(limits, "FIRST_SEGMENT_ENTRIES", 12)
+    monkeypatch.setattr(tuning, "SEGMENT_ENTRIES", 12)
+    monkeypatch.setattr(tuning, "FIRST_SEGMENT_ENTRIES", 12)
     monkeypatch.setattr("fanout.report.page.render_report", lambda _: "")  # takes most of the time of so small a run
 
 

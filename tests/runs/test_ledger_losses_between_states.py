@@ -17,7 +17,7 @@ from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_segment import list_segment
 from fanout.model.document import Json
@@ -39,8 +39,8 @@ EXTRAS = ("old/", "old/a", "old/b", "d0/old")
 
 @pytest.fixture(autouse=True)
 def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SEGMENT_ENTRIES", 12)
-    monkeypatch.setattr(limits, "FIRST_SEGMENT_ENTRIES", 12)
+    monkeypatch.setattr(tuning, "SEGMENT_ENTRIES", 12)
+    monkeypatch.setattr(tuning, "FIRST_SEGMENT_ENTRIES", 12)
     monkeypatch.setattr("fanout.report.page.render_report", lambda _: "")  # takes most of the time of so small a run
 
 

@@ -7,8 +7,8 @@ from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
-from fanout.facts import limits
-from fanout.facts.limits import MIB
+from fanout.facts import tuning
+from fanout.facts.units import MIB
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, TimeUp
 from fanout.model.shard import Shard
@@ -46,7 +46,7 @@ def attempt(world: World) -> Context:
 @pytest.fixture
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads that sleep at the same time would move the simulated clock one after the other."""
-    monkeypatch.setattr(limits, "CLIENT_OPERATIONS_IN_FLIGHT", 1)
+    monkeypatch.setattr(tuning, "CLIENT_OPERATIONS_IN_FLIGHT", 1)
 
 
 @pytest.mark.usefixtures("one_thread")

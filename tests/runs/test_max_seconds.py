@@ -8,7 +8,7 @@ from msgspec import convert
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Kind
 from fanout.model.errors import OutOfTime
 from fanout.model.segment import Segment
@@ -42,7 +42,7 @@ def test_a_run_that_is_quick_enough_does_not_notice() -> None:
 def test_shards_that_the_time_does_not_reach_are_left_to_the_run_that_resumes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(limits, "SHARD_ENTRIES", 10)
+    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 10)
     world = filled()
     world.list_all(world.plan(LIMITED))
     partition_shards(world.context())

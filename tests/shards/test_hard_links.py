@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.facts import limits
+from fanout.facts import aws
 from fanout.ledger.rows import entry_from_row, entry_row, link_from_row, link_row, name_from_row, name_row
 from fanout.model.entry import NOTHING_THERE, Entry, Kind
 from fanout.model.shard import Name
@@ -44,8 +44,8 @@ def test_table(names: list[Name], linked: bool, copied: list[str], links: list[s
 
 
 def test_more_names_than_a_file_can_have_are_more_files() -> None:
-    names = [name(f"{number:04d}") for number in range(2 * limits.HARD_LINKS + 1)]
-    assert [len(file) for file in files_of(reversed(names), linked=True)] == [limits.HARD_LINKS, limits.HARD_LINKS, 1]
+    names = [name(f"{number:04d}") for number in range(2 * aws.HARD_LINKS + 1)]
+    assert [len(file) for file in files_of(reversed(names), linked=True)] == [aws.HARD_LINKS, aws.HARD_LINKS, 1]
     assert [len(file) for file in files_of(names, linked=False)] == [len(names)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Entry, Kind
 from fanout.model.shard import Rates
 from fanout.shards.packing import pack, spread, target_seconds
@@ -26,8 +26,8 @@ def test_every_entry_is_in_one_shard_and_no_shard_is_too_heavy(entries: list[Ent
 
 
 def test_a_shard_holds_a_bounded_number_of_entries() -> None:
-    entries = [Entry(f"f{i}", Kind.FILE) for i in range(limits.SHARD_ENTRIES + 1)]
-    assert [len(shard) for shard in pack(entries, Rates(0.0, 1.0), 60.0)] == [limits.SHARD_ENTRIES, 1]
+    entries = [Entry(f"f{i}", Kind.FILE) for i in range(tuning.SHARD_ENTRIES + 1)]
+    assert [len(shard) for shard in pack(entries, Rates(0.0, 1.0), 60.0)] == [tuning.SHARD_ENTRIES, 1]
 
 
 @given(ENTRIES)
@@ -58,5 +58,5 @@ def test_directories_come_level_by_level() -> None:
 def test_the_target_keeps_all_workers_busy_within_its_bounds() -> None:
     assert target_seconds(total_seconds=10_000, workers=10, shard_seconds=60) == 60
     assert target_seconds(total_seconds=300, workers=10, shard_seconds=60) == 30
-    assert target_seconds(total_seconds=3, workers=10, shard_seconds=60) == limits.SHARD_SECONDS_MIN
+    assert target_seconds(total_seconds=3, workers=10, shard_seconds=60) == tuning.SHARD_SECONDS_MIN
     assert target_seconds(total_seconds=3, workers=10, shard_seconds=1) == 1

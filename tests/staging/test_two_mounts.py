@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.facts import limits
+from fanout.facts import tuning, units
 from fanout.finishing.finish_tree import finish_tree
 from fanout.listing import list_destination as listing
 from fanout.model.errors import InvalidRequest, Transient
@@ -37,17 +37,17 @@ def filled(root: Path) -> Path:
     (root / "none").write_bytes(b"")
     (root / "d" / "small").write_bytes(b"small" * 100)
     (root / "d" / "small").chmod(0o640)
-    (root / "two MiB").write_bytes(os.urandom(2 * limits.MIB + 5))
-    (root / "blocks").write_bytes(os.urandom(2 * limits.BLOCK_BYTES + 7))
+    (root / "two MiB").write_bytes(os.urandom(2 * units.MIB + 5))
+    (root / "blocks").write_bytes(os.urandom(2 * tuning.BLOCK_BYTES + 7))
     (root / "link").symlink_to("d/small")
     (root / "dangling").symlink_to("../../etc/passwd")
     os.link(root / "d" / "small", root / "second name")
     os.link(root / "d" / "small", root / "d" / "third name")
     with (root / "sparse").open("wb") as sparse:
-        sparse.truncate(5 * limits.BLOCK_BYTES)
-        sparse.seek(3 * limits.BLOCK_BYTES + 100)
+        sparse.truncate(5 * tuning.BLOCK_BYTES)
+        sparse.seek(3 * tuning.BLOCK_BYTES + 100)
         sparse.write(b"in the middle")
-    (root / "zeros").write_bytes(bytes(limits.PACKED_BYTES * 2))
+    (root / "zeros").write_bytes(bytes(tuning.PACKED_BYTES * 2))
     (root / os.fsdecode(b"not \xff UTF-8")).write_bytes(b"x")
     age(root)
     return root
@@ -61,12 +61,12 @@ def mounts(tmp_path: Path) -> TwoMounts:
 
 
 @pytest.mark.parametrize("verify", ["none", "copied", "all"])
-@pytest.mark.parametrize("split_bytes", [limits.SPLIT_BYTES, limits.BLOCK_BYTES])
+@pytest.mark.parametrize("split_bytes", [tuning.SPLIT_BYTES, tuning.BLOCK_BYTES])
 def test_everything_arrives_as_it_was(mounts: TwoMounts, verify: str, split_bytes: int) -> None:
     summary = mounts.run({"verify": verify, "limits": {"split_bytes": split_bytes, "shard_seconds": 0.1}})
     assert summary["status"] == "SUCCEEDED", mounts.failures()
     assert described(mounts.root) == described(mounts.source_root)
-    assert (mounts.root / "sparse").stat().st_blocks * 512 < limits.MIB
+    assert (mounts.root / "sparse").stat().st_blocks * 512 < units.MIB
     assert not list(mounts.root.glob(".fanout*"))
     if verify != "none":
         found = summary["verification"]
@@ -88,7 +88,7 @@ def test_a_second_run_finds_everything_unchanged(mounts: TwoMounts, monkeypatch:
 @pytest.mark.parametrize("name", ["two MiB", "blocks"])
 def test_what_the_source_does_not_hold_does_not_verify(mounts: TwoMounts, name: str) -> None:
     """Other bytes under the same size and times stand for what was read wrongly while it was copied."""
-    split = {"limits": {"split_bytes": limits.BLOCK_BYTES, "shard_seconds": 0.1}}
+    split = {"limits": {"split_bytes": tuning.BLOCK_BYTES, "shard_seconds": 0.1}}
     mounts.list_all({"verify": "copied"} | split)
     mounts.copy_all()
     finish_tree(mounts.destination())
@@ -105,7 +105,7 @@ def test_verify_alone_writes_nothing_and_names_every_difference(mounts: TwoMount
     (mounts.root / "d" / "new").write_bytes(b"only here")
     (mounts.root / "none").unlink()
     changed = bytearray((mounts.root / "two MiB").read_bytes())
-    changed[limits.MIB] ^= 1
+    changed[units.MIB] ^= 1
     (mounts.root / "two MiB").write_bytes(changed)
     before = described(mounts.root)
     second = mounts.next_run("run-2")
@@ -135,7 +135,7 @@ def test_what_can_not_be_copied_has_its_reason(mounts: TwoMounts) -> None:
 
 
 def test_a_big_file_that_changes_while_its_blocks_are_staged_does_not_appear(mounts: TwoMounts) -> None:
-    mounts.list_all({"limits": {"split_bytes": limits.BLOCK_BYTES, "shard_seconds": 0.1}})
+    mounts.list_all({"limits": {"split_bytes": tuning.BLOCK_BYTES, "shard_seconds": 0.1}})
     shards = [shard for shard in mounts.shards() if shard.blocks is not None]
     pack_shard(shards[0], mounts.source(), crc64nvme)
     for path in ("blocks", "sparse"):
@@ -171,7 +171,7 @@ def test_followed_symlinks_are_read_where_the_source_is(tmp_path: Path) -> None:
 
 
 def test_a_listing_goes_no_further_than_the_destinations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SEGMENT_ENTRIES", 3)
+    monkeypatch.setattr(tuning, "SEGMENT_ENTRIES", 3)
     monkeypatch.setattr(listing, "ENTRIES_PER_FILE", 2)
     mounts = TwoMounts(tmp_path)
     for number in range(10):
@@ -196,7 +196,7 @@ def test_functions_that_run_out_of_time_hand_on_what_is_left(mounts: TwoMounts) 
     assert described(mounts.root) == described(mounts.source_root)
 
 
-@pytest.mark.parametrize("split_bytes", [limits.SPLIT_BYTES, limits.BLOCK_BYTES])
+@pytest.mark.parametrize("split_bytes", [tuning.SPLIT_BYTES, tuning.BLOCK_BYTES])
 def test_a_shard_that_is_delivered_twice_is_counted_once(mounts: TwoMounts, split_bytes: int) -> None:
     mounts.list_all({"limits": {"split_bytes": split_bytes}})
     for shard in mounts.shards():
@@ -225,8 +225,8 @@ def test_staged_bytes_that_are_not_what_was_read_are_never_written(mounts: TwoMo
 
 
 def test_staged_blocks_that_are_not_what_was_read_are_never_written(mounts: TwoMounts) -> None:
-    mounts.list_all({"limits": {"split_bytes": limits.BLOCK_BYTES}})
-    shard = next(one for one in mounts.shards() if one.blocks is not None and one.bytes < 3 * limits.BLOCK_BYTES)
+    mounts.list_all({"limits": {"split_bytes": tuning.BLOCK_BYTES}})
+    shard = next(one for one in mounts.shards() if one.blocks is not None and one.bytes < 3 * tuning.BLOCK_BYTES)
     pack_shard(shard, mounts.source(), crc64nvme)
     for key in mounts.staged():
         mounts.store.put(key, b"\1" * len(mounts.store.get(key)))

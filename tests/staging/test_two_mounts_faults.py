@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from benchmarks.directory_store import DirectoryStore
 from fanout.adapters.checksum import crc64nvme
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.errors import Transient
 from fanout.model.shard import Shard
@@ -54,12 +54,12 @@ def attempt(mounts: TwoMounts, shard: Shard, step: Callable[..., Any], nonce: st
 def test_150_kills_of_either_side_at_random_moments_lose_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "CHECKPOINT_SECONDS", 0.02)
-    monkeypatch.setattr(limits, "PACK_ENTRIES", 20)
+    monkeypatch.setattr(tuning, "CHECKPOINT_SECONDS", 0.02)
+    monkeypatch.setattr(tuning, "PACK_ENTRIES", 20)
     mounts = TwoMounts(tmp_path, store=DirectoryStore(tmp_path / "ledger"), clock=RealClock())
     mounts.world.clock.time = time.time()
     contents = filled(mounts.source_root)
-    mounts.list_all({"verify": "copied", "limits": {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES}})
+    mounts.list_all({"verify": "copied", "limits": {"shard_seconds": 0.1, "split_bytes": tuning.BLOCK_BYTES}})
     shards = mounts.shards()
     assert len(shards) > 5
     chance = random.Random(20261121)
@@ -132,7 +132,7 @@ class Failing(MemoryStore):
 def test_entries_of_a_pack_that_was_not_written_are_staged_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    monkeypatch.setattr(limits, "PACK_ENTRIES", 3)
+    monkeypatch.setattr(tuning, "PACK_ENTRIES", 3)
     mounts = TwoMounts(tmp_path, store=Failing(place, every=3))
     for number in range(40):
         (mounts.source_root / f"f{number}").write_bytes(b"x" * number)
@@ -158,9 +158,9 @@ def test_entries_of_a_pack_that_was_not_written_are_staged_again(
 @given(DIRECTORIES, st.integers(1, 6), st.sampled_from([1, 40, 10_000]))
 def test_random_trees_arrive_equal_whatever_the_packs(content: dict[str, Any], entries: int, pack_bytes: int) -> None:
     with tempfile.TemporaryDirectory() as base, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "PACK_ENTRIES", entries)
-        patch.setattr(limits, "PACK_BYTES", pack_bytes)
-        patch.setattr(limits, "PACKS_HELD", 1)
+        patch.setattr(tuning, "PACK_ENTRIES", entries)
+        patch.setattr(tuning, "PACK_BYTES", pack_bytes)
+        patch.setattr(tuning, "PACKS_HELD", 1)
         mounts = TwoMounts(Path(base))
         mounts.source_root.rmdir()
         make(mounts.source_root, content)
@@ -193,14 +193,14 @@ class Slow(MemoryStore):
 def test_few_packs_are_on_their_way_at_once_however_slow_the_bucket(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "PACK_BYTES", 2_000)
+    monkeypatch.setattr(tuning, "PACK_BYTES", 2_000)
     mounts = TwoMounts(tmp_path, store=Slow())
     for number in range(300):
         (mounts.source_root / f"f{number}").write_bytes(b"x" * 1_000)
     summary = mounts.run()
     assert isinstance(mounts.store, Slow)
     assert summary["totals"]["copied"]["entries"] == 300
-    assert (mounts.store.packs, mounts.store.most <= limits.PACKS_IN_FLIGHT) == (150, True)
+    assert (mounts.store.packs, mounts.store.most <= tuning.PACKS_IN_FLIGHT) == (150, True)
 
 
 def three_files(tmp_path: Path) -> tuple[TwoMounts, Shard, dict[str, str]]:

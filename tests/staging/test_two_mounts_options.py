@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.errors import InvalidRequest
 from tests.support.trees import described
 from tests.support.two_mounts import TwoMounts
 
-SMALL = {"split_bytes": limits.BLOCK_BYTES, "shard_seconds": 0.1}
+SMALL = {"split_bytes": tuning.BLOCK_BYTES, "shard_seconds": 0.1}
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def mounts(tmp_path: Path) -> TwoMounts:
         path = made.source_root / f"d{number % 4}" / f"f{number}"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(bytes([number]) * number)
-    (made.source_root / "big").write_bytes(b"b" * (3 * limits.BLOCK_BYTES + 1))
+    (made.source_root / "big").write_bytes(b"b" * (3 * tuning.BLOCK_BYTES + 1))
     return made
 
 
@@ -70,7 +70,7 @@ def test_a_big_file_is_compared_block_by_block_each_end_on_its_side(mounts: TwoM
     assert mounts.run()["status"] == "SUCCEEDED"
     if damage:
         with (mounts.root / "big").open("r+b") as file:
-            file.seek(2 * limits.BLOCK_BYTES + 5)
+            file.seek(2 * tuning.BLOCK_BYTES + 5)
             file.write(b"not it")
     second = mounts.next_run("run-2")
     summary = second.run({"mode": "verify", "limits": SMALL})

@@ -10,7 +10,7 @@ from msgspec import convert
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.gather_segments import gather_segments
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
@@ -27,7 +27,7 @@ from tests.support.resumed import shards_of
 REQUEST: Json = {
     "source": "efs:///in",
     "destination": "efs:///out",
-    "limits": {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES},
+    "limits": {"shard_seconds": 0.1, "split_bytes": tuning.BLOCK_BYTES},
 }
 
 
@@ -66,7 +66,7 @@ def filled(run_id: str = "run-1") -> World:
             source.put(f"d{directory}/f{number}", Kind.FILE, b"x" * (number + 1), Attributes(0o640, 1, 2, 10**18))
     for number in range(3):
         source.put(f"d1/name-{number}", Kind.FILE, b"shared", Attributes(0o640, 1, 2, 10**18))
-    source.put("big", Kind.FILE, b"b" * (limits.BLOCK_BYTES + 1), Attributes(0o640, 1, 2, 10**18))
+    source.put("big", Kind.FILE, b"b" * (tuning.BLOCK_BYTES + 1), Attributes(0o640, 1, 2, 10**18))
     world.source, world.destination = source, destination
     return world
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.adapters.checksum import crc64nvme
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.checksum import to_base64
 from fanout.model.columns import Listed, in_columns
 from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Found, Kind
@@ -280,7 +280,7 @@ class MemoryTree:
 
     def block_bytes(self, entry: Entry) -> int:
         """See ``ports.tree.Tree``."""
-        return limits.BLOCK_BYTES
+        return tuning.BLOCK_BYTES
 
     def check(self, *, writing: bool) -> None:
         """See ``ports.tree.Tree``; memory is always there."""

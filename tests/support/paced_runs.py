@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanout.efs.model import FileSystemState
-from fanout.facts.limits import GIB, MIB
+from fanout.facts.units import GIB, MIB
 from fanout.ledger import keys
 from fanout.model.file_system import ThroughputMode
 from fanout.pacing.rows import Decision, decision

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import convert
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError
@@ -16,7 +16,7 @@ from fanout.model.shard import Shard
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTarget, MemoryTree
 
-SMALL_SHARDS = {**REQUEST, "limits": {"shard_seconds": 0.1, "split_bytes": limits.BLOCK_BYTES}}
+SMALL_SHARDS = {**REQUEST, "limits": {"shard_seconds": 0.1, "split_bytes": tuning.BLOCK_BYTES}}
 
 
 class CountingTree(MemoryTree):
@@ -45,7 +45,7 @@ def filled(count: int = 30, big: int = 0) -> World:
     for number in range(count):
         world.source.put(f"d{number % 3}/f{number:03d}", Kind.FILE, b"x" * number)
     for number in range(big):
-        world.source.put(f"big{number}", Kind.FILE, bytes([number]) * (2 * limits.BLOCK_BYTES + 1))
+        world.source.put(f"big{number}", Kind.FILE, bytes([number]) * (2 * tuning.BLOCK_BYTES + 1))
     return world
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fanout.efs.measurement import CREDITS, IO_LIMIT, METERED
 from fanout.efs.model import FileSystemState, baseline, burst, most_credits
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.model.file_system import Reading, ThroughputMode
 from fanout.pacing.rows import seen_of
 from fanout.pacing.rule import Bounds, Pacing, decide

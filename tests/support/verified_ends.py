@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import units
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
@@ -37,7 +37,7 @@ def filled(root: Path) -> Path:
     (root / "alone").write_bytes(b"names")
     (root / LINK).symlink_to("d/f")
     with (root / "sparse").open("wb") as sparse:
-        sparse.truncate(3 * limits.MIB)
+        sparse.truncate(3 * units.MIB)
     if not os.geteuid():
         for name in (FILE, LINK, "d/empty"):
             os.lchown(root / name, 4711, 4712)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.facts import limits
+from fanout.facts import aws
 from fanout.model.entry import Entry, Kind
 from fanout.model.shard import Name
 from fanout.shards.hard_links import place
@@ -39,7 +39,7 @@ def test_table(names: list[tuple[str, str, str]], expected: set[str]) -> None:
     assert differing([name(*one) for one in names]) == expected
 
 
-@pytest.mark.parametrize(("per_file", "differs"), [(limits.HARD_LINKS, 0), (1_000, 0), (100, 144)])
+@pytest.mark.parametrize(("per_file", "differs"), [(aws.HARD_LINKS, 0), (1_000, 0), (100, 144)])
 def test_more_names_than_a_file_of_efs_has_may_be_as_many_files_as_they_need(per_file: int, differs: int) -> None:
     names = [name(f"{number:03}", "1", str(number // per_file)) for number in range(344)]
     assert len(differing(names)) == differs

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts.limits import BLOCK_BYTES
+from fanout.facts.tuning import BLOCK_BYTES
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.document import Json
 from fanout.model.outcome import Reason
 from tests.support.two_mounts import TwoMounts
@@ -185,7 +185,7 @@ def test_content_of_objects_is_compared_without_metadata(tmp_path: Path, request
 
 
 @pytest.mark.parametrize("request_", [WITHIN, TO_S3, FROM_S3, INSIDE_S3])
-@pytest.mark.parametrize("split_bytes", [limits.SPLIT_BYTES, limits.BLOCK_BYTES])
+@pytest.mark.parametrize("split_bytes", [tuning.SPLIT_BYTES, tuning.BLOCK_BYTES])
 def test_after_a_copy_both_whole_trees_are_equal(tmp_path: Path, request_: Json, split_bytes: int) -> None:
     ends = Direction(tmp_path, request_, {"limits": {"split_bytes": split_bytes}})
     for number, verify in enumerate(("all", "content")):

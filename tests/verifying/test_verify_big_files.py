@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts.limits import BLOCK_BYTES, MIB
+from fanout.facts.tuning import BLOCK_BYTES
+from fanout.facts.units import MIB
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.outcome import Reason

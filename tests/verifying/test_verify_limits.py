@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Attributes, Kind
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
@@ -102,11 +102,11 @@ def names_of(root: Path, count: int, limit: int) -> None:
 
 
 @pytest.mark.parametrize(("limit", "differs"), [(1_000, False), (176, False), (60, True)])
-@pytest.mark.parametrize("names_held", [limits.LINKED_NAMES, 50])
+@pytest.mark.parametrize("names_held", [tuning.LINKED_NAMES, 50])
 def test_names_over_the_limit_of_efs_may_be_several_files(
     tmp_path: Path, limit: int, differs: bool, names_held: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "LINKED_NAMES", names_held)
+    monkeypatch.setattr(tuning, "LINKED_NAMES", names_held)
     names_of(tmp_path / "in", 200, 1_000)
     names_of(tmp_path / "out", 200, limit)
     world = World(
@@ -121,10 +121,10 @@ def test_names_over_the_limit_of_efs_may_be_several_files(
 
 @is_root
 def test_attributes_of_a_file_compared_in_blocks_are_compared_once(tmp_path: Path) -> None:
-    options = {"limits": {"split_bytes": limits.BLOCK_BYTES, "shard_seconds": 0.1}}
+    options = {"limits": {"split_bytes": tuning.BLOCK_BYTES, "shard_seconds": 0.1}}
     for ends in (Direction(tmp_path / "a", WITHIN, options), Between(tmp_path / "b", options)):
         source = ends.root.parent / "in" if isinstance(ends, Direction) else ends.mounts.source_root
-        (source / "big").write_bytes(os.urandom(2 * limits.BLOCK_BYTES + 5))
+        (source / "big").write_bytes(os.urandom(2 * tuning.BLOCK_BYTES + 5))
         assert ends.run("run-1", {"verify": "all"})["status"] == "SUCCEEDED", ends.failures()
         (ends.root / "big").chmod(0o600)
         found = ends.run("run-2", {"mode": "verify"})
@@ -162,13 +162,13 @@ def test_owners_are_compared_where_no_run_has_tried_to_keep_them(tmp_path: Path)
 def test_a_name_of_a_file_too_large_for_one_function_is_compared_by_itself_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "COMPARE_BYTES", limits.BLOCK_BYTES)
+    monkeypatch.setattr(tuning, "COMPARE_BYTES", tuning.BLOCK_BYTES)
     (tmp_path / "in").mkdir()
-    (tmp_path / "in/big").write_bytes(bytes(limits.BLOCK_BYTES + 1))
+    (tmp_path / "in/big").write_bytes(bytes(tuning.BLOCK_BYTES + 1))
     os.link(tmp_path / "in/big", tmp_path / "in/other")
     world = World(
         source=PosixTree(tmp_path, "in", "run-1", "s", "source"), destination=PosixTree(tmp_path, "out", "run-1", "d")
     )
-    summary = world.run({**WITHIN, "verify": "all", "limits": {"split_bytes": limits.BLOCK_BYTES}})
+    summary = world.run({**WITHIN, "verify": "all", "limits": {"split_bytes": tuning.BLOCK_BYTES}})
     assert summary["status"] == "SUCCEEDED"
     assert not_compared(summary)["hard links"] == 2

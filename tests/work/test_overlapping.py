@@ -9,14 +9,14 @@ import pytest
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copier import Copier
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import Throttled
 from fanout.model.outcome import Reason, Result
 from fanout.ports.limiter import NoLimits
 from tests.support.memory import MemorySource, MemoryTarget, MemoryTree
 
-SMALL, LARGE = 100, limits.BLOCK_BYTES_FREE + 1
+SMALL, LARGE = 100, tuning.BLOCK_BYTES_FREE + 1
 
 
 class Asked:
@@ -99,7 +99,7 @@ def test_small_objects_are_asked_for_ahead() -> None:
     outcomes = dict(Copier(source, destination, crc64nvme, lambda: False).copy_all(work, 1))
     assert {outcome.result for outcome in outcomes.values()} == {Result.COPIED}
     assert sorted(outcomes) == list(range(50))
-    assert set(source.asked.most.values()) == {limits.THREAD_ENTRIES_UNDER_WAY}
+    assert set(source.asked.most.values()) == {tuning.THREAD_ENTRIES_UNDER_WAY}
     assert not any(source.asked.open.values())
 
 
@@ -108,7 +108,7 @@ def test_small_objects_are_sent_one_behind_the_other() -> None:
     work = filled(source, [SMALL] * 50)
     destination.refuses.add("f7")
     outcomes = dict(Copier(source, destination, crc64nvme, lambda: False).copy_all(work, 1))
-    assert set(destination.asked.most.values()) == {limits.THREAD_ENTRIES_UNDER_WAY}
+    assert set(destination.asked.most.values()) == {tuning.THREAD_ENTRIES_UNDER_WAY}
     assert outcomes.pop(7).reason is Reason.TRANSIENT
     assert {outcome.result for outcome in outcomes.values()} == {Result.COPIED}
 
@@ -188,8 +188,8 @@ def test_who_is_held_back_receives_what_is_under_way_first() -> None:
 
 def test_an_object_of_many_answers_is_paid_for_one_by_one() -> None:
     source, destination = ServerTree(), MemoryTree()
-    work = filled(source, [limits.BLOCK_BYTES + 1])
+    work = filled(source, [tuning.BLOCK_BYTES + 1])
     limiter = Refusing(source.asked)
-    copier = Copier(source, destination, crc64nvme, lambda: False, limiter=limiter, block_bytes=limits.BLOCK_BYTES)
+    copier = Copier(source, destination, crc64nvme, lambda: False, limiter=limiter, block_bytes=tuning.BLOCK_BYTES)
     assert len(list(copier.copy_all(work, 1))) == 1
-    assert limiter.begun == [0] and limiter.read_bytes == [limits.BLOCK_BYTES, 1]
+    assert limiter.begun == [0] and limiter.read_bytes == [tuning.BLOCK_BYTES, 1]

@@ -13,7 +13,7 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copier import Copier
 from fanout.copying.forked_copier import ForkedCopier, processes_for
-from fanout.facts import limits
+from fanout.facts import tuning, units
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason, Result
@@ -103,7 +103,7 @@ def filled(root: Path, files: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(os.urandom(number * 97 % 5_000))
     root.mkdir(exist_ok=True)
-    (root / "large").write_bytes(os.urandom(3 * limits.BLOCK_BYTES_ON_MOUNTS + 5))
+    (root / "large").write_bytes(os.urandom(3 * tuning.BLOCK_BYTES_ON_MOUNTS + 5))
 
 
 def test_processes_copy_what_one_does(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_processes_copy_what_one_does(tmp_path: Path) -> None:
     source = PosixTree(tmp_path, "in", "run", "s", "source")
     destination = writable(PosixTree(tmp_path, "out", "run", "d"))
     work = [*enumerate(source.list(Segment("all"))), (999, Entry("missing", Kind.FILE, 1))]
-    copier = ForkedCopier(Copier(source, destination, crc64nvme, lambda: False, block_bytes=limits.MIB), 4)
+    copier = ForkedCopier(Copier(source, destination, crc64nvme, lambda: False, block_bytes=units.MIB), 4)
     outcomes = dict(copier.copy_all(work, 16))
     assert outcomes.pop(999).reason is Reason.SOURCE_VANISHED
     assert {one.result for one in outcomes.values()} == {Result.COPIED}
@@ -139,7 +139,7 @@ def test_what_the_time_cuts_off_is_named(tmp_path: Path) -> None:
             writable(PosixTree(tmp_path, "out", "run", "d")),
             crc64nvme,
             lambda: os.getpid() != parent and next(looked) > 0,
-            block_bytes=limits.MIB,
+            block_bytes=units.MIB,
         ),
         1,
     )
@@ -157,4 +157,4 @@ def test_few_entries_are_not_worth_many_processes(entries: int, threads: int, pr
 
 
 def test_a_bucket_gets_as_many_processes_as_there_are_processors() -> None:
-    assert [processes_for(20_000, 64, processors) for processors in (1, 2, 6, 32)] == [1, 2, 6, limits.COPY_PROCESSES]
+    assert [processes_for(20_000, 64, processors) for processors in (1, 2, 6, 32)] == [1, 2, 6, tuning.COPY_PROCESSES]

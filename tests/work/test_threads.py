@@ -14,7 +14,7 @@ import pytest
 
 from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copier import Copier
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Entry, Kind
 from fanout.shards.packing import spread
 from fanout.work import threads
@@ -126,7 +126,7 @@ def test_files_are_taken_in_turn_over_as_many_directories_as_stay_open() -> None
     order = spread([*entries, Entry("d000/", Kind.DIRECTORY)])
     assert order[0].path == "d000/"
     assert sorted(entry.path for entry in order[1:]) == sorted(entry.path for entry in entries)
-    width = limits.SPREAD_DIRECTORIES
+    width = tuning.SPREAD_DIRECTORIES
     assert len({entry.path[:4] for entry in order[1 : width + 1]}) == width
     for start in range(1, len(order) - width * 3, 50):
         assert len({entry.path[:4] for entry in order[start : start + width]}) > width // 2

@@ -14,7 +14,7 @@ import typer
 from fanout.efs.calibration import Calibration
 from fanout.efs.model import FileSystemState
 from fanout.efs.probe_result import ProbeResult
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.forecast.document import forecast_document
 from fanout.forecast.estimate import Known, estimate, idle_state
 from fanout.ledger.documents import document_of, document_row

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fanout.facts.limits import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
+from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
 from fanout.ledger.documents import document_of, document_row
 from fanout.ledger.keys import LIMITS, PLAN, run_prefix
 from fanout.model.location import S3Location

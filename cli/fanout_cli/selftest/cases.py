@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout_cli.selftest.sizes import Sizes
 
 DELETED_EVERY = 20

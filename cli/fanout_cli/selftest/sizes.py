@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fanout.facts.limits import GIB, KIB, MIB
+from fanout.facts.units import GIB, KIB, MIB
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from fanout.adapters.posix.listing import listing, stats
 from fanout.adapters.posix.listing.read_ahead import ListedBelow, ReadAhead
 from fanout.adapters.posix.listing.stats import Waited
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.columns import Listed
 from fanout.model.entry import Entry, Kind
 from fanout.model.segment import Segment
@@ -54,7 +54,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(listing, "ReadAhead", Noted)
     monkeypatch.setattr(listing, "BATCH", 30)
-    monkeypatch.setattr(limits, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
+    monkeypatch.setattr(tuning, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
     return found
 
 
@@ -74,19 +74,19 @@ def test_the_entries_are_those_of_reading_in_turn(
     assert len(taken) > 30
     assert "large/" not in taken and "large/7/" in taken
     assert not any(path.endswith("/e7/") for path in taken)
-    monkeypatch.setattr(limits, "DIRECTORY_SLOW_SECONDS", 3600.0)
+    monkeypatch.setattr(tuning, "DIRECTORY_SLOW_SECONDS", 3600.0)
     assert ahead == entries(root, Segment("s"))
 
 
 @given(st.data())
 def test_a_part_is_that_of_reading_in_turn(root: Path, data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "DIRECTORY_SLOW_SECONDS", 3600.0)
+        patch.setattr(tuning, "DIRECTORY_SLOW_SECONDS", 3600.0)
         paths = [entry.path for entry in entries(root, Segment("s"))]
         bound = st.sampled_from(["", "d03-/", "d05/a/e99", *paths])
         segment = Segment("s", after=data.draw(bound), until=data.draw(bound))
         expected = entries(root, segment)
-        patch.setattr(limits, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
+        patch.setattr(tuning, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
         assert entries(root, segment) == expected
 
 
@@ -100,7 +100,7 @@ def test_a_directory_that_can_not_be_read_is_told_in_its_turn(tmp_path: Path, ta
 
 
 def test_no_more_are_read_than_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
+    monkeypatch.setattr(tuning, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
     read: list[str] = []
     lock = threading.Lock()
 
@@ -118,7 +118,7 @@ def test_no_more_are_read_than_are_allowed(monkeypatch: pytest.MonkeyPatch) -> N
     for number, name in enumerate(names):
         assert ahead.take(name) == []
         with lock:
-            assert len(read) <= number + 1 + limits.DIRECTORIES_AHEAD + limits.DIRECTORIES_HELD
+            assert len(read) <= number + 1 + tuning.DIRECTORIES_AHEAD + tuning.DIRECTORIES_HELD
     ahead.close()
     assert sorted(read) == names
 
@@ -128,10 +128,10 @@ def test_what_lies_below_what_was_read_is_read_too_and_the_nearest_first(
     monkeypatch: pytest.MonkeyPatch, directories: int, entries_held: int
 ) -> None:
     """A listing that comes to each directory as fast as it is read never waits for one by itself."""
-    monkeypatch.setattr(limits, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
-    monkeypatch.setattr(limits, "DIRECTORIES_AHEAD", 4)
-    monkeypatch.setattr(limits, "DIRECTORIES_HELD", directories)
-    monkeypatch.setattr(limits, "ENTRIES_HELD", entries_held)
+    monkeypatch.setattr(tuning, "DIRECTORY_SLOW_SECONDS", AT_ONCE)
+    monkeypatch.setattr(tuning, "DIRECTORIES_AHEAD", 4)
+    monkeypatch.setattr(tuning, "DIRECTORIES_HELD", directories)
+    monkeypatch.setattr(tuning, "ENTRIES_HELD", entries_held)
     below = {f"{top:02d}/": [f"{top:02d}/{number}/" for number in range(6)] for top in range(30)}
     read: list[str] = []
     held: list[int] = []

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copier import Copier
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.checksum import NO_BYTES, to_base64
 from fanout.model.entry import Entry
 from fanout.model.errors import ItemError
@@ -28,7 +28,7 @@ from tests.support.memory import MemoryTree
 from tests.support.mounts import writable
 
 MTIME_NS = 1_600_000_000_123_456_789
-SMALL = limits.BLOCK_BYTES_FREE - 1  # the most bytes that go the short way
+SMALL = tuning.BLOCK_BYTES_FREE - 1  # the most bytes that go the short way
 
 
 class Pair:
@@ -172,7 +172,7 @@ def test_files_of_less_than_64_kib_go_the_short_way_also_where_checksums_are_com
     pair: Pair, monkeypatch: pytest.MonkeyPatch, compares: bool
 ) -> None:
     small = pair.put("small", bytes(SMALL))
-    large = pair.put("large", bytes(limits.BLOCK_BYTES_FREE))
+    large = pair.put("large", bytes(tuning.BLOCK_BYTES_FREE))
     opened, plain = [], pair.source.open
 
     def opening(entry: Entry) -> Source:
@@ -188,13 +188,13 @@ def test_files_of_less_than_64_kib_go_the_short_way_also_where_checksums_are_com
 
 def test_a_file_of_64_kib_of_zeros_keeps_its_hole(pair: Pair) -> None:
     pair.put("zeros", b"")
-    os.truncate(pair.there / "zeros", limits.BLOCK_BYTES_FREE)
+    os.truncate(pair.there / "zeros", tuning.BLOCK_BYTES_FREE)
     entry = pair.source.find("zeros")
     assert entry is not None
     assert [outcome.result for outcome in copied(pair, [entry])] == [Result.COPIED]
     found = (pair.here / "zeros").stat()
-    assert found.st_blocks * 512 < found.st_size == limits.BLOCK_BYTES_FREE
-    assert (pair.here / "zeros").read_bytes() == bytes(limits.BLOCK_BYTES_FREE)
+    assert found.st_blocks * 512 < found.st_size == tuning.BLOCK_BYTES_FREE
+    assert (pair.here / "zeros").read_bytes() == bytes(tuning.BLOCK_BYTES_FREE)
 
 
 def test_a_symlink_in_the_way_leads_nobody_outside(pair: Pair, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.holes import CHUNK_BYTES, runs_of_data
 from fanout.adapters.posix.tree import PosixTree
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.model.checksum import NO_BYTES, append_zeros, to_base64
 from fanout.model.entry import Kind
 from fanout.shards.shard_results import big_file_outcomes

@@ -7,7 +7,8 @@ import pytest
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
-from fanout.facts.limits import MIB, MULTIPART_PARTS
+from fanout.facts.aws import MULTIPART_PARTS
+from fanout.facts.units import MIB
 from fanout.model.entry import Entry, Kind
 
 LIMIT_BYTES = 8 * MIB * MULTIPART_PARTS

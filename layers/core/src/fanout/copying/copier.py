@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import nullcontext
 
-from fanout.facts import limits
+from fanout.facts import aws, tuning
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros, to_base64
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, TimeUp, problem_of
@@ -50,7 +50,7 @@ class Copier:
         symlinks: Symlinks = Symlinks.KEEP,
         within: EntryCopier | None = None,
         same: Callable[[Entry], str | None] = never_same,
-        buffer_bytes: int = limits.BUFFER_BYTES,
+        buffer_bytes: int = tuning.BUFFER_BYTES,
         block_bytes: int | None = None,
         limiter: Limiter = NO_LIMITS,
     ) -> None:
@@ -93,7 +93,7 @@ class Copier:
 
     def _copied_small(self, entry: Entry) -> int | None:
         """The checksum of a small file that the short way took."""
-        if self._small is None or entry.kind is not Kind.FILE or entry.size >= limits.BLOCK_BYTES_FREE:
+        if self._small is None or entry.kind is not Kind.FILE or entry.size >= tuning.BLOCK_BYTES_FREE:
             return None
         self._limiter.read(entry.size, self._out_of_time)
         return self._small.copy(entry, self._crc64nvme)
@@ -104,11 +104,11 @@ class Copier:
 
     def _is_paid_first(self, entry: Entry) -> bool:
         """Whether all bytes are asked for before the entry is begun: S3 sends such an object in one answer."""
-        return self._overlaps and entry.size <= limits.BLOCK_BYTES and self._within is None
+        return self._overlaps and entry.size <= tuning.BLOCK_BYTES and self._within is None
 
     def _may_wait(self, entry: Entry) -> bool:
         """Small entries wait side by side; of a larger one a thread holds the bytes, and so it holds no other's."""
-        return self._overlaps and entry.size <= limits.BLOCK_BYTES_FREE
+        return self._overlaps and entry.size <= tuning.BLOCK_BYTES_FREE
 
     def _outcome(self, entry: Entry) -> Generator[None, None, Outcome]:
         try:
@@ -136,7 +136,7 @@ class Copier:
 
     def _is_held(self, entry: Entry) -> bool:
         """Whether S3's end holds all bytes of the entry at once: an object of one block, from its request on."""
-        return self._overlaps and limits.BLOCK_BYTES_FREE < entry.size <= limits.BLOCK_BYTES
+        return self._overlaps and tuning.BLOCK_BYTES_FREE < entry.size <= tuning.BLOCK_BYTES
 
     def _copy_opened(self, entry: Entry) -> Generator[None, None, str | None]:
         source = self._source.open(entry)
@@ -159,7 +159,7 @@ class Copier:
         self.directories.append((entry.placed, source.attributes))
 
     def _make_symlink(self, entry: Entry, source: Source) -> str:
-        if entry.size > limits.SYMLINK_TARGET_BYTES:
+        if entry.size > aws.SYMLINK_TARGET_BYTES:
             raise ItemError(Reason.DESTINATION_DENIED, "the target of a symlink has at most 4,080 bytes")
         target = source.read(0, entry.size)
         checksum = self._crc64nvme(target, NO_BYTES)
@@ -193,7 +193,7 @@ class Copier:
             wanted = min(block_bytes, entry.size - offset)
             if not self._is_paid_first(entry):
                 self._limiter.read(wanted, self._out_of_time)
-            is_counted = wanted > limits.BLOCK_BYTES_FREE and not self._is_held(entry)
+            is_counted = wanted > tuning.BLOCK_BYTES_FREE and not self._is_held(entry)
             with self._budget.take(wanted) if is_counted else _NOT_COUNTED:
                 block = source.read(offset, wanted)
                 if len(block) != wanted:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from fanout.facts import limits
+from fanout.facts import aws, tuning
 from fanout.model.books import Count
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros
 from fanout.model.errors import FanoutError, ItemError, TimeUp, Transient, problem_of
@@ -29,10 +29,10 @@ class Way(Struct, frozen=True):
     piece_bytes: int
 
 
-ANY_STORE = Way(limits.BLOCKS_IN_FLIGHT, limits.COPY_OBJECT_BYTES)  # as a whole
+ANY_STORE = Way(tuning.BLOCKS_IN_FLIGHT, aws.COPY_OBJECT_BYTES)  # as a whole
 # From a bucket to a mount: a piece is one request. Only a file of more than 10,000 such pieces has larger blocks.
-FROM_BUCKETS = Way(limits.BLOCKS_IN_FLIGHT_FROM_BUCKETS, limits.BLOCK_BYTES)
-ON_MOUNTS = Way(limits.BLOCKS_IN_FLIGHT_ON_MOUNTS, limits.BLOCK_BYTES_ON_MOUNTS)
+FROM_BUCKETS = Way(tuning.BLOCKS_IN_FLIGHT_FROM_BUCKETS, tuning.BLOCK_BYTES)
+ON_MOUNTS = Way(tuning.BLOCKS_IN_FLIGHT_ON_MOUNTS, tuning.BLOCK_BYTES_ON_MOUNTS)
 
 
 def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
@@ -89,7 +89,7 @@ def move_blocks(
 def _run(
     copier: _BlockCopier, wanted: list[int], shard: Shard, context: Context, stop_at: float
 ) -> tuple[int, int, Receipt | None]:
-    """Copy, and write receipts every ``limits.CHECKPOINT_SECONDS``.
+    """Copy, and write receipts every ``tuning.CHECKPOINT_SECONDS``.
 
     Returns their number, the bytes that were copied, and a failure that may pass.
     """
@@ -113,7 +113,7 @@ def _run(
             passing = receipt
             continue
         held[receipt.index] = receipt
-        if context.clock.now() - flushed_at >= limits.CHECKPOINT_SECONDS:
+        if context.clock.now() - flushed_at >= tuning.CHECKPOINT_SECONDS:
             flush()
     flush()
     return written, copied_bytes, passing
@@ -126,7 +126,7 @@ class _BlockCopier:
         self.big, self._way, self._limiter = big, way, limiter
         self._source, self._target = source, target
         self._crc64nvme = crc64nvme
-        self._budget = ByteBudget(limits.BUFFER_BYTES)
+        self._budget = ByteBudget(tuning.BUFFER_BYTES)
 
     def copy(self, wanted: list[int], out_of_time: Callable[[], bool]) -> Iterator[Receipt]:
         """Receipts as they come; blocks that the time did not reach have none."""

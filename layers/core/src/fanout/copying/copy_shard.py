@@ -12,7 +12,7 @@ from fanout.copying.copier import Copier, never_same
 from fanout.copying.copy_blocks import copy_blocks
 from fanout.copying.forked_copier import CopiesEntries, ForkedCopier, processes_for
 from fanout.copying.same_content import SameContent, or_copy
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.forecast.of_run import threads_of
 from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
@@ -33,7 +33,7 @@ from fanout.work.context import Context
 
 
 class OutcomeWriter:
-    """Writes outcomes in files that no other attempt names, every ``limits.CHECKPOINT_SECONDS``."""
+    """Writes outcomes in files that no other attempt names, every ``tuning.CHECKPOINT_SECONDS``."""
 
     def __init__(self, shard: Shard, context: Context) -> None:
         self._shard, self._context = shard, context
@@ -46,7 +46,7 @@ class OutcomeWriter:
     def add(self, index: int, outcome: Outcome, directories: list[tuple[Entry, Attributes]]) -> None:
         """Take an outcome; writes when it is time to."""
         self._held[index] = outcome
-        if self._context.clock.now() - self._written_at >= limits.CHECKPOINT_SECONDS:
+        if self._context.clock.now() - self._written_at >= tuning.CHECKPOINT_SECONDS:
             self.flush(directories)
 
     def flush(self, directories: list[tuple[Entry, Attributes]]) -> None:
@@ -90,7 +90,7 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
     crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
     on_mounts, within = context.forks(plan), context.entry_copier(plan)
-    most = limits.COPY_PROCESSES if on_mounts else 1 if within else context.processors
+    most = tuning.COPY_PROCESSES if on_mounts else 1 if within else context.processors
     if threading.active_count() > 1:  # what other threads hold, nobody would let go
         most = 1
     processes = processes_for(len(work), threads_of(ledger), most)
@@ -108,8 +108,8 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
             symlinks=plan.request.symlinks,
             within=within,
             same=same,
-            buffer_bytes=limits.BUFFER_BYTES // processes,
-            block_bytes=limits.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
+            buffer_bytes=tuning.BUFFER_BYTES // processes,
+            block_bytes=tuning.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
             limiter=limiter,
         )
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Protocol
 
 from fanout.copying.copier import Copier
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Attributes, Entry
 from fanout.model.outcome import Outcome, Result
 from fanout.work.processes import in_processes
@@ -75,6 +75,6 @@ def _copied(entry: Entry, checksum: str | None) -> Outcome:
     return Outcome.done(entry, Result.COPIED, checksum)
 
 
-def processes_for(entries: int, threads: int, most: int = limits.COPY_PROCESSES) -> int:
+def processes_for(entries: int, threads: int, most: int = tuning.COPY_PROCESSES) -> int:
     """How many processes so many entries are worth, of which each has a thread: one costs milliseconds and a few MB."""
-    return max(1, min(most, limits.COPY_PROCESSES, threads, entries // limits.ENTRIES_A_PROCESS))
+    return max(1, min(most, tuning.COPY_PROCESSES, threads, entries // tuning.ENTRIES_A_PROCESS))

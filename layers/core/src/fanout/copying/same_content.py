@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fanout.facts import limits
+from fanout.facts import aws
 from fanout.listing.deciding.decisions import same_simple_etag
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, to_base64
 from fanout.model.entry import Entry, Kind
@@ -48,7 +48,7 @@ class SameContent:
             return None
         if self._inside_s3 and same_simple_etag(entry.etag, found.entry.etag):
             return "" if found.crc64nvme is None else to_base64(found.crc64nvme)
-        if entry.size <= limits.SYMLINK_TARGET_BYTES and not self._inside_s3:
+        if entry.size <= aws.SYMLINK_TARGET_BYTES and not self._inside_s3:
             here, there = self._opened(self._source, entry), self._opened(self._destination, found.entry)
         else:
             there = self._stored_or_read(self._destination, found.entry, found.crc64nvme)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fanout.copying.copy_shard import settled_indexes
 from fanout.deleting.missing_at_source import Look, look_at_source
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.books import tally
 from fanout.model.document import Json
 from fanout.model.entry import Entry
@@ -40,7 +40,7 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     batches = [left[start : start + size] for start in range(0, len(left), size)]
     stop_at = context.stop_at
     outcomes: dict[int, Outcome] = {}
-    threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(batches)) or 1
+    threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(batches)) or 1
     work = deleter(look, destination)
     out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
     admit = lambda: context.limiter.admit(out_of_time, min(size, len(left)))  # noqa: E731

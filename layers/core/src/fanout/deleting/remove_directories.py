@@ -8,7 +8,7 @@ from fanout.copying.copy_shard import settled_indexes
 from fanout.deleting.delete_shard import outcome_of
 from fanout.deleting.deletions import deleted_directories, deleted_files
 from fanout.deleting.missing_at_source import Look, look_at_source
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.finishing.finish_directories import finish_directories
 from fanout.finishing.withdrawal import is_finished, withdraw
 from fanout.ledger import keys
@@ -119,5 +119,5 @@ def _remove(shard: Shard, look: Look, destination: Tree, context: Context) -> It
         return outcome_of(entry, problem)
 
     for depth in sorted(by_depth, reverse=True):
-        threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(by_depth[depth]))
+        threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(by_depth[depth]))
         yield dict(work_on(by_depth[depth], remove, threads, lambda: False, []))

@@ -16,7 +16,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from fanout.facts import limits
+from fanout.facts import aws, tuning
 from fanout.model.location import Location, MountLocation
 from fanout.model.shard import CREATIONS_PER_SECOND, OPERATIONS_PER_FILE, Rates
 from fanout.request.request import Request
@@ -50,7 +50,7 @@ class Calibration(Struct, frozen=True):
     def seconds_per_entry(self) -> float:
         """Seconds that one function takes for an entry, beside its bytes, with all its operations in flight."""
         more = OPERATIONS_PER_FILE - SMALL_WRITE_OPERATIONS
-        return (self.small_write_seconds + more * self.create_seconds) / limits.CLIENT_OPERATIONS_IN_FLIGHT
+        return (self.small_write_seconds + more * self.create_seconds) / tuning.CLIENT_OPERATIONS_IN_FLIGHT
 
     @property
     def limit_bytes_per_second(self) -> float | None:
@@ -69,7 +69,7 @@ def calibrated_rates(published: Rates, source: Calibration | None, destination: 
 
     Bytes pass both ends, so the slower one counts; the entries' operations are nearly all at the destination.
     """
-    network = float(limits.LAMBDA_NETWORK_BYTES_PER_SECOND)
+    network = float(aws.LAMBDA_NETWORK_BYTES_PER_SECOND)
     rates = [network] if source or destination else [published.bytes_per_second]
     rates += [source.read_bytes_per_second_client] if source else []
     rates += [destination.write_bytes_per_second_client] if destination else []

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.efs.model import Load
-from fanout.facts import limits, quotas
+from fanout.facts import aws, tuning, units
 from fanout.model.location import MountLocation, S3Location
 from fanout.model.shard import OPERATIONS_PER_FILE
 from fanout.request.options import Mode, Verify
@@ -50,13 +50,13 @@ def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
     ends = [isinstance(end, S3Location) for end in (request.source, request.destination)]
     pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT
     lists = pages * sum(ends)
-    blocks = work.entries + work.bytes / limits.BLOCK_BYTES
+    blocks = work.entries + work.bytes / tuning.BLOCK_BYTES
     if not request.mode.writes and request.mode.value == "verify":
         return S3Requests(gets=blocks * sum(ends), lists=lists)
     if request.inside_s3:
-        return S3Requests(puts=work.entries + work.bytes / limits.COPY_PART_BYTES, lists=lists)
+        return S3Requests(puts=work.entries + work.bytes / tuning.COPY_PART_BYTES, lists=lists)
     if request.between_mounts:
-        staged = work.bytes / limits.BLOCK_BYTES + work.shards
+        staged = work.bytes / tuning.BLOCK_BYTES + work.shards
         return S3Requests(staged, staged, lists)
     return S3Requests(blocks * ends[0], blocks * ends[1], lists)
 
@@ -98,10 +98,10 @@ def _read(work: Work) -> Load:
 
 def _more(work: Work) -> float:
     """Operations of data beyond the first of each file: one a MiB, the size in which an NFS client asks."""
-    return work.bytes / limits.MIB
+    return work.bytes / units.MIB
 
 
 def _metered(work: Work, operations: float) -> float:
     """The data, at least 4 KiB a file, and 4 KiB for each operation beside it."""
-    least = quotas.EFS_LEAST_METERED.value
+    least = aws.EFS_LEAST_METERED
     return max(float(work.bytes), work.entries * least) + work.entries * (operations - 1) * least

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.facts import quotas
-from fanout.facts.limits import MIB
+from fanout.facts import aws
+from fanout.facts.units import MIB
 from fanout.model.file_system import ThroughputMode
 
 _TIB = 1024.0**4
@@ -39,11 +39,11 @@ class FileSystemState(Struct, frozen=True):
     probed_bytes_per_second: float | None = None
 
     @property
-    def quota(self) -> quotas.FileSystemQuota:
+    def quota(self) -> aws.FileSystemQuota:
         """The published figures: of One Zone storage, or of the mode; of an unknown mode the smallest ones."""
         if self.one_zone:
-            return quotas.EFS_ONE_ZONE
-        return quotas.EFS.get(self.mode.value, quotas.EFS["bursting"])
+            return aws.EFS_ONE_ZONE
+        return aws.EFS.get(self.mode.value, aws.EFS["bursting"])
 
 
 class Load(Struct, frozen=True):
@@ -65,7 +65,7 @@ class Load(Struct, frozen=True):
     @property
     def metered_bytes(self) -> float:
         """Bytes as they count against throughput and credits."""
-        return self.read_bytes * quotas.EFS_READ_SHARE.value + self.written_bytes
+        return self.read_bytes * aws.EFS_READ_SHARE + self.written_bytes
 
 
 class Drain(Struct, frozen=True):
@@ -82,31 +82,31 @@ class Drain(Struct, frozen=True):
 
 def baseline(standard_bytes: float) -> float:
     """Bytes a second that a bursting file system earns, and may always do: 50 MiB/s a TiB, at least 1 MiB/s."""
-    return _capped(max(quotas.EFS_BASELINE_LEAST.value, quotas.EFS_BASELINE_PER_TIB.value * standard_bytes / _TIB))
+    return _capped(max(aws.EFS_BASELINE_LEAST, aws.EFS_BASELINE_PER_TIB * standard_bytes / _TIB))
 
 
 def burst(standard_bytes: float) -> float:
     """Bytes a second while credits last: 100 MiB/s a TiB, at least 100 MiB/s."""
-    return _capped(max(quotas.EFS_BURST_LEAST.value, quotas.EFS_BURST_PER_TIB.value * standard_bytes / _TIB))
+    return _capped(max(aws.EFS_BURST_LEAST, aws.EFS_BURST_PER_TIB * standard_bytes / _TIB))
 
 
 def _capped(rate: float) -> float:
-    return min(rate, quotas.EFS["bursting"].write_bytes_per_second)
+    return min(rate, aws.EFS["bursting"].write_bytes_per_second)
 
 
 def most_credits(standard_bytes: float) -> float:
     """Credits at most, bytes: 2.1 TiB, and above one TiB as much for each."""
-    return quotas.EFS_CREDITS_PER_TIB.value * max(1.0, standard_bytes / _TIB)
+    return aws.EFS_CREDITS_PER_TIB * max(1.0, standard_bytes / _TIB)
 
 
 def published(mode: ThroughputMode, standard_bytes: float, provisioned: float, one_zone: bool) -> float:
     """Metered bytes a second that a mode permits by its published figures; with credits, if it has any."""
-    quota = quotas.EFS_ONE_ZONE if one_zone else quotas.EFS.get(mode.value, quotas.EFS["bursting"])
+    quota = aws.EFS_ONE_ZONE if one_zone else aws.EFS.get(mode.value, aws.EFS["bursting"])
     figures = {
         ThroughputMode.BURSTING: burst(standard_bytes),
         ThroughputMode.PROVISIONED: max(provisioned, baseline(standard_bytes)),
         ThroughputMode.ELASTIC: quota.write_bytes_per_second,
-        ThroughputMode.ASSUMED: quotas.EFS_BURST_LEAST.value,
+        ThroughputMode.ASSUMED: aws.EFS_BURST_LEAST,
     }
     return min(figures[mode], quota.write_bytes_per_second)
 

@@ -1,1 +1,1 @@
-"""What is not ours to choose, and what was chosen: quotas, prices, limits, each with its source."""
+"""What is not ours to choose, and what was chosen: limits of AWS, prices, tuning, each with its source."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import outcome_row
@@ -45,7 +45,7 @@ def assemble_big_files(context: Context, plan: Plan, out_of_time: Callable[[], b
             destination.open_blocks(big.entry.placed, big.token).discard()
         return {"id": big.id, **outcome_row(outcome)}
 
-    threads = min(limits.BIG_FILES_COMPLETED_AT_ONCE, len(open_keys))
+    threads = min(tuning.BIG_FILES_COMPLETED_AT_ONCE, len(open_keys))
     rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, out_of_time, [])]
     ledger.write_rows(keys.big_file_outcomes_key(context.nonce), rows)
     return len(rows), len(rows) == len(open_keys)

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from msgspec import Struct, convert, to_builtins
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Attributes, Entry, Kind
@@ -77,7 +77,7 @@ def directories_failed(ledger: Ledger) -> dict[str, Outcome]:
     return {one.path: Outcome.because(Entry(one.path, Kind.DIRECTORY), one.reason, one.message) for one in failures}
 
 
-_AHEAD = limits.LEDGER_FILES_AHEAD
+_AHEAD = tuning.LEDGER_FILES_AHEAD
 
 
 def _files_set(ledger: Ledger, position: str) -> int:
@@ -119,7 +119,7 @@ def _set(destination: Tree, made: Iterable[MadeDirectory]) -> list[Unset]:
             return Unset(one.path, problem.reason, problem.message)
         return None
 
-    results = work_on(enumerate(made), set_one, limits.CLIENT_OPERATIONS_IN_FLIGHT, lambda: False, [])
+    results = work_on(enumerate(made), set_one, tuning.CLIENT_OPERATIONS_IN_FLIGHT, lambda: False, [])
     return [failure for _, failure in results if failure is not None]
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from fanout.copying.copy_shard import settled_indexes
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_from_row
 from fanout.model.books import tally
@@ -35,7 +35,7 @@ def link_names(plan: Plan, context: Context, out_of_time: Callable[[], bool]) ->
     """
     done = 0
     source, destination = context.source(plan), context.destination(plan)
-    with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
+    with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
         for link in links_of(context.ledger) if is_partitioned(context.ledger) else []:
             shard, copied = link.shard, copied_paths(link.copied_by, context.ledger)
             outcome_of = partial(_outcome, source, destination, copied)

@@ -15,7 +15,7 @@ import math
 from msgspec import Struct
 
 from fanout.efs.model import Load
-from fanout.facts import limits, quotas
+from fanout.facts import aws, tuning
 from fanout.model.location import MountLocation, S3Location
 from fanout.request.request import Request
 
@@ -42,7 +42,7 @@ def deleting_of(request: Request, extras: int, write_iops: float) -> Deleting:
     """
     if not extras:
         return Deleting()
-    shards = math.ceil(extras / limits.SHARD_ENTRIES)
+    shards = math.ceil(extras / tuning.SHARD_ENTRIES)
     most = request.limits.max_concurrency
     of_one = _shard_seconds(request, extras / shards)
     seconds = max(math.ceil(shards / most) * of_one, _least_seconds(request, extras, write_iops))
@@ -52,7 +52,7 @@ def deleting_of(request: Request, extras: int, write_iops: float) -> Deleting:
 
 def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
     """What deleting does to each mount: a look at each end that is one, and the removal, at the least metered size."""
-    least = quotas.EFS_LEAST_METERED.value * float(extras)
+    least = aws.EFS_LEAST_METERED * float(extras)
     loads: dict[str, Load] = {}
     for end, is_written in ((request.source, False), (request.destination, True)):
         if isinstance(end, MountLocation) and extras:
@@ -63,15 +63,15 @@ def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
 
 def _shard_seconds(request: Request, extras: float) -> float:
     look = EFS_LOOK_SECONDS if isinstance(request.source, MountLocation) else S3_LOOK_SECONDS
-    in_flight = limits.CLIENT_OPERATIONS_IN_FLIGHT
+    in_flight = tuning.CLIENT_OPERATIONS_IN_FLIGHT
     if isinstance(request.destination, MountLocation):
-        return extras * (look + EFS_LOOK_SECONDS + limits.EFS_WRITE_SECONDS) / min(in_flight, max(1.0, extras))
-    batch = min(extras, limits.DELETE_OBJECTS)
+        return extras * (look + EFS_LOOK_SECONDS + aws.EFS_WRITE_SECONDS) / min(in_flight, max(1.0, extras))
+    batch = min(extras, aws.DELETE_OBJECTS)
     return math.ceil(math.ceil(extras / batch) / in_flight) * (batch * look + DELETE_OBJECTS_SECONDS)
 
 
 def _least_seconds(request: Request, extras: int, write_iops: float) -> float:
     """What the services take at least: looks, deletions (S3 counts each key), one removal an operation on EFS."""
     on_mount = isinstance(request.destination, MountLocation)
-    looks = 0.0 if isinstance(request.source, MountLocation) else extras / quotas.S3_GET_PER_SECOND.value
-    return max(looks, extras / (write_iops if on_mount else quotas.S3_PUT_PER_SECOND.value))
+    looks = 0.0 if isinstance(request.source, MountLocation) else extras / aws.S3_GET_PER_SECOND
+    return max(looks, extras / (write_iops if on_mount else aws.S3_PUT_PER_SECOND))

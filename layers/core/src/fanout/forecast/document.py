@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from fanout.efs.model import Drain, FileSystemState
 from fanout.facts import prices
-from fanout.facts.limits import GIB, MIB
+from fanout.facts.units import GIB, MIB
 from fanout.forecast.costs import Dollars
 from fanout.forecast.credits import Credits
 from fanout.forecast.forecast import Forecast, Limit

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fanout.efs.calibration import Calibration, creations_of, rates_of
 from fanout.efs.load import Work
 from fanout.efs.model import FileSystemState, baseline, most_credits, published
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.forecast.forecast import Forecast, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.model.shard import Rates
@@ -53,7 +53,7 @@ def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
     """The work as PartitionShards would cut it, were all entries of one size."""
     alone = rates.seconds(known.entries, known.bytes)
     target = target_seconds(alone, request.limits.max_concurrency, request.limits.shard_seconds)
-    shards = max(math.ceil(alone / target), math.ceil(known.entries / limits.SHARD_ENTRIES))
+    shards = max(math.ceil(alone / target), math.ceil(known.entries / tuning.SHARD_ENTRIES))
     longest = alone / shards if shards else 0.0
     return Work(known.entries, known.entries, known.bytes, shards, longest, known.largest_directory, known.extras)
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from fanout.efs.load import S3Requests, Work, loads_of, loads_to_verify, requests_of, requests_to_verify
 from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds
-from fanout.facts import quotas
-from fanout.facts.limits import LIST_CONCURRENCY
+from fanout.facts import aws
 from fanout.facts.prices import prices_with
+from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.credits import Credits, credits_of, paced_drains, throughput_seconds
 from fanout.forecast.deleting import Deleting, deleting_of, deletion_loads
@@ -102,7 +102,7 @@ def forecast(
         Limit.S3_REQUESTS: _s3_seconds(requests),
         Limit.CONCURRENCY: alone / max(1, min(most, work.shards)),
         Limit.ONE_DIRECTORY: _creation_seconds(request, work, creations_per_second),
-        Limit.DISPATCH_RATE: work.shards / quotas.MAP_CHILDREN_PER_SECOND.value,
+        Limit.DISPATCH_RATE: work.shards / aws.MAP_CHILDREN_PER_SECOND,
         Limit.REQUEST: by_request,
     }
     if functions < min(most, work.shards):  # the fewer functions are the doing of the file system or of the rate
@@ -153,7 +153,7 @@ def _creation_seconds(request: Request, work: Work, creations_per_second: float)
 
 def _s3_seconds(requests: S3Requests) -> float:
     """As if all keys lay below one partitioned prefix."""
-    return max(requests.gets / quotas.S3_GET_PER_SECOND.value, requests.puts / quotas.S3_PUT_PER_SECOND.value)
+    return max(requests.gets / aws.S3_GET_PER_SECOND, requests.puts / aws.S3_PUT_PER_SECOND)
 
 
 def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> Deleting:

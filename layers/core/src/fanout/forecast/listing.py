@@ -6,7 +6,7 @@ import math
 
 from msgspec import Struct
 
-from fanout.facts import limits
+from fanout.facts import tuning
 
 # Assumed, below what is measured (docs/develop/benchmarks/listing.md): entries that one function lists, decides and
 # writes a second.
@@ -33,9 +33,9 @@ def walk_listing(entries: int, functions: int) -> ListingWalk:
     seconds_in_all = 0.0
     by_functions = 0.0
     while left >= 1:
-        few = width < limits.FRONTIER_SEGMENTS // 4
-        seconds = limits.FIRST_SEGMENT_SECONDS if few else limits.SEGMENT_SECONDS
-        most = limits.FIRST_SEGMENT_ENTRIES if few else limits.SEGMENT_ENTRIES
+        few = width < tuning.FRONTIER_SEGMENTS // 4
+        seconds = tuning.FIRST_SEGMENT_SECONDS if few else tuning.SEGMENT_SECONDS
+        most = tuning.FIRST_SEGMENT_ENTRIES if few else tuning.SEGMENT_ENTRIES
         of_one = min(seconds * LISTED_PER_SECOND, most)
         listed = min(left, of_one * width)
         rounds, segments, widest = rounds + 1, segments + width, max(widest, width)
@@ -43,6 +43,6 @@ def walk_listing(entries: int, functions: int) -> ListingWalk:
         seconds_in_all += ROUND_SECONDS + waves * min(seconds, listed / width / LISTED_PER_SECOND)
         by_functions += listed / LISTED_PER_SECOND
         left -= listed
-        ways = max(2, math.ceil(limits.FRONTIER_SEGMENTS / width))
+        ways = max(2, math.ceil(tuning.FRONTIER_SEGMENTS / width))
         width = min(width * ways, max(1, math.floor(left / PIECE_ENTRIES)))
     return ListingWalk(rounds, segments, widest, seconds_in_all, by_functions)

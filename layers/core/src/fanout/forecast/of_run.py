@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fanout.efs.load import Work, loads_of, requests_of
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import assumed_state
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.deleting import deleting_of, deletion_loads
@@ -55,7 +55,7 @@ def write_forecast(plan: Plan, work: Work, context: Context) -> Forecast:
 def threads_of(ledger: Ledger) -> int:
     """Threads of a function that copies, as the forecast's pace says; all of them in a run that has no forecast."""
     found = ledger.find(keys.FORECAST, ForecastDocument)
-    return limits.CLIENT_OPERATIONS_IN_FLIGHT if found is None else found.pace.threads
+    return tuning.CLIENT_OPERATIONS_IN_FLIGHT if found is None else found.pace.threads
 
 
 def forecast_and_actual(

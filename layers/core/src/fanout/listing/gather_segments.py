@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fanout.facts.limits import LIST_CONCURRENCY
+from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.ledger import keys
 from fanout.listing.rounds import begin_round
 from fanout.model.books import Books, Count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.documents import SegmentFailed
 from fanout.ledger.ledger import Ledger
@@ -27,7 +27,7 @@ def list_destination(segment: Segment, context: Context) -> Json:
 
 
 def _list_destination(segment: Segment, context: Context) -> Json:
-    """List until the segment ends, the time is up, or ``limits.SEGMENT_ENTRIES`` are listed.
+    """List until the segment ends, the time is up, or ``tuning.SEGMENT_ENTRIES`` are listed.
 
     ``cut`` is the path after which the listing broke off, where it did: ListSegment goes no further.
     """
@@ -51,7 +51,7 @@ def _list_destination(segment: Segment, context: Context) -> Json:
         rows.append(entry_row(entry))
         if len(rows) >= ENTRIES_PER_FILE:
             flush()
-        if number >= limits.SEGMENT_ENTRIES or (number % 256 == 0 and context.clock.now() > stop_at):
+        if number >= tuning.SEGMENT_ENTRIES or (number % 256 == 0 and context.clock.now() > stop_at):
             cut = entry.path
             break
     flush()

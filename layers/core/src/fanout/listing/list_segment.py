@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.documents import SegmentFailed
 from fanout.listing.deciding.clocks import ahead_of_runs, wider_by
@@ -139,14 +139,14 @@ _ENTRIES_A_LOOK = 256
 
 
 def _late(context: Context, stop_at: float, number: int) -> bool:
-    return number >= limits.SEGMENT_ENTRIES or (number % _ENTRIES_A_LOOK == 0 and context.clock.now() > stop_at)
+    return number >= tuning.SEGMENT_ENTRIES or (number % _ENTRIES_A_LOOK == 0 and context.clock.now() > stop_at)
 
 
 class _Budget:
     """What a segment may use: entries, and time from the first of them; it lists some in any case."""
 
     def __init__(self, segment: Segment, context: Context) -> None:
-        self._entries = min(segment.budget_entries, limits.SEGMENT_ENTRIES)
+        self._entries = min(segment.budget_entries, tuning.SEGMENT_ENTRIES)
         self._seconds = segment.budget_seconds
         self._clock, self._stop_at, self._end = context.clock, context.stop_at, 0.0
         self._listed = self._asked = 0

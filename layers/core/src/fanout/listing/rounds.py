@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from msgspec import to_builtins
 
-from fanout.facts import limits
-from fanout.facts.limits import LIST_CONCURRENCY
+from fanout.facts import tuning
+from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.segment import Segment, open_round
@@ -36,6 +36,6 @@ def begin_round(context: Context, number: int, pieces: Sequence[Segment], at_onc
         "max_concurrency": at_once,
     }
     only = to_builtins(segments[0]) if len(segments) == 1 else None
-    if only is not None and len(json.dumps(only)) <= limits.SEGMENT_STATE_BYTES:
+    if only is not None and len(json.dumps(only)) <= tuning.SEGMENT_STATE_BYTES:
         reference["segment"] = only
     return reference

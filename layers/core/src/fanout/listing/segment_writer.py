@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import outcome_row
 from fanout.listing.directories.extra_writer import ExtraWriter, lists_extras
@@ -141,13 +141,13 @@ class SegmentWriter:
     def copy(self, entry: Entry, *, is_new: bool, compare: bool = False) -> None:
         """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes.
 
-        One to ``compare`` stays whole, so that one function reads it, up to ``limits.COMPARE_BYTES``.
+        One to ``compare`` stays whole, so that one function reads it, up to ``tuning.COMPARE_BYTES``.
         """
         self._place(entry)
         request = self._plan.request
         # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
         splits = request.mode is not Mode.PLAN and not request.inside_s3
-        whole = compare and entry.size <= limits.COMPARE_BYTES
+        whole = compare and entry.size <= tuning.COMPARE_BYTES
         if splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
             self._begin_big_file(entry)
         else:

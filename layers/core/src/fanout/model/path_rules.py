@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from fanout.facts import limits
+from fanout.facts import aws
 from fanout.model.outcome import Reason
 
 STAGING_PREFIX = ".fanout-staging-"
@@ -20,7 +20,7 @@ def reason_against_file_path(path: str) -> Reason | None:
     A single ``/`` at the end marks a directory and is not an empty component.
     """
     # What nearly every path is, in 0.3 µs instead of 1.5: too short for a limit, and no dot where one could matter.
-    short = len(path) <= (limits.NAME_BYTES if path.isascii() else limits.NAME_BYTES // 4)
+    short = len(path) <= (aws.NAME_BYTES if path.isascii() else aws.NAME_BYTES // 4)
     if short and path and path[0] not in "/." and "/." not in path and "//" not in path and "\0" not in path:
         return None
     if path.startswith("/"):
@@ -28,7 +28,7 @@ def reason_against_file_path(path: str) -> Reason | None:
     if "\0" in path:
         return Reason.NAME_NUL
     parts = path.removesuffix("/").split("/")
-    if len(parts) > limits.DIRECTORY_DEPTH:
+    if len(parts) > aws.DIRECTORY_DEPTH:
         return Reason.PATH_TOO_DEEP
     if parts[0].startswith(STAGING_PREFIX):
         return Reason.NAME_RESERVED
@@ -37,7 +37,7 @@ def reason_against_file_path(path: str) -> Reason | None:
             return Reason.NAME_EMPTY
         if part in (".", ".."):
             return Reason.NAME_DOT
-        if len(part) > limits.NAME_BYTES // 4 and len(os.fsencode(part)) > limits.NAME_BYTES:
+        if len(part) > aws.NAME_BYTES // 4 and len(os.fsencode(part)) > aws.NAME_BYTES:
             return Reason.NAME_TOO_LONG
     return None
 
@@ -58,7 +58,7 @@ def key_too_long(path: str, prefix_bytes: int) -> Reason | None:
         length = len(path.encode("utf-8"))
     except UnicodeEncodeError:
         return Reason.KEY_NOT_UTF8
-    return Reason.KEY_TOO_LONG if length + prefix_bytes > limits.KEY_BYTES else None
+    return Reason.KEY_TOO_LONG if length + prefix_bytes > aws.KEY_BYTES else None
 
 
 class FilesAbove:

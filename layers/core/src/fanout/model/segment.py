@@ -9,7 +9,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Entry
 from fanout.model.outcome import Reason
 
@@ -82,9 +82,9 @@ class Segment(Struct, frozen=True, omit_defaults=True):
     manifest: ManifestPart | None = None
     carried: str = ""
     unlisted: str = ""
-    budget_entries: int = limits.SEGMENT_ENTRIES
-    budget_seconds: float = limits.SEGMENT_SECONDS
-    ways: int = limits.FRONTIER_SEGMENTS
+    budget_entries: int = tuning.SEGMENT_ENTRIES
+    budget_seconds: float = tuning.SEGMENT_SECONDS
+    ways: int = tuning.FRONTIER_SEGMENTS
 
     def ends_below(self, directory: str) -> bool:
         """Whether the segment ends inside a directory (whose path ends in ``/``), which another one then goes on in."""
@@ -156,10 +156,10 @@ def open_round(number: int, pieces: Sequence[Segment]) -> list[Segment]:
     Few segments hand back early, in many pieces, so that all listers have work; many work
     on, because the frontier is wide enough and each round costs a Map.
     """
-    few = len(pieces) < limits.FRONTIER_SEGMENTS // 4
-    entries = limits.FIRST_SEGMENT_ENTRIES if few else limits.SEGMENT_ENTRIES
-    seconds = limits.FIRST_SEGMENT_SECONDS if few else limits.SEGMENT_SECONDS
-    ways = max(2, -(-limits.FRONTIER_SEGMENTS // max(1, len(pieces))))
+    few = len(pieces) < tuning.FRONTIER_SEGMENTS // 4
+    entries = tuning.FIRST_SEGMENT_ENTRIES if few else tuning.SEGMENT_ENTRIES
+    seconds = tuning.FIRST_SEGMENT_SECONDS if few else tuning.SEGMENT_SECONDS
+    ways = max(2, -(-tuning.FRONTIER_SEGMENTS // max(1, len(pieces))))
     return [
         replace(piece, id=f"{number:04d}-{index:06d}", budget_entries=entries, budget_seconds=seconds, ways=ways)
         for index, piece in enumerate(pieces)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.facts import limits
+from fanout.facts import aws
 from fanout.model.checksum import NO_BYTES
 from fanout.model.entry import Entry
 from fanout.model.outcome import Reason
@@ -13,7 +13,7 @@ from fanout.model.outcome import Reason
 # look-up of a directory that other files share.
 OPERATIONS_PER_FILE = 5.5
 # In one directory: one creation after the other, at the best-case latency of a write.
-CREATIONS_PER_SECOND = 1 / limits.EFS_WRITE_SECONDS
+CREATIONS_PER_SECOND = 1 / aws.EFS_WRITE_SECONDS
 
 
 class Rates(Struct, frozen=True):

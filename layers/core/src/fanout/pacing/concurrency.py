@@ -23,12 +23,12 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from fanout.efs.model import FileSystemState, Load, iops_seconds, kept_rate, reserve_bytes
-from fanout.facts import limits
+from fanout.facts import aws, tuning
 from fanout.model.shard import Rates
 
 # Chosen, below what is measured (docs/develop/benchmarks/mounts.md): 300 files a second and the network of a function.
 # A function that turns out faster only waits for the file system; too few of them would leave the limit unreached.
-SURE_RATES = Rates(seconds_per_entry=1 / 300, bytes_per_second=float(limits.LAMBDA_NETWORK_BYTES_PER_SECOND))
+SURE_RATES = Rates(seconds_per_entry=1 / 300, bytes_per_second=float(aws.LAMBDA_NETWORK_BYTES_PER_SECOND))
 
 
 class Pace(Struct, frozen=True):
@@ -56,7 +56,7 @@ def limit_seconds(state: FileSystemState, load: Load, reserve_percent: float) ->
 
 def rates_at(rates: Rates, threads: int) -> Rates:
     """What a function does with fewer threads than operations in flight: a file takes longer, a byte does not."""
-    slower = limits.CLIENT_OPERATIONS_IN_FLIGHT / threads
+    slower = tuning.CLIENT_OPERATIONS_IN_FLIGHT / threads
     return Rates(rates.seconds_per_entry * slower, rates.bytes_per_second)
 
 
@@ -76,7 +76,7 @@ def pace(
     """
     measured = [(states[mount], load) for mount, load in loads.items() if mount in states]
     floor = max((max(limit_seconds(state, load, reserve_percent)) for state, load in measured), default=0.0)
-    threads = limits.CLIENT_OPERATIONS_IN_FLIGHT
+    threads = tuning.CLIENT_OPERATIONS_IN_FLIGHT
     if floor <= 0:
         return Pace(most, threads, rates.bytes_per_second, 0.0)
     careful = any(state.credits_bytes is not None for state, _ in measured)

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fanout.efs.model import FileSystemState, baseline, burst, kept_rate, most_credits, reserve_bytes
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.rates.run_limits import functions_for
 
 # Chosen. Percent of the limit of operations, and share of the permitted throughput.

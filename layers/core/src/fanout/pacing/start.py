@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from fanout.efs.load import READ_OPERATIONS_PER_FILE, Work, loads_of
 from fanout.efs.model import FileSystemState
-from fanout.facts.quotas import EFS_LEAST_METERED
+from fanout.facts.aws import EFS_LEAST_METERED
 from fanout.model.location import MountLocation
 from fanout.model.shard import OPERATIONS_PER_FILE
 from fanout.pacing.rule import Bounds, Pacing, Seen, decide
@@ -26,7 +26,7 @@ def bounds_of(request: Request, planned: int) -> Bounds:
 def entry_bytes_of(request: Request) -> float:
     """What the operations of an entry count as, at the end that counts most."""
     operations = OPERATIONS_PER_FILE if isinstance(request.destination, MountLocation) else READ_OPERATIONS_PER_FILE
-    return operations * EFS_LEAST_METERED.value
+    return operations * EFS_LEAST_METERED
 
 
 def limited_bytes(request: Request, work: Work) -> int:

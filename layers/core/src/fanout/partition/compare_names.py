@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import link_row, name_from_row, name_row
 from fanout.model.shard import Name, Shard
@@ -31,7 +31,7 @@ def compare_names(listed: list[Shard], plan: Plan, context: Context) -> list[Sha
     held: list[ComparedName] = []
     seconds = 0.0
     for one in chain(found, [None]):  # the last ends the last shard
-        full = seconds >= plan.request.limits.shard_seconds or len(held) >= limits.SHARD_ENTRIES
+        full = seconds >= plan.request.limits.shard_seconds or len(held) >= tuning.SHARD_ENTRIES
         if held and (one is None or full):
             shards.append(_write(held, seconds, len(shards), context))
             held, seconds = [], 0.0

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import entry_from_row, link_row, name_from_row
 from fanout.listing.directories.parents import parent_of
@@ -98,7 +98,7 @@ class _Writer:
         self._copies += placed.copies
         self._links += placed.links + [(entry, "") for entry in placed.unchanged]
         self._seconds += self._plan.rates.seconds(len(placed.copies), sum(entry.size for entry in placed.copies))
-        full = len(self._copies) + len(self._links) >= limits.SHARD_ENTRIES
+        full = len(self._copies) + len(self._links) >= tuning.SHARD_ENTRIES
         if full or self._seconds >= self._plan.request.limits.shard_seconds:
             self.close()
         for entry in placed.rewritten:
@@ -108,7 +108,7 @@ class _Writer:
         if self._rewritten and self._rewritten[-1] == [directory]:
             return
         self._rewritten.append([directory])
-        if len(self._rewritten) >= limits.LINKED_NAMES:
+        if len(self._rewritten) >= tuning.LINKED_NAMES:
             number = len(self._rewritten_files)
             key = keys.spilled_names_key(0, self._nonce, number, "rewritten")
             self._ledger.write_rows(key, self._rewritten)

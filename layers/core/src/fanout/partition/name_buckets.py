@@ -1,7 +1,7 @@
 """Names of files with several hard links, brought together by file in memory that does not grow with the tree.
 
 Names of one file may be listed by any segment, so they are spread over buckets by a hash of the file, as many as keep
-a bucket at ``limits.LINKED_NAMES`` on average, and worked off bucket by bucket. So memory holds about twice as many
+a bucket at ``tuning.LINKED_NAMES`` on average, and worked off bucket by bucket. So memory holds about twice as many
 names at once, whatever the tree; only the names of one file are never parted.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from zlib import crc32
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.model.shard import Shard
 from fanout.work.context import Context
@@ -29,7 +29,7 @@ def spread_rows(
     rows: Iterable[Row], count: int, file_of: Callable[[Row], str], where: str, context: Context
 ) -> Iterator[list[Row]]:
     """``count`` rows in buckets; those of which ``file_of`` says the same are in one. ``where`` tells spills apart."""
-    buckets = -(-count // limits.LINKED_NAMES)
+    buckets = -(-count // tuning.LINKED_NAMES)
     if buckets <= 1:
         yield list(rows)
         return
@@ -37,7 +37,7 @@ def spread_rows(
     held: list[list[Row]] = [[] for _ in range(buckets)]
     for number, row in enumerate(rows, start=1):
         held[crc32(file_of(row).encode("utf-8", "surrogateescape")) % buckets].append(row)
-        if number % limits.LINKED_NAMES == 0:
+        if number % tuning.LINKED_NAMES == 0:
             _spill(held, spilled, where, context)
     _spill(held, spilled, where, context)
     for files in spilled:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from msgspec.structs import replace
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.manifests.inventory import read_inventory
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.manifests.manifest_rows import BrokenRow, csv_row
@@ -65,7 +65,7 @@ def _without_header(
     header = next(iter(lines), b"")
     try:
         if header is None:
-            raise BrokenRow(f"has over {limits.MANIFEST_ROW_BYTES:,} bytes")
+            raise BrokenRow(f"has over {tuning.MANIFEST_ROW_BYTES:,} bytes")
         fields = [field.strip().lower() for field in csv_row(header.decode("utf-8", "surrogateescape"))]
     except BrokenRow as error:
         raise InvalidRequest("manifest", f"line 1 of {location} {error}", "see docs/how-to/manifests.md") from error
@@ -81,15 +81,15 @@ def _cut(part: ManifestPart) -> Iterator[ManifestPart]:
     if part.is_compressed:
         yield part
         return
-    for first in range(part.first, max(part.end, part.first + 1), limits.MANIFEST_PART_BYTES):
+    for first in range(part.first, max(part.end, part.first + 1), tuning.MANIFEST_PART_BYTES):
         line = part.line if first == part.first else 0
-        yield replace(part, first=first, end=min(first + limits.MANIFEST_PART_BYTES, part.end), line=line)
+        yield replace(part, first=first, end=min(first + tuning.MANIFEST_PART_BYTES, part.end), line=line)
 
 
 def _inventory_parts(location: ManifestLocation, request: Request, objects: ObjectReader) -> Iterator[ManifestPart]:
     found = _find(location, objects)
-    if not 0 < found.size <= limits.MANIFEST_JSON_BYTES:
-        allowed = f"from 1 to {limits.MANIFEST_JSON_BYTES} bytes"
+    if not 0 < found.size <= tuning.MANIFEST_JSON_BYTES:
+        allowed = f"from 1 to {tuning.MANIFEST_JSON_BYTES} bytes"
         raise InvalidRequest("manifest", f"{location} has {found.size} bytes", allowed)
     document = objects.read(location.bucket, location.key, found.etag, 0, found.size)
     assert isinstance(request.source, S3Location)

@@ -24,7 +24,7 @@ class SmallFiles(Protocol):
     """Copies small files between two trees of one kind, in fewer steps than by a source and a target."""
 
     def copy(self, entry: Entry, crc64nvme: Crc64Nvme) -> int | None:
-        """Copy a file of less than ``limits.BLOCK_BYTES_FREE``, with all that a source and a target promise.
+        """Copy a file of less than ``tuning.BLOCK_BYTES_FREE``, with all that a source and a target promise.
 
         Returns the checksum of its bytes; ``None`` where the source is not one for this way, or not as it was listed:
         the general way says what it is.

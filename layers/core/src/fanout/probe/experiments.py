@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.efs.probe_result import Experiment, Sync
-from fanout.facts.limits import KIB, MIB
+from fanout.facts.units import KIB, MIB
 
 
 class Share(NamedTuple):

@@ -6,7 +6,7 @@ Every byte of the budget counts as written, which errs towards the file system: 
 from __future__ import annotations
 
 from fanout.efs.model import FileSystemState, reserve_bytes
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.model.errors import InvalidRequest
 from fanout.probe.experiments import ProbeRequest
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from fanout.facts.limits import GIB, MIB
+from fanout.facts.units import GIB, MIB
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import MountLocation, parse_location
 from fanout.probe.experiments import ProbeRequest

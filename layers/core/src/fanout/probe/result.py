@@ -21,8 +21,8 @@ from fanout.efs.probe_result import (
     ProbeStatus,
     Problem,
 )
-from fanout.facts import limits, quotas
-from fanout.facts.limits import KIB, MIB
+from fanout.facts import aws
+from fanout.facts.units import KIB, MIB
 from fanout.model.file_system import ThroughputMode
 from fanout.model.run_error import RunError
 from fanout.probe.experiments import Point, Round
@@ -72,11 +72,11 @@ def caps_of(plan: ProbePlan) -> Caps:
     """What AWS publishes of a function, of an NFS client, and of the file system as far as known."""
     assumed = published(ThroughputMode.ASSUMED, 0, 0, one_zone=False)
     return Caps(
-        function_bytes_per_second=limits.LAMBDA_NETWORK_BYTES_PER_SECOND,
+        function_bytes_per_second=aws.LAMBDA_NETWORK_BYTES_PER_SECOND,
         client_bytes_per_second=CLIENT_BYTES_PER_SECOND,
         file_system_bytes_per_second=round(plan.state.permitted_bytes_per_second if plan.state else assumed),
         file_system_is_assumed=plan.state is None,
-        source=f"https://docs.aws.amazon.com/{quotas.EFS_PAGE}",
+        source=f"https://docs.aws.amazon.com/{aws.EFS_PAGE}",
     )
 
 

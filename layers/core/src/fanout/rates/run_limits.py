@@ -10,11 +10,11 @@ from math import inf
 
 from msgspec import Struct
 
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.ledger import keys
 from fanout.rates.shares import Presence
 
-# Chosen: less a function and it is mostly idle; enough for a file of ``limits.SPLIT_BYTES`` in a function's time.
+# Chosen: less a function and it is mostly idle; enough for a file of ``tuning.SPLIT_BYTES`` in a function's time.
 LEAST_SHARE_BYTES = 4 * MIB
 
 # Chosen: seconds between two looks of a function at the rates and the other functions, and where there is no rate.

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import takewhile
 from math import floor, inf
 
-from fanout.facts import limits
+from fanout.facts import aws, tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError
@@ -92,7 +92,7 @@ class Throttle(TaskLimiter):
 
     def cut_off(self, size: int) -> bool:
         """See ``TaskLimiter``. What the whole rate does not move in a function's time, no other task can do."""
-        seconds = limits.LAMBDA_TIMEOUT_SECONDS - limits.DEADLINE_RESERVE_SECONDS
+        seconds = aws.FUNCTION_SECONDS - tuning.DEADLINE_RESERVE_SECONDS
         with self._lock:
             costs = [(one.rate, amount(name, Cost(size, 1), self._rate)) for name, one in self._buckets.items()]
         return self._cut_off and all(cost <= rate * seconds for rate, cost in costs)

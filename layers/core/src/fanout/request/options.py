@@ -12,9 +12,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from fanout.facts import limits as facts
-from fanout.facts.limits import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
+from fanout.facts import aws, tuning
 from fanout.facts.prices import PRICES
+from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
 
 # Of ``Options.calibration``, beside the id of a probe: whose rates a plan uses.
 NEWEST = "newest"
@@ -126,14 +126,14 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
 
     max_concurrency: Annotated[
         int,
-        Meta(ge=1, le=facts.MAP_CONCURRENCY, description="functions that copy at once; default: the stack's"),
+        Meta(ge=1, le=aws.MAP_CONCURRENCY, description="functions that copy at once; default: the stack's"),
     ] = 0
     shard_seconds: Annotated[
-        float, Meta(ge=0.1, le=facts.LAMBDA_TIMEOUT_SECONDS / 2, description="predicted seconds of a shard")
+        float, Meta(ge=0.1, le=aws.FUNCTION_SECONDS / 2, description="predicted seconds of a shard")
     ] = 60.0
     split_bytes: Annotated[
-        int, Meta(ge=facts.BLOCK_BYTES, description="a file of this size is copied in blocks by several functions")
-    ] = facts.SPLIT_BYTES
+        int, Meta(ge=tuning.BLOCK_BYTES, description="a file of this size is copied in blocks by several functions")
+    ] = tuning.SPLIT_BYTES
     credit_reserve_percent: Annotated[
         float,
         Meta(

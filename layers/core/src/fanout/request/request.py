@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from fanout.facts import limits
+from fanout.facts import aws
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location, overlap
 from fanout.request.filters import Filters
@@ -110,7 +110,7 @@ def check_request(request: Request) -> None:
     if request.inside_s3 and request.limits.bytes_per_second is not None:
         problem = "S3 copies between two buckets by itself, as fast as it does"
         raise InvalidRequest("limits.bytes_per_second", problem, "leave it out; limits.files_per_second is possible")
-    if request.limits.shard_seconds > limits.LAMBDA_TIMEOUT_SECONDS / 2:
+    if request.limits.shard_seconds > aws.FUNCTION_SECONDS / 2:
         raise InvalidRequest("limits.shard_seconds", "is over half of what a function has", "at most 450")
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from fanout.facts import limits
+from fanout.facts import units
 from fanout.model.errors import InvalidRequest
 
 Size = int | str
 
 _SIZE = re.compile(r"([0-9]{1,15}) ?(B|KiB|MiB|GiB|TiB)?")
-_UNITS = {None: 1, "B": 1, "KiB": limits.KIB, "MiB": limits.MIB, "GiB": limits.GIB, "TiB": 1024 * limits.GIB}
+_UNITS = {None: 1, "B": 1, "KiB": units.KIB, "MiB": units.MIB, "GiB": units.GIB, "TiB": 1024 * units.GIB}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from fanout.facts import limits
+from fanout.facts import aws, tuning, units
 from fanout.ledger.ledger import Ledger
 from fanout.model.checksum import NO_BYTES, combine
 from fanout.model.shard import BigFile, Rates, Receipt, Shard
@@ -14,8 +14,8 @@ from fanout.shards.partitioned import is_partitioned, shards_of
 
 def block_bytes_of(size: int) -> int:
     """8 MiB, or the whole MiB in which a file fits the 10,000 parts of one multipart upload."""
-    mebibytes = -(-size // (limits.MULTIPART_PARTS * limits.MIB))
-    return max(limits.BLOCK_BYTES, mebibytes * limits.MIB)
+    mebibytes = -(-size // (aws.MULTIPART_PARTS * units.MIB))
+    return max(tuning.BLOCK_BYTES, mebibytes * units.MIB)
 
 
 def cut(big: BigFile, key: str, rates: Rates, target_seconds: float) -> Iterator[Shard]:

@@ -6,7 +6,7 @@
 | one in the request              | by itself, as any other entry              | unchanged, or copied                  |
 | more                            | all unchanged, and names of one file there | unchanged, all of them                |
 | more                            | anything else                              | first copied, the others linked to it |
-| more than ``limits.HARD_LINKS`` | as above, for every so many names          | that many files                       |
+| more than ``aws.HARD_LINKS`` | as above, for every so many names          | that many files                       |
 
 "First" is by the order of the paths' bytes.
 """
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from fanout.facts import limits
+from fanout.facts import aws
 from fanout.model.entry import Entry
 from fanout.model.shard import Name
 
@@ -36,13 +36,13 @@ class Placed(Struct):
 
 
 def files_of(names: Iterable[Name], *, linked: bool) -> Iterator[list[Name]]:
-    """The names by file, each file's in the order of their bytes; ``linked`` cuts at ``limits.HARD_LINKS``."""
+    """The names by file, each file's in the order of their bytes; ``linked`` cuts at ``aws.HARD_LINKS``."""
     by_inode: defaultdict[str, list[Name]] = defaultdict(list)
     for name in names:
         by_inode[name.entry.inode].append(name)
     for inode in sorted(by_inode):
         ordered = sorted(by_inode[inode], key=lambda name: name.entry.sort_key)
-        step = limits.HARD_LINKS if linked else len(ordered)
+        step = aws.HARD_LINKS if linked else len(ordered)
         for start in range(0, len(ordered), step):
             yield ordered[start : start + step]
 

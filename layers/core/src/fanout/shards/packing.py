@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Entry
 from fanout.model.shard import Rates
 
@@ -15,7 +15,7 @@ class Packer:
     """Cuts a stream of entries into shards as they come; holds one shard.
 
     A shard is full when the next entry would take it over ``target_seconds`` or over
-    ``limits.SHARD_ENTRIES``; an entry heavier than that is a shard of its own.
+    ``tuning.SHARD_ENTRIES``; an entry heavier than that is a shard of its own.
     """
 
     def __init__(self, rates: Rates, target_seconds: float) -> None:
@@ -29,7 +29,7 @@ class Packer:
         seconds = self._rates.seconds(1, entry.size)
         full = None
         too_heavy = self._seconds + seconds > self._target_seconds
-        if self._entries and (too_heavy or len(self._entries) >= limits.SHARD_ENTRIES):
+        if self._entries and (too_heavy or len(self._entries) >= tuning.SHARD_ENTRIES):
             full = self.rest()
         self._entries.append(entry)
         self._seconds += seconds
@@ -60,7 +60,7 @@ def spread(entries: Iterable[Entry]) -> list[Entry]:
 
     Creations in one directory are serialised, those in several overlap: in walk order
     64 threads made 688 files/s on the simulated EFS, round-robin 3,772.
-    Over ``limits.SPREAD_DIRECTORIES`` at a time, whose descriptors stay open meanwhile.
+    Over ``tuning.SPREAD_DIRECTORIES`` at a time, whose descriptors stay open meanwhile.
     """
     by_directory: defaultdict[str, list[Entry]] = defaultdict(list)
     made_first = []
@@ -76,7 +76,7 @@ def spread(entries: Iterable[Entry]) -> list[Entry]:
 def _rounds(groups: Iterable[list[Entry]]) -> Iterator[Entry]:
     """One entry of each group in turn; a group that ends makes room for the next."""
     waiting = (iter(group) for group in groups)
-    turn = deque(islice(waiting, limits.SPREAD_DIRECTORIES))
+    turn = deque(islice(waiting, tuning.SPREAD_DIRECTORIES))
     while turn:
         group = turn.popleft()
         entry = next(group, None)
@@ -89,4 +89,4 @@ def _rounds(groups: Iterable[list[Entry]]) -> Iterator[Entry]:
 
 def target_seconds(total_seconds: float, workers: int, shard_seconds: float) -> float:
     """The seconds a shard should take: all workers busy, no shard too small to be worth a start."""
-    return min(shard_seconds, max(total_seconds / max(1, workers), limits.SHARD_SECONDS_MIN))
+    return min(shard_seconds, max(total_seconds / max(1, workers), tuning.SHARD_SECONDS_MIN))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.facts import limits
+from fanout.facts import aws, tuning
 from fanout.model.shard import OPERATIONS_PER_FILE, Rates
 
 # Chosen, not measured: 64 requests in flight that take 60 ms each or, of large objects, 50 MB/s each.
@@ -10,6 +10,6 @@ INSIDE_S3_RATES = Rates(seconds_per_entry=0.001, bytes_per_second=3_200_000_000.
 
 # docs.aws.amazon.com/efs/latest/ug/performance.html and the Lambda limits, as in `limits`.
 DEFAULT_RATES = Rates(
-    seconds_per_entry=OPERATIONS_PER_FILE * limits.EFS_WRITE_SECONDS / limits.CLIENT_OPERATIONS_IN_FLIGHT,
-    bytes_per_second=float(limits.LAMBDA_NETWORK_BYTES_PER_SECOND),
+    seconds_per_entry=OPERATIONS_PER_FILE * aws.EFS_WRITE_SECONDS / tuning.CLIENT_OPERATIONS_IN_FLIGHT,
+    bytes_per_second=float(aws.LAMBDA_NETWORK_BYTES_PER_SECOND),
 )

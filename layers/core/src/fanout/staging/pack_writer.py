@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections.abc import Callable
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.checksum import NO_BYTES, Crc64Nvme
 from fanout.model.entry import Attributes, Entry
@@ -31,7 +31,7 @@ class PackWriter(UnseenTree):
         self._staged, self._shard_id, self._now, self._crc64nvme = staged, shard_id, now, crc64nvme
         self._numbers = itertools.count()
         self._lock = threading.Lock()
-        self._sending = threading.BoundedSemaphore(limits.PACKS_IN_FLIGHT)
+        self._sending = threading.BoundedSemaphore(tuning.PACKS_IN_FLIGHT)
         self.staged_entries = 0
         self._begin()
 
@@ -68,8 +68,8 @@ class PackWriter(UnseenTree):
                 packed = Packed(packed.path, packed.crc64nvme, packed.attributes, (chunk,))
                 self._data += data
             self._rows.append(packed_row(packed))
-            full = len(self._data) >= limits.PACK_BYTES or len(self._rows) >= limits.PACK_ENTRIES
-            if not full and self._now() - self._began_at < limits.CHECKPOINT_SECONDS:
+            full = len(self._data) >= tuning.PACK_BYTES or len(self._rows) >= tuning.PACK_ENTRIES
+            if not full and self._now() - self._began_at < tuning.CHECKPOINT_SECONDS:
                 return
             taken = self._take()
         self._send(*taken)
@@ -115,7 +115,7 @@ class PackTarget:
 
     def write(self, offset: int, data: bytes) -> None:
         """See ``ports.tree.Target``; a small file is one block."""
-        if self._entry.size <= limits.PACKED_BYTES:
+        if self._entry.size <= tuning.PACKED_BYTES:
             self._data = data
         elif data.strip(b"\0"):
             self._chunks.append(self._writer.write_block(offset, data))

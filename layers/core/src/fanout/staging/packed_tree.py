@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from concurrent.futures import Future
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import ItemError, LedgerBroken, NotFound
@@ -112,7 +112,7 @@ class StagedObjects:
             held = self._held.get(key)
             if held is None:
                 mine = self._held[key] = Future()
-                if len(self._held) > limits.PACKS_HELD:
+                if len(self._held) > tuning.PACKS_HELD:
                     self._held.popitem(last=False)
         return self._read(key, mine) if held is None else held.result()
 

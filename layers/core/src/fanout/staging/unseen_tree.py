@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import entry_from_row
@@ -116,7 +116,7 @@ class UnseenTree:
 
     def block_bytes(self, entry: Entry) -> int:
         """See ``ports.tree.Tree``."""
-        return limits.BLOCK_BYTES
+        return tuning.BLOCK_BYTES
 
     def check(self, *, writing: bool) -> None:
         """See ``ports.tree.Tree``; CheckMount and CheckOtherMount each check the end that they see."""

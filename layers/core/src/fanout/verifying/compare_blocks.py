@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.model.books import Count
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros
@@ -106,7 +106,7 @@ def _checksums(
     except Exception as error:  # noqa: BLE001 - see problem_of
         problem = problem_of(error)
         return {index: failed_block(index, problem) for index in wanted}
-    budget = ByteBudget(limits.BUFFER_BYTES)
+    budget = ByteBudget(tuning.BUFFER_BYTES)
 
     def read(index: int) -> Receipt:
         offset, length = big.block(index)
@@ -117,7 +117,7 @@ def _checksums(
         except Exception as error:  # noqa: BLE001 - see problem_of
             return failed_block(index, problem_of(error))
 
-    threads = max(1, min(limits.BLOCKS_IN_FLIGHT, len(wanted)))
+    threads = max(1, min(tuning.BLOCKS_IN_FLIGHT, len(wanted)))
     try:
         receipts = dict(work_on([(index, index) for index in wanted], read, threads, out_of_time, []))
     finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.checksum import Crc64Nvme
 from fanout.model.document import Json
 from fanout.model.entry import Entry
@@ -48,7 +48,7 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
             problem = problem_of(error)
             return SourceChecksum("", problem.reason, problem.message)
 
-    threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
+    threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
     unfinished: list[tuple[int, Entry]] = []
     admit = lambda: context.limiter.admit(verifier.out_of_time)  # noqa: E731
     found = dict(work_on(left, read, threads, verifier.out_of_time, unfinished, admit))

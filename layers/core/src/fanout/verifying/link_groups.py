@@ -2,10 +2,10 @@
 
 | names                                         | destination                   | becomes                              |
 |-----------------------------------------------|-------------------------------|--------------------------------------|
-| of one file, up to ``limits.HARD_LINKS``      | one file                      | equal                                |
-| of one file, up to ``limits.HARD_LINKS``      | several files                 | those not of the largest file differ |
+| of one file, up to ``aws.HARD_LINKS``      | one file                      | equal                                |
+| of one file, up to ``aws.HARD_LINKS``      | several files                 | those not of the largest file differ |
 | of one file, more                             | at most a file for every      | equal                                |
-|                                               | ``limits.HARD_LINKS`` names   |                                      |
+|                                               | ``aws.HARD_LINKS`` names   |                                      |
 | of one file, more                             | more files than that          | those not of the largest ones differ |
 | of several files                              | one file                      | those not of the source's file with  |
 |                                               |                               | the most names differ                |
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
-from fanout.facts import limits
+from fanout.facts import aws
 from fanout.model.shard import Name
 
 
@@ -44,7 +44,7 @@ def file_at_destination(name: Name) -> str:
 def by_source(names: Iterable[ComparedName]) -> Iterator[ComparedName]:
     """Tell names of one file that are too many files at the destination; all names of a file must be there."""
     for together in _grouped(names, file_at_source):
-        allowed = -(-len(together) // limits.HARD_LINKS)
+        allowed = -(-len(together) // aws.HARD_LINKS)
         yield from _outside_of_the_largest(
             together, file_at_destination, allowed, "names of one file at the source, of several at the destination"
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, to_base64
 from fanout.model.entry import Attributes, Entry, Found, Kind
 from fanout.model.errors import AccessDenied, ItemError, TimeUp, problem_of
@@ -123,11 +123,11 @@ class Verifier:
         source = tree.open(entry)
         try:
             checksum = NO_BYTES
-            for offset in range(0, entry.size, limits.BLOCK_BYTES):
+            for offset in range(0, entry.size, tuning.BLOCK_BYTES):
                 if offset and self.out_of_time():
                     raise TimeUp
-                self._limiter.read(min(limits.BLOCK_BYTES, entry.size - offset), self.out_of_time)
-                checksum = self._crc64nvme(source.read(offset, limits.BLOCK_BYTES), checksum)
+                self._limiter.read(min(tuning.BLOCK_BYTES, entry.size - offset), self.out_of_time)
+                checksum = self._crc64nvme(source.read(offset, tuning.BLOCK_BYTES), checksum)
             source.confirm(checksum)
             return checksum, source.attributes
         finally:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
 from fanout.ledger.ledger import Ledger
@@ -80,7 +80,7 @@ class _Reader:
 
     def __init__(self, big: BigFile, crc64nvme: Crc64Nvme, hold_back: Callable[[int], None]) -> None:
         self._big, self._crc64nvme, self._hold_back = big, crc64nvme, hold_back
-        self._budget = ByteBudget(limits.BUFFER_BYTES)
+        self._budget = ByteBudget(tuning.BUFFER_BYTES)
         self._opened: list[Source] = []
 
     def open(self, tree: Tree, entry: Entry) -> Source:
@@ -188,7 +188,7 @@ def _checked(
             return _failed(big, index, problem_of(error))
         return _verified(big, index)
 
-    threads = max(1, min(limits.BLOCKS_IN_FLIGHT, len(left)))
+    threads = max(1, min(tuning.BLOCKS_IN_FLIGHT, len(left)))
     outcomes = dict(work_on([(index, index) for index in left], check, threads, out_of_time, []))
     passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(outcomes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
 from fanout.ledger.ledger import Ledger
@@ -86,7 +86,7 @@ def _verify(
     not_told: list[int] = []
     digest = TreeDigest()
     unfinished: list[tuple[int, Work]] = []
-    threads = min(limits.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
+    threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
 
     def check(item: Work) -> Verified:
         entry = item[0]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 class ByteBudget:
     """Bounds the bytes of blocks that all threads hold at once.
 
-    Blocks up to ``limits.BLOCK_BYTES_FREE`` need not take: all threads together hold few bytes
+    Blocks up to ``tuning.BLOCK_BYTES_FREE`` need not take: all threads together hold few bytes
     of them, and taking costs more than copying them.
     """
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Described, Readings
@@ -104,7 +104,7 @@ class Context(Struct, frozen=True):
     def stop_at(self) -> float:
         """When to stop working, so that time is left to write what was done."""
         now = self.clock.now()
-        return self.deadline - min(limits.DEADLINE_RESERVE_SECONDS, (self.deadline - now) / 3)
+        return self.deadline - min(tuning.DEADLINE_RESERVE_SECONDS, (self.deadline - now) / 3)
 
     def within(self, plan: Plan) -> Context:
         """This attempt, which ends when the run does if that is earlier. Raises ``OutOfTime`` if it is over."""

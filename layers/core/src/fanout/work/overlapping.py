@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TypeVar
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.errors import TimeUp
 from fanout.work.threads import done_by_threads
 
@@ -61,7 +61,7 @@ def overlap_on(
             item = take()
             while item is not None or waiting:
                 waits = item is not None and may_wait(item[1])
-                most = min(limits.THREAD_ENTRIES_UNDER_WAY, limits.ENTRIES_UNDER_WAY // len(at_work))
+                most = min(tuning.THREAD_ENTRIES_UNDER_WAY, tuning.ENTRIES_UNDER_WAY // len(at_work))
                 full = item is None or (waits and len(waiting) >= most)
                 if full or (waiting and item is not None and not admit(item[1], False)):
                     first, steps = waiting.popleft()

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
-from fanout.facts import limits
+from fanout.facts import tuning
 
 Done = TypeVar("Done")
 
@@ -36,7 +36,7 @@ class Threads:
     def review(self) -> bool:
         """Wait a while, add threads if that helps; whether any is at work. Raises what one of them raised."""
         growing = len(self._futures) < self._most
-        pause = limits.THREADS_REVIEW_SECONDS if growing else limits.OUTCOMES_EVERY_SECONDS
+        pause = tuning.THREADS_REVIEW_SECONDS if growing else tuning.OUTCOMES_EVERY_SECONDS
         if not wait(self._futures, pause).not_done:
             for future in self._futures:
                 future.result()
@@ -50,12 +50,12 @@ class Threads:
         busy = (now[1] - self._usage[1]) / max(now[0] - self._usage[0], 1e-6)
         waits = now[2] - self._usage[2] - 1  # one is this thread's own
         self._usage = now
-        if waits < max(1, len(self._done) // 2) or busy >= limits.PROCESSOR_BUSY:
+        if waits < max(1, len(self._done) // 2) or busy >= tuning.PROCESSOR_BUSY:
             self._suspected = None
             return
         look, before = _Look(now[0], now[1] + _queued_seconds()), self._suspected
         self._suspected = look
-        if before is not None and look.taken - before.taken < limits.PROCESSOR_BUSY * (look.at - before.at):
+        if before is not None and look.taken - before.taken < tuning.PROCESSOR_BUSY * (look.at - before.at):
             self._suspected = None
             more = min(len(self._futures) * 3, self._most - len(self._futures))
             self._futures += [self._pool.submit(self._work) for _ in range(more)]

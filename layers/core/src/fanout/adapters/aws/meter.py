@@ -8,7 +8,7 @@ from typing import Any
 
 from fanout.adapters.aws.control_plane import client, our_errors
 from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED, PERIOD_SECONDS, PERMITTED
-from fanout.facts.limits import MIB
+from fanout.facts.units import MIB
 from fanout.model.errors import Unreachable
 from fanout.model.file_system import Described, Reading, Readings, ThroughputMode
 

@@ -16,7 +16,7 @@ from typing import Any
 from fanout.adapters.http.curl import Handle
 from fanout.adapters.http.libcurl import pycurl
 
-# Chosen: connections that are kept; there are no more exchanges under way than limits.ENTRIES_UNDER_WAY and threads.
+# Chosen: connections that are kept; there are no more exchanges under way than tuning.ENTRIES_UNDER_WAY and threads.
 _CONNECTIONS_KEPT = 512
 # Chosen: how long nothing is looked at where libcurl names no time.
 _LOOK_SECONDS = 1.0

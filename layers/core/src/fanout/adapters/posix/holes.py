@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fanout.facts.limits import KIB
+from fanout.facts.units import KIB
 
 # Smaller holes save too little for their operations.
 CHUNK_BYTES = 64 * KIB

@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import islice
 
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.errors import Transient
 
 # Entries of a directory that are held in memory; it is read again for those after them.
@@ -87,7 +87,7 @@ def _removed(above: int, name: str, keep: bool) -> bool:
     except FileNotFoundError:
         return True
     try:
-        with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
+        with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
             whole = all(list(pool.map(lambda path: _is_removed(directory, path), os.listdir(directory))))
     finally:
         os.close(directory)

@@ -30,7 +30,7 @@ from fanout.adapters.posix.source import (
 )
 from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.target import FileTarget
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.directories.parents import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE
 from fanout.model.columns import Listed, one_by_one
 from fanout.model.entry import Attributes, Entry, Found, Kind
@@ -220,7 +220,7 @@ class PosixTree:
 
     def block_bytes(self, entry: Entry) -> int:
         """See ``ports.tree.Tree``."""
-        return limits.BLOCK_BYTES
+        return tuning.BLOCK_BYTES
 
     def check(self, *, writing: bool) -> None:
         """See ``ports.tree.Tree``. Writing is tried by making the run's staging directory, which stays."""

@@ -14,7 +14,7 @@ from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import Condition, Written, find_written
 from fanout.adapters.s3.metadata import carried_headers, tagging_header
 from fanout.adapters.s3.source import stored_checksum
-from fanout.facts import limits
+from fanout.facts import aws, tuning, units
 from fanout.model.checksum import NO_BYTES, combine, from_base64, to_base64
 from fanout.model.entry import Entry
 from fanout.model.errors import (
@@ -33,10 +33,10 @@ from fanout.request.object_options import TAGS, USER_PREFIX
 _NO_HEADERS: Mapping[str, str] = {}
 
 
-def part_ranges(size: int, least_part_bytes: int = limits.COPY_PART_BYTES) -> list[tuple[int, int]]:
+def part_ranges(size: int, least_part_bytes: int = tuning.COPY_PART_BYTES) -> list[tuple[int, int]]:
     """The first and last byte of each part: at most 10,000 of them, of whole MiB but the last."""
-    mebibytes = -(-size // (limits.MULTIPART_PARTS * limits.MIB))
-    step = max(least_part_bytes, mebibytes * limits.MIB)
+    mebibytes = -(-size // (aws.MULTIPART_PARTS * units.MIB))
+    step = max(least_part_bytes, mebibytes * units.MIB)
     return [(first, min(first + step, size) - 1) for first in range(0, size, step)]
 
 
@@ -57,8 +57,8 @@ class S3EntryCopier:
         write_headers: Mapping[str, str] = _NO_HEADERS,
         *,
         tags: Mapping[str, str] = _NO_HEADERS,
-        whole_bytes: int = limits.COPY_WHOLE_BYTES,
-        part_bytes: int = limits.COPY_PART_BYTES,
+        whole_bytes: int = tuning.COPY_WHOLE_BYTES,
+        part_bytes: int = tuning.COPY_PART_BYTES,
     ) -> None:
         self._client = client
         self._source, self._destination = source, destination
@@ -67,7 +67,7 @@ class S3EntryCopier:
         self._added_tags = tags
         self._whole_bytes, self._part_bytes = whole_bytes, part_bytes
         # Starts a thread only for a part that waits, and ends them with this object.
-        self._pool = ThreadPoolExecutor(limits.COPY_PARTS_IN_FLIGHT, thread_name_prefix="part")
+        self._pool = ThreadPoolExecutor(tuning.COPY_PARTS_IN_FLIGHT, thread_name_prefix="part")
 
     def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
         """See ``ports.tree.EntryCopier``."""

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.object_page import ObjectPage
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.cuts.cuts import Contents, Level, Mark, Survey
 from fanout.listing.cuts.key_ranges import Page, marks_of_keys
 from fanout.model.segment import Segment
@@ -29,11 +29,11 @@ def start_bound(path: str) -> str:
 
 
 def cuts_of_keys(client: S3Client, bucket: str, root: str, segment: Segment, ways: int) -> list[str]:
-    """See ``Tree.cuts``: as far as ``limits.CUT_PROBES`` requests go, many at a time."""
+    """See ``Tree.cuts``: as far as ``tuning.CUT_PROBES`` requests go, many at a time."""
     survey = Survey(segment, ways)
-    with ThreadPoolExecutor(limits.CUT_PROBES_AT_ONCE, thread_name_prefix="probe") as threads:
+    with ThreadPoolExecutor(tuning.CUT_PROBES_AT_ONCE, thread_name_prefix="probe") as threads:
         finder = _Finder(client, bucket, root, segment, threads)
-        while together := survey.next(max(0, min(limits.CUT_PROBES_AT_ONCE, limits.CUT_PROBES - finder.requests))):
+        while together := survey.next(max(0, min(tuning.CUT_PROBES_AT_ONCE, tuning.CUT_PROBES - finder.requests))):
             for level, contents in zip(together, finder.look_into(together, ways), strict=True):
                 survey.add(level, contents)
     return survey.cuts()
@@ -55,7 +55,7 @@ class _Finder:
         large = sum(page.truncated for page in pages)
         for level, page in zip(levels, pages, strict=True):
             if page.truncated:
-                yield Contents(self._marks(level, page, ways, (limits.CUT_PROBES - self.requests) // large))
+                yield Contents(self._marks(level, page, ways, (tuning.CUT_PROBES - self.requests) // large))
                 large -= 1
             else:
                 yield self._contents(level, page)

@@ -24,7 +24,7 @@ from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
-from fanout.facts import limits
+from fanout.facts import aws
 from fanout.model.columns import Listed, in_columns, one_by_one
 from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import ItemError, NotFound, PreconditionFailed, Transient
@@ -71,7 +71,7 @@ class S3Tree:
         """See ``ports.tree.Tree``; at most a page's keys together."""
         if prunes is no_pruning:
             return chain.from_iterable(map(PathColumns.listed, self._pages(segment)))
-        return in_columns(self._pruned(segment, Pruning(segment, prunes)), limits.LIST_PAGE_KEYS)
+        return in_columns(self._pruned(segment, Pruning(segment, prunes)), aws.LIST_PAGE_KEYS)
 
     def _pruned(self, segment: Segment, pruning: Pruning) -> Iterator[Entry]:
         """A listing that is inside a pruned directory at the end of a page begins again after the directory."""
@@ -176,7 +176,7 @@ class S3Tree:
     @property
     def delete_batch(self) -> int:
         """As many as one request of DeleteObjects takes."""
-        return limits.DELETE_OBJECTS
+        return aws.DELETE_OBJECTS
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
         """Delete objects whose ETag is the listed one; in a versioned bucket each gets a delete marker."""

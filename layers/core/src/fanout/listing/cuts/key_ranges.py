@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.cuts.cuts import Mark
 
 # Chosen: places of a key, after what all keys have in common, that its position is computed of.
@@ -125,7 +125,7 @@ def marks_of_keys(
         if len(ranges) >= ways and max(estimates) <= _MOST_MEDIANS * _median(estimates):
             break
         open_ones = [at for at, one in enumerate(ranges) if not (one.spent or one.whole)]
-        order = sorted(open_ones, key=lambda at: -estimates[at])[: min(limits.CUT_PROBES_AT_ONCE, left.count)]
+        order = sorted(open_ones, key=lambda at: -estimates[at])[: min(tuning.CUT_PROBES_AT_ONCE, left.count)]
         if not _cut([ranges[at] for at in order if estimates[at] > estimates[order[0]] / 4], ranges, left, alphabet):
             break
     return _marks(sorted(ranges, key=lambda one: one.after.encode()), alphabet, ways)
@@ -199,13 +199,13 @@ def _top(probes: _Probes, alphabet: _Alphabet, seen: Sequence[str]) -> str:
 
 def _spread(low: int, high: int, probes: _Probes) -> list[int]:
     """Numbers after ``low`` up to ``high``, evenly; all of them, or as many as may be probed at once."""
-    count = min(limits.CUT_PROBES_AT_ONCE, probes.count, high - low)
+    count = min(tuning.CUT_PROBES_AT_ONCE, probes.count, high - low)
     return [low + (high - low) * number // count for number in range(1, count + 1)]
 
 
 def _cut(wide: list[_Range], ranges: list[_Range], probes: _Probes, alphabet: _Alphabet) -> bool:
     """Cut ranges into equal parts of what is not seen of them; false where none has a path between."""
-    parts = min(_PARTS, 1 + max(1, min(limits.CUT_PROBES_AT_ONCE, probes.count) // max(1, len(wide))))
+    parts = min(_PARTS, 1 + max(1, min(tuning.CUT_PROBES_AT_ONCE, probes.count) // max(1, len(wide))))
     cuts = [_between(one, alphabet, parts) for one in wide]
     for one, paths in zip(wide, cuts, strict=True):
         one.spent = not paths

@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.deciding.decisions import Decision, decide
 from fanout.listing.deciding.proofs import Look, Proofs
 from fanout.listing.lookups import Pair, Question, found_at_destination
@@ -114,7 +114,7 @@ class Settler:
 
     def _groups_names(self, source: Entry) -> bool:
         """Whether it is compared which names are one file; those of larger files are compared by several functions."""
-        return self._compares_names and source.size <= limits.COMPARE_BYTES
+        return self._compares_names and source.size <= tuning.COMPARE_BYTES
 
 
 def _difference(source: Entry, destination: Entry) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import entry_row
 from fanout.listing.directories.extras import Extras
@@ -54,7 +54,7 @@ class ExtraWriter:
             directories = entry.kind is Kind.DIRECTORY and self._on_files
             held = self._directories if directories else self._files
             held.append(entry)
-            if len(held) >= limits.SHARD_ENTRIES:
+            if len(held) >= tuning.SHARD_ENTRIES:
                 self._write(held, directories=directories)
 
     def _write(self, held: list[Entry], *, directories: bool) -> None:

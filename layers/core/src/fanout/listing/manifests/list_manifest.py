@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 
 from msgspec.structs import replace
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.intake import Add, Intake
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, found_at_destination, found_for_listing
 from fanout.listing.manifests.manifest_lines import ManifestLines
@@ -80,7 +80,7 @@ class Lookups:
 def list_manifest(
     part: ManifestPart, plan: Plan, objects: ObjectReader, lookups: Lookups, settle: Add, refuse: Refuse, late: Late
 ) -> list[Segment]:
-    """Settle the rows of a part until it ends, ``late`` says so or ``limits.SEGMENT_ENTRIES`` are settled.
+    """Settle the rows of a part until it ends, ``late`` says so or ``tuning.SEGMENT_ENTRIES`` are settled.
 
     ``refuse`` takes rows that are about no entry. Returns what is left: the rest of the part, and directories
     to list that an earlier run could not. Raises ``InvalidRequest`` where the manifest cannot be read.
@@ -128,7 +128,7 @@ def _row(line: bytes | None, part: ManifestPart, plan: Plan, lines: ManifestLine
     """The row of a line. One that cannot be read, or is excluded, is about no entry; its reason says so."""
     try:
         if line is None:
-            raise BrokenRow(f"has over {limits.MANIFEST_ROW_BYTES:,} bytes; write a row to a line")
+            raise BrokenRow(f"has over {tuning.MANIFEST_ROW_BYTES:,} bytes; write a row to a line")
         row = read_row(line, part, plan.request)
     except BrokenRow as error:
         return Row(lines.where, reason=Reason.MANIFEST_ROW, message=f"{lines.where} {error}")

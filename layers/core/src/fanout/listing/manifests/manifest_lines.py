@@ -7,22 +7,22 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from fanout.facts import limits
+from fanout.facts import tuning, units
 from fanout.model.errors import InvalidRequest, NotFound, PreconditionFailed, Transient
 from fanout.model.segment import ManifestPart
 from fanout.ports.tree import ObjectReader
 from fanout.request.manifest import ManifestLocation
 
 # What is asked for at once after the end of a part: the rest of its last row.
-_LAST_ROW_BYTES = 64 * limits.KIB
+_LAST_ROW_BYTES = 64 * units.KIB
 _GZIP = 16 + zlib.MAX_WBITS
 _BOM = b"\xef\xbb\xbf"
 
 
 class ManifestLines:
-    """The lines of a part, in order; holds ``limits.MANIFEST_READ_BYTES`` and a row.
+    """The lines of a part, in order; holds ``tuning.MANIFEST_READ_BYTES`` and a row.
 
-    A line of over ``limits.MANIFEST_ROW_BYTES`` comes as ``None``: it is read past and not held. Iterating raises
+    A line of over ``tuning.MANIFEST_ROW_BYTES`` comes as ``None``: it is read past and not held. Iterating raises
     ``InvalidRequest`` where the file is not what was planned with, or cannot be read as its name says.
     """
 
@@ -76,7 +76,7 @@ class ManifestLines:
 
     def _chunks(self, offset: int, end: int) -> Iterator[bytes]:
         while offset < self._part.size:
-            length = min(limits.MANIFEST_READ_BYTES, max(end - offset, _LAST_ROW_BYTES))
+            length = min(tuning.MANIFEST_READ_BYTES, max(end - offset, _LAST_ROW_BYTES))
             try:
                 data = self._objects.read(self._bucket, self._part.key, self._part.etag, offset, length)
             except (NotFound, PreconditionFailed) as error:
@@ -94,14 +94,14 @@ class ManifestLines:
             for chunk in self._chunks(0, self._part.size):
                 rest, more = chunk, True
                 while rest or more:
-                    piece = unpacker.decompress(rest, limits.MANIFEST_READ_BYTES)
+                    piece = unpacker.decompress(rest, tuning.MANIFEST_READ_BYTES)
                     without_end = len(piece) if b"\n" in piece else without_end + len(piece)
-                    if without_end > limits.MANIFEST_LINE_BYTES:
-                        problem = f"has a line of over {limits.MANIFEST_LINE_BYTES:,} bytes"
+                    if without_end > tuning.MANIFEST_LINE_BYTES:
+                        problem = f"has a line of over {tuning.MANIFEST_LINE_BYTES:,} bytes"
                         raise self._refused(problem, "write a row to a line")
                     yield piece
                     begun, rest = True, unpacker.unconsumed_tail
-                    more = len(piece) == limits.MANIFEST_READ_BYTES  # what is packed may all be taken in already
+                    more = len(piece) == tuning.MANIFEST_READ_BYTES  # what is packed may all be taken in already
                     if unpacker.eof:
                         rest, unpacker, begun = unpacker.unused_data, zlib.decompressobj(_GZIP), False
                         more = False
@@ -128,8 +128,8 @@ def _split(chunks: Iterator[bytes], offset: int = 0, end: int | None = None) -> 
             yield _line(held, piece, length)
             held, length = [], 0
         length += len(rest)
-        held = [*held, rest] if length <= limits.MANIFEST_ROW_BYTES else []
-        if end is not None and offset >= end and length > limits.MANIFEST_ROW_BYTES:
+        held = [*held, rest] if length <= tuning.MANIFEST_ROW_BYTES else []
+        if end is not None and offset >= end and length > tuning.MANIFEST_ROW_BYTES:
             break
     if length:
         yield _line(held, b"", length)
@@ -138,7 +138,7 @@ def _split(chunks: Iterator[bytes], offset: int = 0, end: int | None = None) -> 
 def _line(held: list[bytes], last: bytes, length: int) -> tuple[bytes | None, int]:
     """A line of ``length`` bytes, which ``held`` holds if it is not too long, and its last bytes."""
     length += len(last)
-    return b"".join([*held, last]) if length <= limits.MANIFEST_ROW_BYTES else None, length
+    return b"".join([*held, last]) if length <= tuning.MANIFEST_ROW_BYTES else None, length
 
 
 def _plain(line: bytes | None, *, first: bool) -> bytes | None:

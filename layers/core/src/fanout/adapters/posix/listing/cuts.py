@@ -8,7 +8,7 @@ from zlib import crc32
 
 from fanout.adapters.posix.listing.sorted_names import bounds_below
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.cuts.cuts import Contents, Level, Mark, Survey
 from fanout.model.errors import ItemError
 from fanout.model.path_rules import STAGING_PREFIX
@@ -19,9 +19,9 @@ SAMPLE = 4096
 
 
 def cuts_of_directories(directories: Directories, root: str, segment: Segment, ways: int) -> list[str]:
-    """See ``Tree.cuts``: at most ``limits.CUT_PROBES`` directories are read, many at a time."""
+    """See ``Tree.cuts``: at most ``tuning.CUT_PROBES`` directories are read, many at a time."""
     survey = Survey(segment, ways)
-    left = limits.CUT_PROBES
+    left = tuning.CUT_PROBES
 
     def look(level: Level) -> Contents:
         try:
@@ -29,8 +29,8 @@ def cuts_of_directories(directories: Directories, root: str, segment: Segment, w
         except (OSError, ItemError):
             return Contents([])  # the listing comes to it and says so
 
-    with ThreadPoolExecutor(limits.CUT_PROBES_AT_ONCE, thread_name_prefix="cut") as threads:
-        while together := survey.next(min(left, limits.CUT_PROBES_AT_ONCE)):
+    with ThreadPoolExecutor(tuning.CUT_PROBES_AT_ONCE, thread_name_prefix="cut") as threads:
+        while together := survey.next(min(left, tuning.CUT_PROBES_AT_ONCE)):
             left -= len(together)
             for level, contents in zip(together, threads.map(look, together), strict=True):
                 survey.add(level, contents)

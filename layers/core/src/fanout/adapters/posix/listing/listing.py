@@ -37,7 +37,7 @@ def list_segment(
 ) -> Iterator[Listed]:
     """The segment's entries below ``root`` (a path of ``directories``), depth first, sorted by their bytes.
 
-    A directory counts with its ``/``, so that the order is that of keys. Memory is bounded by ``limits.NAMES_HELD``
+    A directory counts with its ``/``, so that the order is that of keys. Memory is bounded by ``tuning.NAMES_HELD``
     for each directory on one path down the tree. What ``prunes`` tells of is not opened. Raises ``Transient`` for
     an error of the file system that may pass, ``ListingIncomplete`` for any other. ``made``: see ``entry_of``.
     """

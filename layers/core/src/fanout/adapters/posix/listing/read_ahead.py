@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 from queue import SimpleQueue
 
 from fanout.adapters.posix.listing.stats import Waited
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.columns import Listed
 from fanout.model.entry import Entry
 
@@ -32,8 +32,8 @@ class ReadAhead:
 
     ``read`` returns what a directory holds, in order, or ``None`` where it is to be read in its turn: if it is large,
     which bounds memory, or cannot be read, so that errors come up at their place. At most
-    ``limits.DIRECTORIES_AHEAD`` are under way. What was read waits for its turn: up to ``limits.DIRECTORIES_HELD``,
-    or ``limits.ENTRIES_HELD`` entries, after which none is begun; but the last of them makes room for one that comes
+    ``tuning.DIRECTORIES_AHEAD`` are under way. What was read waits for its turn: up to ``tuning.DIRECTORIES_HELD``,
+    or ``tuning.ENTRIES_HELD`` entries, after which none is begun; but the last of them makes room for one that comes
     soon, and is read once more.
     """
 
@@ -56,9 +56,9 @@ class ReadAhead:
         """Around reading a directory in its turn: tells whether that waits."""
         waited = Waited()
         yield
-        self._waited = self._waited + 1 if waited.seconds > limits.DIRECTORY_SLOW_SECONDS else 0
+        self._waited = self._waited + 1 if waited.seconds > tuning.DIRECTORY_SLOW_SECONDS else 0
         if self._waited >= _IN_A_ROW and self._threads is None:
-            self._threads = ThreadPoolExecutor(limits.DIRECTORIES_AHEAD, thread_name_prefix="read-ahead")
+            self._threads = ThreadPoolExecutor(tuning.DIRECTORIES_AHEAD, thread_name_prefix="read-ahead")
 
     def found(self, directories: Iterable[str]) -> None:
         """Take directories that the one in turn holds, which the listing will come to."""
@@ -103,17 +103,17 @@ class ReadAhead:
             ended = self._ended.get()
             if ended in self._under_way:
                 self._hold(ended)
-        while self._next and len(self._under_way) < limits.DIRECTORIES_AHEAD and self._has_room():
+        while self._next and len(self._under_way) < tuning.DIRECTORIES_AHEAD and self._has_room():
             directory = heappop(self._next)[1]
             reading = self._under_way[directory] = self._threads.submit(self._read, directory)
             reading.add_done_callback(partial(_tell, self._ended, directory))
 
     def _has_room(self) -> bool:
         """Whether the next directory may be read: there is room, or it comes soon and the last one held makes some."""
-        if len(self._held) < limits.DIRECTORIES_HELD and self._entries < limits.ENTRIES_HELD:
+        if len(self._held) < tuning.DIRECTORIES_HELD and self._entries < tuning.ENTRIES_HELD:
             return True
         if not self._held or bisect_left(self._held_order, self._next[0]) >= min(
-            limits.DIRECTORIES_AHEAD, len(self._held)
+            tuning.DIRECTORIES_AHEAD, len(self._held)
         ):
             return False
         last = self._held_order[-1]

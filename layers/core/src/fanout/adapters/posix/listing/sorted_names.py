@@ -1,6 +1,6 @@
 """The names of a directory in the order of keys, a bounded number at a time.
 
-A directory is read in no order. Of one that holds more than ``limits.NAMES_HELD`` names the first so many
+A directory is read in no order. Of one that holds more than ``tuning.NAMES_HELD`` names the first so many
 are kept while it is read to its end, and it is read again for those after them.
 """
 
@@ -12,7 +12,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.entry import Entry
 
 # Names whose attributes are asked for together.
@@ -74,14 +74,14 @@ class Names:
             if not self._bounds.hold_all:
                 some = [name for name in some if self._bounds.hold(os.fsencode(name))]
             self._names += some
-            if len(self._names) >= 2 * limits.NAMES_HELD:
+            if len(self._names) >= 2 * tuning.NAMES_HELD:
                 self._keep_first()
 
     def add(self, name: str) -> None:
         """Take a name if it is within the bounds."""
         if self._bounds.hold_all or self._bounds.hold(os.fsencode(name)):
             self._names.append(name)
-            if len(self._names) >= 2 * limits.NAMES_HELD:
+            if len(self._names) >= 2 * tuning.NAMES_HELD:
                 self._keep_first()
 
     def add_known(self, name: str, entry: Entry) -> None:
@@ -93,8 +93,8 @@ class Names:
     def _keep_first(self) -> None:
         # The order of ASCII is that of its bytes, and most names are nothing else.
         self._names.sort(key=None if all(map(str.isascii, self._names)) else os.fsencode)
-        self.more = self.more or len(self._names) > limits.NAMES_HELD
-        del self._names[limits.NAMES_HELD :]
+        self.more = self.more or len(self._names) > tuning.NAMES_HELD
+        del self._names[tuning.NAMES_HELD :]
 
     def close(self) -> None:
         """All names are in."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.listing.directories.parents import is_unfinished
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError
@@ -105,10 +105,10 @@ class Stats:
         found = ask(names[:_IN_A_ROW])
         if len(names) <= _IN_A_ROW:
             return found
-        if waited.seconds < limits.STAT_SLOW_SECONDS * len(found):
+        if waited.seconds < tuning.STAT_SLOW_SECONDS * len(found):
             return found + ask(names[_IN_A_ROW:])
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(limits.STAT_THREADS, thread_name_prefix="stat")
+            self._threads = ThreadPoolExecutor(tuning.STAT_THREADS, thread_name_prefix="stat")
         rows = [names[start : start + _IN_A_ROW] for start in range(_IN_A_ROW, len(names), _IN_A_ROW)]
         for row in self._threads.map(ask, rows):
             found += row

@@ -7,12 +7,12 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from fanout.facts import limits
+from fanout.facts import units
 from fanout.model.finding import Finding, fail, ok, warn
 from fanout.model.path_rules import DOCTOR_PREFIX
 
 # Chosen: with less than this free a run is likely to end in "no space".
-FREE_BYTES = limits.GIB
+FREE_BYTES = units.GIB
 FREE_INODES = 10_000
 _IDENTITY = "check the access point's PosixUser, and owner and mode of its root directory"
 

@@ -20,7 +20,7 @@ from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories, Held
 from fanout.adapters.posix.probe.probe_file import PosixProbeFile
 from fanout.adapters.posix.staging import open_staged
-from fanout.facts import limits
+from fanout.facts import tuning
 from fanout.model.path_rules import PROBE_PREFIX
 
 MARKER = "of-a-probe"
@@ -179,7 +179,7 @@ def _remove(above: int, name: str) -> None:
     """Remove a directory and all in it, the marker last, so that what a crash leaves is still known as a probe's."""
     directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
     try:
-        with ThreadPoolExecutor(limits.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
+        with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
             children = [child for child in os.listdir(directory) if child != MARKER]
             list(pool.map(lambda child: _remove_tree(directory, child), children))
         with suppress(FileNotFoundError):

@@ -6,10 +6,10 @@ from fanout.adapters.http.transport import ConnectionBroken, Response
 from fanout.adapters.s3.client.answers import holds_from
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.faults import broken
-from fanout.facts import limits
+from fanout.facts import units
 
 # An answer of so many bytes before it broke off was progress: the attempts are counted anew.
-_PROGRESS_BYTES = limits.MIB
+_PROGRESS_BYTES = units.MIB
 
 
 def read_range(client: S3Client, bucket: str, key: str, etag: str, byte_range: tuple[int, int]) -> Response:
