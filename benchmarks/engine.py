@@ -18,6 +18,7 @@ from benchmarks.worker import RUN, context_of
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
 from fanout.finishing.assemble_big_files import assemble_big_files
+from fanout.finishing.withdrawal import withdraw
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Books
@@ -57,7 +58,7 @@ def copy_tree(source: Path, mounts: list[Path], scratch: Path) -> EngineRun:
     finishing = context_of(scratch, source, mounts[0], "finish")
     assemble_big_files(finishing, ledger.read_plan(), lambda: False)  # before it such a file is not there
     ended = time.monotonic()
-    finishing.destination(ledger.read_plan()).finish()
+    withdraw(ledger.read_plan(), finishing)
     finished = time.monotonic()
     books = Books()
     for shard in (one for one in shards if one.blocks is None):

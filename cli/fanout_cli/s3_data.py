@@ -85,7 +85,8 @@ def _copy(option: str, source: Tree, target: Tree, entries: list[Entry]) -> None
         if outcome.result is not Result.COPIED:
             raise InvalidRequest(option, f"{outcome.path!r}: {outcome.reason} ({outcome.message})", "")
     for entry, attributes in sorted(copier.directories, key=lambda made: -made[0].path.count("/")):
-        target.set_attributes(entry, attributes)
+        if target.file_system is not None:
+            target.file_system.set_attributes(entry, attributes)
 
 
 def _without_filled_directories(entries: Iterator[Entry]) -> Iterator[Entry]:

@@ -26,7 +26,8 @@ from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import MountLocation, S3Location
 from fanout.planning.write_turn import WriteTurns
-from fanout.ports.tree import Tree, Versioned
+from fanout.ports.store import Versioned
+from fanout.ports.tree import Tree
 from fanout.report import page
 from fanout.request import parse as requests
 from fanout.request.options import Symlinks

@@ -6,7 +6,7 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.model.entry import Entry, Kind
 from fanout.model.shard import Receipt
 from fanout.ports.tree import Tree
-from tests.contract.tree_use import FILE_ATTRIBUTES, entries, read
+from tests.contract.tree_use import FILE_ATTRIBUTES, entries, finish, read
 
 
 def test_blocks_make_a_file_whatever_their_order_and_only_when_it_is_completed(tree: Tree) -> None:
@@ -25,7 +25,7 @@ def test_blocks_make_a_file_whatever_their_order_and_only_when_it_is_completed(t
         tree.open_blocks(entry, token).complete(ordered, crc64nvme(body), FILE_ATTRIBUTES)
     [found] = entries(tree).values()
     assert read(tree, found)[0] == body
-    tree.finish()
+    finish(tree)
     assert list(entries(tree)) == ["d/blocks"]
 
 
@@ -36,5 +36,5 @@ def test_blocks_that_are_discarded_leave_nothing(tree: Tree) -> None:
     target.write(0, 0, b"abc", crc64nvme(b"abc"))
     target.discard()
     target.discard()
-    tree.finish()
+    finish(tree)
     assert entries(tree) == {}

@@ -14,7 +14,7 @@ from fanout.efs.measurement import CREDITS, IO_LIMIT, LOOK_BACK_SECONDS, METERED
 from fanout.facts.units import MIB
 from fanout.model.errors import AccessDenied, FanoutError, NotFound, Throttled, Transient, Unreachable
 from fanout.model.file_system import Described, Reading, ThroughputMode
-from fanout.ports.tree import Meter
+from fanout.ports.aws import Meter
 from tests.contract.conftest import REGION
 from tests.contract.scripted_server import RESET, TRUNCATED, ScriptedServer, answer
 from tests.support.memory_meter import MemoryMeter

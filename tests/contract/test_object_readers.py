@@ -8,7 +8,7 @@ import pytest
 
 from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.model.errors import NotFound, PreconditionFailed
-from fanout.ports.tree import ObjectReader
+from fanout.ports.aws import ObjectReader
 from tests.contract.conftest import SERVERS, client_of, new_bucket
 from tests.support.memory_store import MemoryObjects
 

@@ -11,7 +11,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.model.checksum import combine, to_base64
 from fanout.model.errors import InvalidRequest, NotFound, PreconditionFailed
-from fanout.ports.tree import WorkStore
+from fanout.ports.store import WorkStore
 from tests.contract.conftest import Needs
 from tests.support.s3_servers import Lack
 

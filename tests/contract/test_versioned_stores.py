@@ -8,7 +8,7 @@ import pytest
 
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.model.errors import PreconditionFailed
-from fanout.ports.tree import Versioned, VersionedStore
+from fanout.ports.store import Versioned, VersionedStore
 from tests.contract.conftest import SERVERS, client_of, new_bucket
 from tests.support.memory_store import MemoryStore
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fanout.model.errors import DestinationBusy
 from fanout.planning.write_turn import WriteTurns
 from fanout.planning.writers import writers_from_bytes
-from fanout.ports.tree import Versioned, VersionedStore
+from fanout.ports.store import Versioned, VersionedStore
 from fanout.ports.turns import Writer
 from tests.contract.test_versioned_stores import KEY, store
 from tests.planning.test_writers import plan

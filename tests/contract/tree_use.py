@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import stat
 
+import pytest
+
 from fanout.adapters.checksum import crc64nvme
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.segment import Segment
+from fanout.ports.file_system import FileSystem
 from fanout.ports.tree import Source, Tree
 
 WHOLE = Segment("whole")
@@ -43,3 +46,16 @@ def read(tree: Tree, entry: Entry) -> tuple[bytes, Attributes]:
         return body, source.attributes
     finally:
         source.close()
+
+
+def finish(tree: Tree) -> None:
+    """End a run's work at its destination."""
+    if tree.file_system is not None:
+        tree.file_system.finish()
+
+
+def files_of(tree: Tree) -> FileSystem:
+    """What only a file system does; a test of it is skipped for a bucket."""
+    if tree.file_system is None:
+        pytest.skip("a bucket is no file system")
+    return tree.file_system

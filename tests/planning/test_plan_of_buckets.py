@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanout.model.errors import InvalidRequest
-from fanout.ports.tree import ObjectFound
+from fanout.ports.aws import ObjectFound
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryObjects

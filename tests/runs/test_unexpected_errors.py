@@ -74,7 +74,8 @@ def test_a_raw_error_of_the_system_may_pass() -> None:
 def test_an_exception_of_one_directory_leaves_the_others_their_attributes(tmp_path: Path) -> None:
     (fill(tmp_path, "a/f", "b/f") / "b").chmod(0o751)
     world = listed(tmp_path)
-    tree = world.destination
+    tree = world.destination.file_system
+    assert tree is not None
     tree.set_attributes = failing(RecursionError("deep"), "a/", tree.set_attributes)  # type: ignore[method-assign]
     summary = copied(world)
     assert summary["status"] == "FAILED_WITH_ITEMS"
@@ -87,7 +88,9 @@ def test_an_exception_of_one_name_fails_that_name(tmp_path: Path) -> None:
     for number, name in enumerate("az"):
         os.link(source / name, source / f"further{number}")
     world = listed(tmp_path)
-    world.destination.link = failing(ValueError("v"), "further0", world.destination.link)  # type: ignore[method-assign]
+    files = world.destination.file_system
+    assert files is not None
+    files.link = failing(ValueError("v"), "further0", files.link)  # type: ignore[method-assign]
     assert copied(world)["status"] == "FAILED_WITH_ITEMS"
     assert reasons(world) == {"further0": UNEXPECTED}
 
@@ -120,8 +123,10 @@ def test_an_exception_of_one_extra_keeps_it(tmp_path: Path) -> None:
     world = synced(extended(tmp_path))
     begin_deletion(world.context())
     world.source.find_stored = failing(ValueError("odd"), "old", world.source.find_stored)  # type: ignore[method-assign]
-    world.destination.remove_directory = failing(  # type: ignore[method-assign]
-        RecursionError("deep"), "gone/empty/", world.destination.remove_directory
+    files = world.destination.file_system
+    assert files is not None
+    files.remove_directory = failing(  # type: ignore[method-assign]
+        RecursionError("deep"), "gone/empty/", files.remove_directory
     )
     for shard in deletions(world):
         assert delete_shard(shard, world.context())["done"]

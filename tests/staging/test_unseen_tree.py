@@ -32,8 +32,6 @@ def tree() -> UnseenTree:
         lambda tree: tree.open_blocks(ENTRY, "token"),
         lambda tree: tree.make_directory(ENTRY, ATTRIBUTES),
         lambda tree: tree.make_symlink(ENTRY, b"x", ATTRIBUTES),
-        lambda tree: tree.link(ENTRY, "g"),
-        lambda tree: tree.set_attributes(ENTRY, ATTRIBUTES),
         lambda tree: tree.open(ENTRY).read(0, 3),
     ],
 )

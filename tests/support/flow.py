@@ -27,7 +27,8 @@ from fanout.planning.write_turn import WriteTurns
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
-from fanout.ports.tree import Tree, WorkStore
+from fanout.ports.store import WorkStore
+from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.resuming.carry_over import list_or_carry_over
 from fanout.summary.summarise_transfer import summarise_transfer

@@ -6,6 +6,7 @@ import itertools
 import stat
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Self
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -277,6 +278,11 @@ class MemoryTree:
     def overlaps(self) -> bool:
         """See ``ports.tree.Tree``; memory does not wait."""
         return False
+
+    @property
+    def file_system(self) -> Self:
+        """See ``ports.tree.Tree``."""
+        return self
 
     def block_bytes(self, entry: Entry) -> int:
         """See ``ports.tree.Tree``."""

@@ -10,7 +10,8 @@ from hashlib import sha256
 from itertools import islice, takewhile
 
 from fanout.model.errors import NotFound, PreconditionFailed
-from fanout.ports.tree import ObjectFound, Versioned
+from fanout.ports.aws import ObjectFound
+from fanout.ports.store import Versioned
 
 
 class MemoryStore:

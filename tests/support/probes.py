@@ -15,8 +15,9 @@ from typing import Any
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
+from fanout.ports.clock import Clock
 from fanout.ports.probe import ProbeDirectory
-from fanout.ports.tree import Clock, Tree
+from fanout.ports.tree import Tree
 from fanout.probe.open_probe import close_probe, open_probe
 from fanout.probe.plan_probe import plan_probe
 from fanout.probe.run_experiment import run_experiment

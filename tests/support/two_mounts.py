@@ -21,7 +21,8 @@ from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
-from fanout.ports.tree import Tree, WorkStore
+from fanout.ports.store import WorkStore
+from fanout.ports.tree import Tree
 from fanout.resuming.carry_over import list_or_carry_over
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.unpack_shard import unpack_shard

@@ -11,7 +11,6 @@ import typer
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
 from fanout.ledger.documents import document_of, document_row
 from fanout.ledger.keys import LIMITS, PLAN, run_prefix
-from fanout.model.location import S3Location
 from fanout.rates.run_limits import RunLimits
 from fanout.request.plan import Plan
 from fanout.request.units import size_of
@@ -65,8 +64,7 @@ def change_limits(stack: Stack, run_id: str, bytes_per_second: str | None, files
         _rate("--files-per-second", files_per_second, limits.files_per_second, LEAST_FILES_PER_SECOND),
     )
     request = document_of(plan, Plan).request
-    inside_s3 = isinstance(request.source, S3Location) and isinstance(request.destination, S3Location)
-    if inside_s3 and changed.bytes_per_second is not None:
+    if request.inside_s3 and changed.bytes_per_second is not None:
         raise CommandError("--bytes-per-second: S3 copies between two buckets by itself; --files-per-second works")
     if changed != limits:
         body = json.dumps(document_row(changed), indent=1).encode()

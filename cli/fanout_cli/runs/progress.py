@@ -14,7 +14,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import counts_from_row
 from fanout.model.errors import LedgerBroken, NotFound
 from fanout.model.shard import Rates, Shard
-from fanout.ports.tree import WorkStore
+from fanout.ports.store import WorkStore
 from fanout_cli.runs.map_runs import MapCounts
 
 # Above so many shards their outcomes are not read one by one: the Map's own counts tell enough.

@@ -10,7 +10,7 @@ from fanout.ledger.keys import BATCHES
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import S3Location, parse_location
-from fanout.ports.tree import Starts
+from fanout.ports.aws import Starts
 from fanout.work.context import Context
 
 

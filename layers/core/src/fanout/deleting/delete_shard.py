@@ -11,7 +11,6 @@ from fanout.model.books import tally
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, ItemError, Transient, problem_of
-from fanout.model.location import S3Location
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
@@ -32,7 +31,7 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     plan = ledger.read_plan()
     context = context.within(plan)
     destination = context.destination(plan)
-    bucket = destination if isinstance(plan.request.destination, S3Location) else None
+    bucket = destination if plan.request.destination.is_keyed else None
     look = look_at_source(context.source(plan), plan, ledger, bucket)
     settled = settled_indexes(shard, ledger)
     left = [(index, entry) for index, entry in enumerate(ledger.read_shard(shard)) if index not in settled]

@@ -10,7 +10,6 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry, Found, Kind
 from fanout.model.errors import AccessDenied, ItemError, Transient, problem_of
-from fanout.model.location import MountLocation
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
@@ -30,7 +29,7 @@ class SourceRoot(Struct, frozen=True):
 def note_source_root(source: Tree, ledger: Ledger) -> None:
     """Note, before it is listed, which directory the root of the source is. Raises ``Transient`` for no answer."""
     try:
-        identity = source.identity()
+        identity = _identity(source)
     except ItemError as error:
         raise Transient(f"the root of the source: {error.message}") from error
     ledger.write(keys.SOURCE_ROOT, SourceRoot(identity))
@@ -44,14 +43,18 @@ def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None
     ``fanout.listing.directories.extras`` has it. Raises what ``check`` raises.
     """
     source.check(writing=False)
-    moved = _moved(source, ledger) if isinstance(plan.request.source, MountLocation) else None
+    moved = _moved(source, ledger) if not plan.request.source.is_keyed else None
     follows = plan.request.symlinks is Symlinks.FOLLOW
     return lambda entry: moved or _appeared(lambda: _held(source, entry, bucket, follows=follows))
 
 
+def _identity(source: Tree) -> str:
+    return source.file_system.identity() if source.file_system is not None else ""
+
+
 def _moved(source: Tree, ledger: Ledger) -> ItemError | None:
     try:
-        same = source.identity() == ledger.read(keys.SOURCE_ROOT, SourceRoot).identity
+        same = _identity(source) == ledger.read(keys.SOURCE_ROOT, SourceRoot).identity
     except ItemError as error:
         return error
     return None if same else ItemError(Reason.SOURCE_CHANGED, "the source's root is not the directory that was listed")

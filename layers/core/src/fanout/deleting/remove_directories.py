@@ -19,7 +19,7 @@ from fanout.model.entry import Entry
 from fanout.model.errors import Superseded, Transient, problem_of
 from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import Shard
-from fanout.ports.tree import Tree
+from fanout.ports.file_system import FileSystem
 from fanout.request.filters import Filters
 from fanout.request.plan import Plan
 from fanout.work.context import Context
@@ -63,6 +63,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     """
     ledger = context.ledger
     destination = context.destination(plan)
+    assert destination.file_system is not None  # a bucket has no shards of directories
     look = look_at_source(context.source(plan), plan, ledger)
     shards = [one.shard for one in deleted_directories(ledger)]
     stop_at = context.stop_at
@@ -71,7 +72,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     while True:
         gone = waiting = 0
         for shard in shards:
-            for outcomes in _remove(shard, look, destination, context):
+            for outcomes in _remove(shard, look, destination.file_system, context):
                 number += 1
                 full = [index for index, one in outcomes.items() if one.reason is Reason.NOT_EMPTY]
                 waiting += len(full)
@@ -101,7 +102,7 @@ def _filtered(outcome: Outcome) -> Outcome:
     return outcome.instead(Reason.FILTERED_NOT_EMPTY, outcome.message)
 
 
-def _remove(shard: Shard, look: Look, destination: Tree, context: Context) -> Iterator[dict[int, Outcome]]:
+def _remove(shard: Shard, look: Look, files: FileSystem, context: Context) -> Iterator[dict[int, Outcome]]:
     """Outcomes of the shard's directories that have none yet, those of one depth together, deepest first."""
     settled = settled_indexes(shard, context.ledger)
     by_depth: dict[int, list[tuple[int, Entry]]] = {}
@@ -113,7 +114,7 @@ def _remove(shard: Shard, look: Look, destination: Tree, context: Context) -> It
         problem = look(entry)
         if problem is None:
             try:
-                destination.remove_directory(entry)
+                files.remove_directory(entry)
             except Exception as error:  # noqa: BLE001 - see problem_of
                 problem = problem_of(error)
         return outcome_of(entry, problem)

@@ -17,7 +17,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from fanout.facts import aws, tuning
-from fanout.model.location import Location, MountLocation
+from fanout.model.location import Location
 from fanout.model.shard import CREATIONS_PER_SECOND, OPERATIONS_PER_FILE, Rates
 from fanout.request.request import Request
 from fanout.shards.seconds import DEFAULT_RATES, INSIDE_S3_RATES
@@ -93,4 +93,4 @@ def creations_of(request: Request, calibrations: Mapping[str, Calibration]) -> f
 
 def calibration_at(end: Location, calibrations: Mapping[str, Calibration]) -> Calibration | None:
     """That of the file system of an end, if it is one and was probed."""
-    return calibrations.get(end.mount) if isinstance(end, MountLocation) else None
+    return calibrations.get(end.mount) if not end.is_keyed else None

@@ -9,7 +9,6 @@ from fanout.efs.probe_result import ProbeResult
 from fanout.ledger import probe_keys
 from fanout.model.document import utc
 from fanout.model.errors import FanoutError, InvalidRequest, LedgerBroken
-from fanout.model.location import MountLocation
 from fanout.request.options import NEWEST, NO_PROBE
 from fanout.request.request import Request
 from fanout.work.context import Context
@@ -23,7 +22,7 @@ def read_calibrations(request: Request, context: Context) -> tuple[Mapping[str, 
     A newest result that cannot be read is none: the plan then uses the published figures, and a note says why.
     Raises ``InvalidRequest`` for a probe that the request names and that cannot be used.
     """
-    mounts = sorted({end.mount for end in (request.source, request.destination) if isinstance(end, MountLocation)})
+    mounts = sorted({end.mount for end in (request.source, request.destination) if not end.is_keyed})
     if request.calibration == NO_PROBE:
         return {}, [f"{mount}: rates are the published ones, as the request says" for mount in mounts]
     found: dict[str, ProbeResult] = {}

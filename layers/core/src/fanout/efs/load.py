@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from fanout.efs.model import Load
 from fanout.facts import aws, tuning, units
-from fanout.model.location import MountLocation, S3Location
 from fanout.model.shard import OPERATIONS_PER_FILE
 from fanout.request.options import Mode, Verify
 from fanout.request.request import Request
@@ -47,7 +46,7 @@ class S3Requests(Struct, frozen=True):
 
 def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
     """Requests to the buckets of the request, and to stage between two mounts; not those to the ledger."""
-    ends = [isinstance(end, S3Location) for end in (request.source, request.destination)]
+    ends = [end.is_keyed for end in (request.source, request.destination)]
     pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT
     lists = pages * sum(ends)
     blocks = work.entries + work.bytes / tuning.BLOCK_BYTES
@@ -65,7 +64,7 @@ def requests_to_verify(request: Request, work: Work, segments: int) -> S3Request
     """Requests of a verification after the copy: a HEAD for each entry at each end, as S3 keeps checksums."""
     if request.verify is Verify.NONE:
         return S3Requests()
-    ends = sum(isinstance(end, S3Location) for end in (request.source, request.destination))
+    ends = sum(end.is_keyed for end in (request.source, request.destination))
     pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verify is Verify.ALL else 0.0
     return S3Requests(gets=float(work.entries * ends), lists=pages * ends)
 
@@ -80,7 +79,7 @@ def loads_of(request: Request, work: Work) -> Mapping[str, Load]:
     loads: dict[str, Load] = {}
     writes = request.mode.value != "verify"
     for end, is_written in ((request.source, False), (request.destination, writes)):
-        if isinstance(end, MountLocation):
+        if not end.is_keyed:
             load = _written(work) if is_written else _read(work)
             loads[end.mount] = loads.get(end.mount, Load()) + load
     return loads

@@ -16,7 +16,6 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import FanoutError, Throttled, Transient
 from fanout.model.file_system import ThroughputMode
-from fanout.model.location import MountLocation
 from fanout.request.request import Request
 from fanout.work.context import Context
 
@@ -40,7 +39,7 @@ def measure_file_systems(
     ones. Notes say what is assumed, and why; the run goes on. Where a probe found the limit, no more is reckoned with.
     """
     ids = context.file_system_ids
-    mounts = {end.mount for end in (request.source, request.destination) if isinstance(end, MountLocation)}
+    mounts = {end.mount for end in (request.source, request.destination) if not end.is_keyed}
     measured: dict[str, FileSystemState] = {}
     for mount in sorted(mounts & ids.keys()):
         measured[mount] = _measured(ids[mount], context, notes)

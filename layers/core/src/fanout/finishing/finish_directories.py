@@ -107,13 +107,17 @@ def _set_last(ledger: Ledger, files: list[File], destination: Tree) -> list[Unse
 
 
 def _set(destination: Tree, made: Iterable[MadeDirectory]) -> list[Unset]:
+    files = destination.file_system
+    if files is None:  # a bucket's directories are objects, which got their attributes as they were written
+        return []
+
     def set_one(one: MadeDirectory) -> Unset | None:
         entry = Entry(one.path, Kind.DIRECTORY)
         try:
             if one.implied:
-                destination.open_directory(entry, one.mode or 0)
+                files.open_directory(entry, one.mode or 0)
             else:
-                destination.set_attributes(entry, Attributes(one.mode, one.uid, one.gid, one.mtime_ns, one.atime_ns))
+                files.set_attributes(entry, Attributes(one.mode, one.uid, one.gid, one.mtime_ns, one.atime_ns))
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = problem_of(error)
             return Unset(one.path, problem.reason, problem.message)

@@ -42,7 +42,7 @@ def _finish_tree(context: Context, deletes: bool) -> Json:
     def out_of_time() -> bool:
         return context.clock.now() > stop_at
 
-    files, done = assemble_big_files(context, plan, out_of_time)
+    big_files, done = assemble_big_files(context, plan, out_of_time)
     names = directories = 0
     if done:
         names, done = link_names(plan, context, out_of_time)
@@ -51,10 +51,11 @@ def _finish_tree(context: Context, deletes: bool) -> Json:
     if done:
         if plan.request.between_mounts:
             context.ledger.staged().remove("")
-        if deletes:
-            context.destination(plan).clear()
-        else:
+        files = context.destination(plan).file_system
+        if not deletes:
             withdraw(plan, context)
-    elif not files + names + directories:
+        elif files is not None:
+            files.clear()
+    elif not big_files + names + directories:
         raise Transient("nothing could be finished in the time of a function")
-    return {"done": done, "big_files": files, "names": names, "directory_files": directories}
+    return {"done": done, "big_files": big_files, "names": names, "directory_files": directories}

@@ -88,4 +88,5 @@ def _outcome(source: Tree, destination: Tree, copied: frozenset[str], indexed: t
 
 def _link(source: Tree, destination: Tree, entry: Entry, first: str) -> None:
     source.open(entry).close()
-    destination.link(entry, first)
+    assert destination.file_system is not None  # further names are planned between file systems alone
+    destination.file_system.link(entry, first)

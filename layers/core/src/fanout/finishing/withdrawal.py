@@ -15,7 +15,8 @@ def withdraw(plan: Plan, context: Context) -> None:
     Noted before, so that an attempt that comes after finds nothing left to write, and after, for SummariseTransfer.
     """
     context.ledger.mark(keys.FINISHED)
-    left = context.destination(plan).finish()
+    files = context.destination(plan).file_system
+    left = files.finish() if files is not None else ()
     if left:
         context.ledger.note("finish", left)
     context.ledger.mark(keys.WITHDRAWN)

@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from fanout.efs.model import Load
 from fanout.facts import aws, tuning
-from fanout.model.location import MountLocation, S3Location
 from fanout.request.request import Request
 
 # docs.aws.amazon.com/efs/latest/ug/performance.html: best-case read latency.
@@ -46,7 +45,7 @@ def deleting_of(request: Request, extras: int, write_iops: float) -> Deleting:
     most = request.limits.max_concurrency
     of_one = _shard_seconds(request, extras / shards)
     seconds = max(math.ceil(shards / most) * of_one, _least_seconds(request, extras, write_iops))
-    looks = extras if isinstance(request.source, S3Location) else 0
+    looks = extras if request.source.is_keyed else 0
     return Deleting(seconds, shards, max(shards * of_one, min(shards, most) * seconds), looks)
 
 
@@ -55,16 +54,16 @@ def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
     least = aws.EFS_LEAST_METERED * float(extras)
     loads: dict[str, Load] = {}
     for end, is_written in ((request.source, False), (request.destination, True)):
-        if isinstance(end, MountLocation) and extras:
+        if not end.is_keyed and extras:
             load = Load(float(extras), least, extras * float(is_written), least * is_written)
             loads[end.mount] = loads.get(end.mount, Load()) + load
     return loads
 
 
 def _shard_seconds(request: Request, extras: float) -> float:
-    look = EFS_LOOK_SECONDS if isinstance(request.source, MountLocation) else S3_LOOK_SECONDS
+    look = EFS_LOOK_SECONDS if not request.source.is_keyed else S3_LOOK_SECONDS
     in_flight = tuning.CLIENT_OPERATIONS_IN_FLIGHT
-    if isinstance(request.destination, MountLocation):
+    if not request.destination.is_keyed:
         return extras * (look + EFS_LOOK_SECONDS + aws.EFS_WRITE_SECONDS) / min(in_flight, max(1.0, extras))
     batch = min(extras, aws.DELETE_OBJECTS)
     return math.ceil(math.ceil(extras / batch) / in_flight) * (batch * look + DELETE_OBJECTS_SECONDS)
@@ -72,6 +71,6 @@ def _shard_seconds(request: Request, extras: float) -> float:
 
 def _least_seconds(request: Request, extras: int, write_iops: float) -> float:
     """What the services take at least: looks, deletions (S3 counts each key), one removal an operation on EFS."""
-    on_mount = isinstance(request.destination, MountLocation)
-    looks = 0.0 if isinstance(request.source, MountLocation) else extras / aws.S3_GET_PER_SECOND
+    on_mount = not request.destination.is_keyed
+    looks = 0.0 if not request.source.is_keyed else extras / aws.S3_GET_PER_SECOND
     return max(looks, extras / (write_iops if on_mount else aws.S3_PUT_PER_SECOND))

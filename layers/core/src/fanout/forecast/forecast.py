@@ -19,7 +19,6 @@ from fanout.forecast.credits import Credits, credits_of, paced_drains, throughpu
 from fanout.forecast.deleting import Deleting, deleting_of, deletion_loads
 from fanout.forecast.listing import ListingWalk, walk_listing
 from fanout.forecast.overhead import beside_run, is_paced
-from fanout.model.location import MountLocation
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.pacing.concurrency import Pace, pace, rates_at
 from fanout.pacing.start import limited_bytes, paced_at_first, seen_at_first
@@ -147,7 +146,7 @@ def _request_seconds(request: Request, work: Work) -> float:
 
 def _creation_seconds(request: Request, work: Work, creations_per_second: float) -> float:
     """Creations in one directory of a file system come one after the other, whatever the number of functions."""
-    written = isinstance(request.destination, MountLocation) and request.mode is not Mode.VERIFY
+    written = not request.destination.is_keyed and request.mode is not Mode.VERIFY
     return work.largest_directory / creations_per_second if written else 0.0
 
 
@@ -161,7 +160,7 @@ def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState
     if request.mode not in (Mode.SYNC, Mode.PLAN):
         return Deleting()
     end = request.destination
-    writes = states[end.mount].quota.write_iops if isinstance(end, MountLocation) else inf
+    writes = states[end.mount].quota.write_iops if not end.is_keyed else inf
     return deleting_of(request, work.extras, writes)
 
 

@@ -35,7 +35,7 @@ from fanout.model.entry import Entry
 from fanout.model.errors import LedgerBroken, NotFound
 from fanout.model.outcome import Outcome, Result
 from fanout.model.shard import Receipt, Shard
-from fanout.ports.tree import WorkStore
+from fanout.ports.store import WorkStore
 from fanout.request.plan import Plan
 
 T = TypeVar("T")

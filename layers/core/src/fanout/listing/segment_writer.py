@@ -18,7 +18,6 @@ from fanout.model.books import Tally
 from fanout.model.columns import FileColumns, first_path, last_path
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
-from fanout.model.location import S3Location
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.segment import Row, Segment
 from fanout.model.shard import BigFile, Name, Shard
@@ -42,7 +41,7 @@ class SegmentWriter:
         self._plan, self._segment, self._context = plan, segment, context
         self._source, self._destination = source, destination
         self._began = context.clock.now()
-        self._to_files = not isinstance(plan.request.destination, S3Location)
+        self._to_files = not plan.request.destination.is_keyed
         self._skips_names = plan.request.on_conflict is OnConflict.SKIP
         self._around = OpenDirectories()
         self._undecided: set[str] = set()
@@ -254,7 +253,7 @@ class SegmentWriter:
 
     def _is_implied(self, directory: Entry) -> bool:
         """Whether keys of the source lie below; on a mount each directory is an entry."""
-        if not isinstance(self._plan.request.source, S3Location):
+        if not self._plan.request.source.is_keyed:
             return False
         return next(self._source.list(Segment("", directory.path)), None) is not None
 

@@ -33,6 +33,26 @@ class S3Location(Struct, frozen=True, tag_field="scheme", tag="s3"):
     def __str__(self) -> str:
         return f"s3://{self.bucket}/{self.prefix}"
 
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the tree is made of keys of objects, and not of files and directories."""
+        return True
+
+    @property
+    def mount(self) -> str:
+        """The name of the mount; empty for a bucket."""
+        return ""
+
+    @property
+    def place(self) -> str:
+        """The path or prefix in its store; empty, or with ``/`` at its end."""
+        return self.prefix
+
+    @property
+    def store(self) -> str:
+        """The bucket or the mount, under a name that no other store has."""
+        return f"s3/{self.bucket}"
+
 
 class MountLocation(Struct, frozen=True, tag_field="scheme", tag="efs"):
     """A directory below a mount; ``path`` is relative, empty for the mount's own root."""
@@ -42,6 +62,26 @@ class MountLocation(Struct, frozen=True, tag_field="scheme", tag="efs"):
 
     def __str__(self) -> str:
         return f"efs://{self.mount}/{self.path}"
+
+    @property
+    def is_keyed(self) -> bool:
+        """See ``S3Location``."""
+        return False
+
+    @property
+    def bucket(self) -> str:
+        """The name of the bucket; empty for a mount."""
+        return ""
+
+    @property
+    def place(self) -> str:
+        """See ``S3Location``."""
+        return f"{self.path}/" if self.path else ""
+
+    @property
+    def store(self) -> str:
+        """See ``S3Location``."""
+        return f"mounts/{self.mount}"
 
 
 Location = S3Location | MountLocation
@@ -102,14 +142,5 @@ def parse_bucket_key(field: str, text: str, allowed: str) -> tuple[str, str]:
 
 def overlap(source: Location, destination: Location) -> bool:
     """Whether one tree is the other or lies inside it."""
-    if isinstance(source, S3Location) and isinstance(destination, S3Location):
-        first, second = source.prefix, destination.prefix
-        return source.bucket == destination.bucket and (first.startswith(second) or second.startswith(first))
-    if isinstance(source, MountLocation) and isinstance(destination, MountLocation):
-        first, second = _as_prefix(source.path), _as_prefix(destination.path)
-        return source.mount == destination.mount and (first.startswith(second) or second.startswith(first))
-    return False
-
-
-def _as_prefix(path: str) -> str:
-    return f"{path}/" if path else ""
+    first, second = source.place, destination.place
+    return source.store == destination.store and (first.startswith(second) or second.startswith(first))

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from fanout.efs.load import READ_OPERATIONS_PER_FILE, Work, loads_of
 from fanout.efs.model import FileSystemState
 from fanout.facts.aws import EFS_LEAST_METERED
-from fanout.model.location import MountLocation
 from fanout.model.shard import OPERATIONS_PER_FILE
 from fanout.pacing.rule import Bounds, Pacing, Seen, decide
 from fanout.request.options import Mode
@@ -25,7 +24,7 @@ def bounds_of(request: Request, planned: int) -> Bounds:
 
 def entry_bytes_of(request: Request) -> float:
     """What the operations of an entry count as, at the end that counts most."""
-    operations = OPERATIONS_PER_FILE if isinstance(request.destination, MountLocation) else READ_OPERATIONS_PER_FILE
+    operations = OPERATIONS_PER_FILE if not request.destination.is_keyed else READ_OPERATIONS_PER_FILE
     return operations * EFS_LEAST_METERED
 
 
@@ -36,7 +35,7 @@ def limited_bytes(request: Request, work: Work) -> int:
     """
     if request.mode is not Mode.VERIFY:
         return work.bytes
-    return work.bytes * max(1, sum(isinstance(end, MountLocation) for end in (request.source, request.destination)))
+    return work.bytes * max(1, sum(not end.is_keyed for end in (request.source, request.destination)))
 
 
 def seen_at_first(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> list[Seen]:

@@ -8,9 +8,7 @@ from fanout.deleting.missing_at_source import note_source_root
 from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
 from fanout.model.document import Json
-from fanout.model.location import MountLocation
 from fanout.planning.plan_transfer import check_ends
-from fanout.planning.writers import place_of
 from fanout.ports.turns import Fence, Turn
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
@@ -46,26 +44,28 @@ def check_mount(context: Context) -> Json:
 
 def _try_destination(plan: Plan, context: Context) -> tuple[str, ...]:
     """Note whether the destination keeps owners; returns what it cannot keep, a sentence each."""
-    if not isinstance(plan.request.destination, MountLocation):
+    if plan.request.destination.is_keyed:
         return ()
     if not plan.request.mode.writes:
         if plan.request.mode is Mode.VERIFY:
             recall_owners(plan, context.ledger)
         return ()
-    limitations = context.destination(plan).limitations()
-    if limitations is None:
+    files = context.destination(plan).file_system
+    if files is None:
         return ()  # the function on the other side tries
+    limitations = files.limitations()
     note_owners(limitations, plan, context.ledger)
     return limitations
 
 
 def _fence_others(plan: Plan, turn: Turn, context: Context) -> None:
     """Fence whom the run's turn names, the runs that it resumes, and whoever else has staged at its root."""
-    place = place_of(plan.request)
+    place = plan.request.destination.place
     known = [*turn.fences, *(Fence(place, run_id) for run_id in plan.resumes)]
 
     def beside() -> Collection[str]:
         return context.turns.turn(plan).beside if context.turns is not None else ()
 
-    if context.destination(plan).fence(known, beside):
+    files = context.destination(plan).file_system
+    if files is not None and files.fence(known, beside):
         context.ledger.mark(keys.FENCED)

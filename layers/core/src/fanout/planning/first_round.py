@@ -14,7 +14,7 @@ from fanout.listing.manifests.manifest_rows import BrokenRow, csv_row
 from fanout.model.errors import InvalidRequest, NotFound
 from fanout.model.location import S3Location
 from fanout.model.segment import ManifestPart, Rows, Segment
-from fanout.ports.tree import ObjectFound, ObjectReader
+from fanout.ports.aws import ObjectFound, ObjectReader
 from fanout.request.manifest import KEY, PATH, ManifestLocation
 from fanout.request.request import Request
 
@@ -69,7 +69,7 @@ def _without_header(
         fields = [field.strip().lower() for field in csv_row(header.decode("utf-8", "surrogateescape"))]
     except BrokenRow as error:
         raise InvalidRequest("manifest", f"line 1 of {location} {error}", "see docs/how-to/manifests.md") from error
-    if PATH in fields or (KEY in fields and isinstance(request.source, S3Location)):
+    if PATH in fields or (KEY in fields and request.source.is_keyed):
         return replace(lines.rest, columns=tuple(fields))
     if len(fields) > 1:
         problem = f"the first row of {location} has {len(fields)} fields, none of them named path or, of a bucket, key"

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fanout.model.errors import InvalidRequest
-from fanout.model.location import MountLocation
 from fanout.request.request import Request
 
 # The state, and the function that does its work.
@@ -42,7 +41,7 @@ def functions_of(request: Request, mounts: tuple[str, ...], offered: Sequence[Ma
 
     Raises ``InvalidRequest`` for a mount that the stack has no functions for.
     """
-    names = [end.mount for end in (request.source, request.destination) if isinstance(end, MountLocation)]
+    names = [end.mount for end in (request.source, request.destination) if not end.is_keyed]
     names = names or list(mounts[:1])
     source, destination = (offered[_index(name, mounts, offered)] for name in (names[0], names[-1]))
     found = {state: source[function] for state, function in ON_SOURCE.items()}

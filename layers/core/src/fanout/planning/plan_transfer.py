@@ -18,7 +18,6 @@ from fanout.listing.index.earlier_index import note_earlier_run
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
-from fanout.model.location import MountLocation
 from fanout.planning.first_round import first_round
 from fanout.planning.functions_of_states import functions_of
 from fanout.planning.quota import find_quota, within_quota
@@ -129,10 +128,10 @@ def write_limits(limits: RunLimits, ledger: Ledger) -> None:
 def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
     """Check the ends that lie on a mount, or those that do not."""
     request: Request = plan.request
-    if isinstance(request.source, MountLocation) is on_mount:
+    if request.source.is_keyed is not on_mount:
         with naming("source"):
             context.source(plan).check(writing=False)
-    if isinstance(request.destination, MountLocation) is on_mount:
+    if request.destination.is_keyed is not on_mount:
         made_later = request.mode is Mode.PLAN and on_mount  # a copy would make it
         if not made_later:
             with naming("destination"):

@@ -24,7 +24,9 @@ from fanout.planning.writers import (
     writers_bytes,
     writers_from_bytes,
 )
-from fanout.ports.tree import Clock, Executions, VersionedStore
+from fanout.ports.aws import Executions
+from fanout.ports.clock import Clock
+from fanout.ports.store import VersionedStore
 from fanout.ports.turns import Fence, Turn, Writer
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced

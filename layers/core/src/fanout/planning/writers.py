@@ -23,7 +23,6 @@ from hashlib import sha256
 from msgspec import Struct, to_builtins
 
 from fanout.ledger.documents import document_of, document_row
-from fanout.model.location import S3Location
 from fanout.ports.turns import Fence, Writer
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
@@ -54,21 +53,12 @@ def writer_of(plan: Plan, execution: str, now: float) -> Writer:
     same = {name: value for name, value in to_builtins(plan.request).items() if name not in _OF_THE_RUN}
     digest = sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
     names = request.manifest is not None
-    return Writer(plan.run_id, execution, place_of(request), digest, request.mode.value, names, now)
-
-
-def place_of(request: Request) -> str:
-    """The place of a destination in its store: a path or prefix that is empty or ends in ``/``."""
-    end = request.destination
-    if isinstance(end, S3Location):
-        return end.prefix
-    return f"{end.path}/" if end.path else ""
+    return Writer(plan.run_id, execution, request.destination.place, digest, request.mode.value, names, now)
 
 
 def list_key(request: Request) -> str:
     """Where the work bucket holds the list of those who write to the destination's store, a bucket or a mount."""
-    end = request.destination
-    return f"locks/s3/{end.bucket}.json" if isinstance(end, S3Location) else f"locks/mounts/{end.mount}.json"
+    return f"locks/{request.destination.store}.json"
 
 
 def overlap(place: str, other: str) -> bool:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
-from fanout.ports.tree import Clock
+from fanout.ports.clock import Clock
 from fanout.probe.samples import Record
 
 

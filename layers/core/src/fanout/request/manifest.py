@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from fanout.model.errors import InvalidRequest
-from fanout.model.location import Location, S3Location, parse_bucket_key
+from fanout.model.location import Location, parse_bucket_key
 
 PATH, KEY = "path", "key"
 _ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".json")
@@ -37,6 +37,6 @@ def parse_manifest_location(text: str, source: Location) -> ManifestLocation:
     location = ManifestLocation(*parse_bucket_key("manifest", text, _ALLOWED))
     if not location.key.endswith(_ENDINGS):
         raise InvalidRequest("manifest", f"{text!r} has another ending", f"allowed is {_ALLOWED}")
-    if location.is_inventory and not isinstance(source, S3Location):
+    if location.is_inventory and not source.is_keyed:
         raise InvalidRequest("manifest", f"an S3 Inventory lists a bucket, not {source}", "name a .csv or .jsonl")
     return location

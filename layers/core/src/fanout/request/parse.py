@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from fanout.model.errors import InvalidRequest
-from fanout.model.location import Location, MountLocation, S3Location, parse_location
+from fanout.model.location import Location, parse_location
 from fanout.request.checked import checked
 from fanout.request.filters import Filters
 from fanout.request.manifest import parse_manifest_location
@@ -127,13 +127,13 @@ def _refuse_customer_keys(document: Mapping[str, Any]) -> None:
 
 def _objects(fields: Fields, source: Location, destination: Location) -> ObjectOptions:
     for name in ("storage_class", "kms_key_id", "content_type", "object_tags", "object_metadata", "object_acl"):
-        if getattr(fields, name) not in (None, {}, "") and not isinstance(destination, S3Location):
+        if getattr(fields, name) not in (None, {}, "") and not destination.is_keyed:
             raise InvalidRequest(name, f"the destination {destination} holds no objects", "leave it out, or name s3://")
-    if fields.content_type is not None and not isinstance(source, MountLocation):
+    if fields.content_type is not None and source.is_keyed:
         raise InvalidRequest("content_type", f"objects of {source} keep their own", "leave it out")
     content_type = ContentType(fields.content_type or ContentType.GUESS)
     check_tags("object_tags", fields.object_tags)
-    check_metadata("object_metadata", fields.object_metadata, of_files=isinstance(source, MountLocation))
+    check_metadata("object_metadata", fields.object_metadata, of_files=not source.is_keyed)
     return ObjectOptions(
         fields.storage_class or "",
         fields.kms_key_id,

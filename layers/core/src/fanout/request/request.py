@@ -6,7 +6,7 @@ from msgspec import field
 
 from fanout.facts import aws
 from fanout.model.errors import InvalidRequest
-from fanout.model.location import Location, MountLocation, S3Location, overlap
+from fanout.model.location import Location, overlap
 from fanout.request.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
@@ -41,7 +41,7 @@ class Request(Options, frozen=True, kw_only=True):
         """How the bucket of each end in S3 is asked; of two ends in one bucket, what either end says."""
         found: dict[str, BucketOptions] = {}
         for end, own in ((self.source, self.source_bucket), (self.destination, self.destination_bucket)):
-            if isinstance(end, S3Location):
+            if end.is_keyed:
                 other = found.get(end.bucket, own)
                 pays = own.requester_pays or other.requester_pays
                 found[end.bucket] = BucketOptions(pays, own.expected_owner or other.expected_owner)
@@ -50,7 +50,7 @@ class Request(Options, frozen=True, kw_only=True):
     @property
     def inside_s3(self) -> bool:
         """Whether both ends lie in S3, which then copies by itself."""
-        return isinstance(self.source, S3Location) and isinstance(self.destination, S3Location)
+        return self.source.is_keyed and self.destination.is_keyed
 
     @property
     def verifies_after(self) -> Verify:
@@ -60,15 +60,12 @@ class Request(Options, frozen=True, kw_only=True):
     @property
     def between_mounts(self) -> bool:
         """Whether the ends lie on two mounts, of which no function sees both."""
-        source, destination = self.source, self.destination
-        if isinstance(source, MountLocation) and isinstance(destination, MountLocation):
-            return source.mount != destination.mount
-        return False
+        return self.source.mount != self.destination.mount and keeps_hard_links(self)
 
 
 def keeps_hard_links(request: Request) -> bool:
     """Whether names of one file at the source become names of one file at the destination."""
-    return isinstance(request.source, MountLocation) and isinstance(request.destination, MountLocation)
+    return not request.source.is_keyed and not request.destination.is_keyed
 
 
 def knows_extras(request: Request) -> bool:
@@ -95,7 +92,7 @@ def check_request(request: Request) -> None:
     if request.between_mounts and request.manifest is not None:
         problem = f"{request.destination} is not looked up path by path from the other mount"
         raise InvalidRequest("manifest", problem, "leave it out, and name include or exclude")
-    same_scheme = isinstance(request.source, S3Location) == isinstance(request.destination, S3Location)
+    same_scheme = request.source.is_keyed == request.destination.is_keyed
     if same_scheme and request.on_conflict in (OnConflict.ESCAPE, OnConflict.UNESCAPE):
         problem = f"there is nothing to {request.on_conflict.value} from {request.source} to {request.destination}"
         raise InvalidRequest("on_conflict", problem, "allowed between ends of one kind are fail and skip")
@@ -118,9 +115,9 @@ def _check_bucket_options(request: Request) -> None:
     source, destination = request.source, request.destination
     given = (("source", source, request.source_bucket), ("destination", destination, request.destination_bucket))
     for name, end, options in given:
-        if options != BucketOptions() and not isinstance(end, S3Location):
+        if options != BucketOptions() and not end.is_keyed:
             raise InvalidRequest(f"{name}_bucket", f"the {name} {end} is no bucket", "leave it out, or name s3://")
-    if not (isinstance(source, S3Location) and isinstance(destination, S3Location)):
+    if not (source.is_keyed and destination.is_keyed):
         return
     owner, other = request.source_bucket.expected_owner, request.destination_bucket.expected_owner
     if source.bucket == destination.bucket and owner and other and owner != other:
@@ -130,4 +127,4 @@ def _check_bucket_options(request: Request) -> None:
 
 def is_fenced(request: Request) -> bool:
     """Whether the runs that write to the destination's store can be fenced: on a mount, by its staging directory."""
-    return isinstance(request.destination, MountLocation)
+    return not request.destination.is_keyed

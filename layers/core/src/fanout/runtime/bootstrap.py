@@ -25,9 +25,10 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location
 from fanout.planning.write_turn import WriteTurns
+from fanout.ports.aws import Meter
 from fanout.ports.copying import EntryCopier
 from fanout.ports.pacing import Account, MapRuns
-from fanout.ports.tree import Meter, Tree
+from fanout.ports.tree import Tree
 from fanout.rates.throttle import Throttle
 from fanout.request.object_options import ContentType
 from fanout.request.options import Symlinks

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fanout.model.file_system import Described, Readings
+from fanout.ports.aws import Executions, Meter
 from fanout.ports.pacing import Account
-from fanout.ports.tree import Executions, Meter
 
 
 class LateMeter:

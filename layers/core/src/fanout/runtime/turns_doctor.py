@@ -13,8 +13,9 @@ from fanout.model.document import Json
 from fanout.model.errors import FanoutError, PreconditionFailed
 from fanout.model.finding import Finding, fail, ok, warn
 from fanout.planning.account_quota import most_functions
+from fanout.ports.aws import Executions
 from fanout.ports.pacing import Account
-from fanout.ports.tree import Executions, VersionedStore
+from fanout.ports.store import VersionedStore
 
 # No list: that of a bucket or mount has another name.
 LOCK_KEY = "locks/doctor"

@@ -7,7 +7,7 @@ has written down: what a segment holds at the destination, the attributes of a b
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from fanout.facts import tuning
 from fanout.ledger import keys
@@ -18,7 +18,6 @@ from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import InvalidRequest, ItemError
 from fanout.model.segment import DestinationListing, Prunes, Segment, no_pruning
 from fanout.ports.tree import BlockTarget, Source, Target, Tree
-from fanout.ports.turns import Fence
 
 
 def _unseen(name: str) -> InvalidRequest:
@@ -81,28 +80,12 @@ class UnseenTree:
         """See ``ports.tree.Tree``."""
         raise self._unseen()
 
-    def link(self, entry: Entry, first: str) -> None:
-        """See ``ports.tree.Tree``."""
-        raise self._unseen()
-
-    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
-        """See ``ports.tree.Tree``."""
-        raise self._unseen()
-
-    def open_directory(self, entry: Entry, mode: int) -> None:
-        """See ``ports.tree.Tree``."""
-        raise self._unseen()
-
     @property
     def delete_batch(self) -> int:
         """See ``ports.tree.Tree``."""
         raise self._unseen()
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
-        """See ``ports.tree.Tree``."""
-        raise self._unseen()
-
-    def remove_directory(self, entry: Entry) -> None:
         """See ``ports.tree.Tree``."""
         raise self._unseen()
 
@@ -114,6 +97,10 @@ class UnseenTree:
         """See ``ports.tree.Tree``; nothing is read here."""
         return False
 
+    @property
+    def file_system(self) -> None:
+        """See ``ports.tree.Tree``: the function that sees it is asked."""
+
     def block_bytes(self, entry: Entry) -> int:
         """See ``ports.tree.Tree``."""
         return tuning.BLOCK_BYTES
@@ -121,30 +108,12 @@ class UnseenTree:
     def check(self, *, writing: bool) -> None:
         """See ``ports.tree.Tree``; CheckMount and CheckOtherMount each check the end that they see."""
 
-    def limitations(self) -> None:
-        """See ``ports.tree.Tree``; tried by the function that sees it."""
-
     def clock_ns(self) -> tuple[int, int]:
         """See ``ports.tree.Tree``."""
         raise self._unseen()
 
-    def identity(self) -> str:
-        """See ``ports.tree.Tree``; asked of what is seen."""
-        return ""
-
     def close(self) -> None:
         """See ``ports.tree.Tree``; nothing is held open."""
-
-    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
-        """See ``ports.tree.Tree``; done by the function that sees it."""
-        return False
-
-    def clear(self) -> None:
-        """See ``ports.tree.Tree``; nothing is staged there by a function that does not see it."""
-
-    def finish(self) -> tuple[str, ...]:
-        """See ``ports.tree.Tree``; nothing is staged there by a function that does not see it."""
-        return ()
 
 
 class UnseenSource:

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from fanout.books.summary_document import Planned, ShardsDone, Status, Verified
 from fanout.model.books import Books, Count
-from fanout.model.location import S3Location
 from fanout.model.outcome import Result
 from fanout.model.run_error import RunError
 from fanout.request.request import Request
@@ -79,6 +78,6 @@ def nothing_listed(request: Request) -> str:
     """The warning of a run that found nothing at its source: a prefix or a name may be mistyped."""
     if request.manifest is not None:
         return f"nothing was listed: the manifest {request.manifest} names nothing of the source"
-    if isinstance(request.source, S3Location):
+    if request.source.is_keyed:
         return f"nothing was listed: {request.source} holds no object; check the bucket and the prefix"
     return f"nothing was listed: {request.source} is empty; check the path"

@@ -13,7 +13,6 @@ from fanout.model.checksum import Crc64Nvme
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError, Transient
-from fanout.model.location import S3Location
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
@@ -65,7 +64,7 @@ def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Pro
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = [(index, item) for index, item in work.items() if index not in known]
     # The shard of a copy says what stood at the destination before it, and a mount has no ETags.
-    is_pinned = plan.request.mode is Mode.VERIFY and isinstance(plan.request.destination, S3Location)
+    is_pinned = plan.request.mode is Mode.VERIFY and plan.request.destination.is_keyed
     outcomes = _verify(left, links, verifier, shard, outcomes_id, context, is_pinned=is_pinned)
     total = len(known) + len(outcomes)
     compared = Count(len(outcomes), sum(outcome.size for outcome in outcomes.values()))

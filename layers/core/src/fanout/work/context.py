@@ -11,10 +11,12 @@ from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Described, Readings
+from fanout.ports.aws import Meter, ObjectFound, ObjectReader
+from fanout.ports.clock import Clock
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
-from fanout.ports.tree import Clock, Meter, ObjectFound, ObjectReader, Tree
+from fanout.ports.tree import Tree
 from fanout.ports.turns import Turns
 from fanout.request.plan import Plan
 from fanout.request.request import Request

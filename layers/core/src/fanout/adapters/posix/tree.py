@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Self
 
 from fanout.adapters.posix.attributes import apply_attributes, apply_link_attributes, owner_limitation, time_of_new_file
 from fanout.adapters.posix.blocks import StagedBlocks
@@ -217,6 +218,11 @@ class PosixTree:
     def overlaps(self) -> bool:
         """See ``ports.tree.Tree``; a system call waits."""
         return False
+
+    @property
+    def file_system(self) -> Self:
+        """See ``ports.tree.Tree``."""
+        return self
 
     def block_bytes(self, entry: Entry) -> int:
         """See ``ports.tree.Tree``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fanout.adapters.s3.client.client import S3Client
-from fanout.ports.tree import ObjectFound
+from fanout.ports.aws import ObjectFound
 
 
 class S3ObjectReader:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 
@@ -28,10 +28,8 @@ from fanout.facts import aws
 from fanout.model.columns import Listed, in_columns, one_by_one
 from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import ItemError, NotFound, PreconditionFailed, Transient
-from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, after_subtree, no_pruning
 from fanout.ports.tree import Tree
-from fanout.ports.turns import Fence
 from fanout.request.pruning import Pruning
 from fanout.shards.big_files import block_bytes_of
 
@@ -163,16 +161,6 @@ class S3Tree:
         mode = _SYMLINK_MODE if not attributes.is_symlink else attributes.mode
         self._put(entry, target, replace(attributes, mode=mode))
 
-    def link(self, entry: Entry, first: str) -> None:
-        """Refuse: each name is an object of its own, and no plan asks for this."""
-        raise ItemError(Reason.DESTINATION_DENIED, "a bucket has no hard links")
-
-    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
-        """Do nothing: a directory's object got its attributes with ``make_directory``, and content changes none."""
-
-    def open_directory(self, entry: Entry, mode: int) -> None:
-        """Do nothing: a bucket has no directories but those that are objects."""
-
     @property
     def delete_batch(self) -> int:
         """As many as one request of DeleteObjects takes."""
@@ -182,10 +170,6 @@ class S3Tree:
         """Delete objects whose ETag is the listed one; in a versioned bucket each gets a delete marker."""
         return delete_listed(self._client, self._bucket, self._prefix, entries)
 
-    def remove_directory(self, entry: Entry) -> None:
-        """Refuse: a directory of a bucket is an object or nothing, and no plan asks for this."""
-        raise ItemError(Reason.DESTINATION_DENIED, "a bucket has no directories to remove")
-
     def small_files_from(self, source: Tree) -> None:
         """See ``ports.tree.Tree``; a file is a request."""
 
@@ -193,6 +177,10 @@ class S3Tree:
     def overlaps(self) -> bool:
         """See ``ports.tree.Tree``: requests are sent, and their answers received when they are needed."""
         return True
+
+    @property
+    def file_system(self) -> None:
+        """See ``ports.tree.Tree``: a bucket is none. Each write carries a condition in place of a fence."""
 
     def block_bytes(self, entry: Entry) -> int:
         """8 MiB, or the whole MiB in which the entry fits the parts of one upload."""
@@ -211,32 +199,13 @@ class S3Tree:
             with suppress(NotFound):  # aborted by a request whose answer was lost
                 self._client.abort_multipart_upload(self._bucket, key, upload_id)
 
-    def limitations(self) -> tuple[str, ...]:
-        """None: attributes stand in the object's metadata."""
-        return ()
-
     def clock_ns(self) -> tuple[int, int]:
         """See ``ports.tree.Tree``; a LIST of one key."""
         seconds_ns = self._client.time_ns(self._bucket, self._prefix)
         return seconds_ns, seconds_ns + 1_000_000_000
 
-    def identity(self) -> str:
-        """See ``ports.tree.Tree``; a bucket's name is its own."""
-        return ""
-
     def close(self) -> None:
         """See ``ports.tree.Tree``; nothing is held open."""
-
-    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
-        """See ``ports.tree.Tree``; each write carries a condition instead."""
-        return True
-
-    def clear(self) -> None:
-        """See ``ports.tree.Tree``; a target that is not committed is aborted by its owner."""
-
-    def finish(self) -> tuple[str, ...]:
-        """Do nothing: a target that is not committed is aborted by its owner."""
-        return ()
 
     def _put(self, entry: Entry, body: bytes, attributes: Attributes) -> None:
         key, headers = self._prefix + entry.path, self._headers(attributes)

@@ -8,7 +8,7 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.pages import object_pages
 from fanout.model.errors import NotFound, PreconditionFailed, Transient
-from fanout.ports.tree import Versioned
+from fanout.ports.store import Versioned
 
 
 class S3WorkStore:

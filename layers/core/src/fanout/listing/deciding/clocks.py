@@ -18,7 +18,6 @@ from fanout.listing.deciding.clock_lead import (
 )
 from fanout.listing.deciding.proof_rules import Ends, ends_to_prove
 from fanout.model.errors import Throttled, Transient
-from fanout.model.location import S3Location
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.work.context import Context
@@ -65,7 +64,7 @@ def ahead_of_runs(plan: Plan, context: Context) -> Callable[[], int]:
     A mount was asked by CheckMount: a listing writes nothing there. The answer raises ``Throttled``
     or ``Transient`` where S3 does not tell its time.
     """
-    if not isinstance(plan.request.destination, S3Location):
+    if not plan.request.destination.is_keyed:
         measured = _measured(plan, context.ledger)
         return lambda: wider_ns(measured.of_runs) if measured else 0
     return cache(lambda: wider_ns(_ahead_of_runs(context.destination(plan), context)))

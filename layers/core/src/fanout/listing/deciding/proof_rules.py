@@ -34,7 +34,6 @@ from enum import Enum
 from fanout.listing.deciding.decisions import same_simple_etag
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Found, Kind
-from fanout.model.location import S3Location
 from fanout.request.options import Compare, Mode
 from fanout.request.request import Request
 
@@ -61,9 +60,9 @@ def ends_to_prove(request: Request) -> Ends | None:
     """The ends of a request that compares times with a bucket; ``None`` where no proof is asked for."""
     if request.compare is not Compare.SIZE_MTIME or request.mode is Mode.VERIFY:
         return None
-    if isinstance(request.source, S3Location):
+    if request.source.is_keyed:
         return Ends.S3_TO_S3 if request.inside_s3 else Ends.S3_TO_MOUNT
-    return Ends.MOUNT_TO_S3 if isinstance(request.destination, S3Location) else None
+    return Ends.MOUNT_TO_S3 if request.destination.is_keyed else None
 
 
 def whole_seconds(time_ns: int) -> int:

@@ -12,7 +12,6 @@ from fanout.listing.deciding.proofs import Look, Proofs
 from fanout.listing.lookups import Pair, Question, found_at_destination
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.entry import NOTHING_THERE, Entry, Kind
-from fanout.model.location import S3Location
 from fanout.model.outcome import Reason
 from fanout.model.shard import Name
 from fanout.ports.tree import Tree
@@ -28,7 +27,7 @@ class Settler:
 
     def __init__(self, writer: SegmentWriter, plan: Plan, proofs: Proofs, destination: Tree) -> None:
         self._writer, self._proofs = writer, proofs
-        self._conditions = isinstance(plan.request.destination, S3Location)
+        self._conditions = plan.request.destination.is_keyed
         self._find = found_at_destination(destination)
         self._verifies = plan.request.mode is Mode.VERIFY
         self._compares_names = compares_attributes(plan) and keeps_hard_links(plan.request)

@@ -8,7 +8,6 @@ from fanout.ledger.rows import entry_row
 from fanout.listing.directories.extras import Extras
 from fanout.listing.lookups import found_for_listing
 from fanout.model.entry import Entry, Kind
-from fanout.model.location import S3Location
 from fanout.model.segment import Segment
 from fanout.model.shard import Deletion, Shard
 from fanout.ports.tree import Tree
@@ -28,7 +27,7 @@ class ExtraWriter:
     def __init__(self, request: Request, segment: Segment, context: Context, source: Tree) -> None:
         self._segment, self._context, self._source = segment, context, source
         self._find = found_for_listing(source)
-        self._on_files = not isinstance(request.destination, S3Location)
+        self._on_files = not request.destination.is_keyed
         self._extras = Extras(self._at_source, on_files=self._on_files)
         self._files: list[Entry] = []
         self._directories: list[Entry] = []

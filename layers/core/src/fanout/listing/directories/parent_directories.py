@@ -18,7 +18,6 @@ from fanout.listing.lookups import found_at_destination, found_for_listing
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
-from fanout.model.location import MountLocation
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
 from fanout.request.options import OnConflict
@@ -34,8 +33,8 @@ _KEPT = 10_000
 def may_be_left_out(plan: Plan, segment: Segment) -> bool:
     """Whether the run may make directories that no entry stands for; a resumed run carries over their rows."""
     request = plan.request
-    made = request.mode.writes and isinstance(request.destination, MountLocation) and not segment.carried
-    return made and (request.manifest is not None or not isinstance(request.source, MountLocation))
+    made = request.mode.writes and not request.destination.is_keyed and not segment.carried
+    return made and (request.manifest is not None or request.source.is_keyed)
 
 
 class ParentDirectories:

@@ -33,7 +33,6 @@ from msgspec import Struct, to_builtins
 from fanout.model.columns import FileColumns
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.model.location import S3Location
 from fanout.request.options import Compare, Mode
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras
@@ -62,7 +61,7 @@ class Standing(Enum):
 def keeps_index(plan: Plan) -> bool:
     """Whether a run is of those that use an index: it lists two whole trees, compares times, and one is a bucket."""
     request = plan.request
-    with_bucket = isinstance(request.source, S3Location) or isinstance(request.destination, S3Location)
+    with_bucket = request.source.is_keyed or request.destination.is_keyed
     whole = request.manifest is None and not plan.resumes and knows_extras(request)
     by_times = request.compare is Compare.SIZE_MTIME and request.mode is not Mode.VERIFY
     return with_bucket and whole and by_times

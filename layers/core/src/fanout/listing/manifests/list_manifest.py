@@ -17,10 +17,10 @@ from fanout.listing.manifests.manifest_rows import BrokenRow, read_row
 from fanout.listing.naming.placement import Place, naming_rule
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
-from fanout.model.location import MountLocation, S3Location
 from fanout.model.outcome import Reason
 from fanout.model.segment import ManifestPart, Row, Segment
-from fanout.ports.tree import ObjectReader, Tree
+from fanout.ports.aws import ObjectReader
+from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 
 # Directories whose keys were looked up for files of their names.
@@ -41,7 +41,7 @@ class Lookups:
         self._source, self._find_there = source, found_at_destination(destination)
         self._find = found_for_listing(source)
         self._place_of = naming_rule(request.source, request.destination, request.on_conflict, self._find)
-        between = isinstance(request.source, S3Location) and isinstance(request.destination, MountLocation)
+        between = request.source.is_keyed and not request.destination.is_keyed
         self._is_file = lru_cache(_DIRECTORIES_KEPT)(self._find_file) if between else None
 
     def __call__(self, row: Row) -> tuple[Row, Entry | None, Place]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fanout.facts import tuning, units
 from fanout.model.errors import InvalidRequest, NotFound, PreconditionFailed, Transient
 from fanout.model.segment import ManifestPart
-from fanout.ports.tree import ObjectReader
+from fanout.ports.aws import ObjectReader
 from fanout.request.manifest import ManifestLocation
 
 # What is asked for at once after the end of a part: the rest of its last row.

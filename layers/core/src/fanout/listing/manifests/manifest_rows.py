@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from fanout.model.entry import Entry, Kind
-from fanout.model.location import MountLocation, S3Location
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import key_too_long, reason_against_file_path
 from fanout.model.segment import ManifestPart, Row, Rows
@@ -56,7 +55,7 @@ def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
         return Row(path, reason=reason)
     if fields.get("reason") == Reason.UNLISTABLE.value and path.endswith("/"):
         return Row(path, subtree=True)
-    return Row(path, _entry(path, fields) if isinstance(request.source, S3Location) else None)
+    return Row(path, _entry(path, fields) if request.source.is_keyed else None)
 
 
 def _json_fields(text: str) -> Fields:
@@ -91,7 +90,7 @@ def csv_row(text: str) -> list[str]:
 
 def _is_object(fields: Fields, request: Request) -> bool:
     bucket = fields.get("bucket")
-    if isinstance(request.source, S3Location) and bucket not in (None, request.source.bucket):
+    if request.source.is_keyed and bucket not in (None, request.source.bucket):
         raise BrokenRow(f"is about the bucket {bucket!r}")
     return not any(str(fields.get(name)).lower() == value for name, value in _NO_OBJECT.items())
 
@@ -100,9 +99,9 @@ def _path(fields: Fields, request: Request) -> str | None:
     """The path below the source; ``None`` for a key that is not below it."""
     if isinstance(fields.get(PATH), str):
         return str(fields[PATH])
-    if isinstance(request.source, MountLocation):
+    if not request.source.is_keyed:
         raise BrokenRow("has a key and no path, but the source is no bucket")
-    key, prefix = str(fields[KEY]), request.source.prefix
+    key, prefix = str(fields[KEY]), request.source.place
     return key.removeprefix(prefix) if key.startswith(prefix) else None
 
 
@@ -118,9 +117,9 @@ def _reason_against(path: str, request: Request) -> Reason | None:
     """Why a path is refused before anything is looked up."""
     if "\0" in path:
         return Reason.NAME_NUL
-    to_files = isinstance(request.destination, MountLocation) and request.on_conflict is not OnConflict.ESCAPE
-    if isinstance(request.source, S3Location):
-        reason = key_too_long(path, len(request.source.prefix.encode()))
+    to_files = not request.destination.is_keyed and request.on_conflict is not OnConflict.ESCAPE
+    if request.source.is_keyed:
+        reason = key_too_long(path, len(request.source.place.encode()))
         return reason or (reason_against_file_path(path) if to_files else None)
     return reason_against_file_path(path)
 

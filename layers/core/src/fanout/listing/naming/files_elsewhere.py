@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from fanout.listing.naming.placement import Find, Naming
 from fanout.model.entry import Kind
-from fanout.model.location import S3Location
 from fanout.request.request import Request
 
 
 def may_be_both(request: Request) -> bool:
     """Whether ``a`` beside ``a/b`` can be met, and matters: keys that are to become files."""
-    return isinstance(request.source, S3Location) and not isinstance(request.destination, S3Location)
+    return request.source.is_keyed and not request.destination.is_keyed
 
 
 class FilesElsewhere:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from fanout.listing.naming.escaping import EMPTY, escape_key, escape_path, unescape_key, unescape_path
 from fanout.model.entry import Entry, Kind
-from fanout.model.location import Location, S3Location
+from fanout.model.location import Location
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import key_too_long, reason_against_file_path, reason_against_key
 from fanout.request.options import OnConflict
@@ -43,9 +43,9 @@ def naming_rule(source: Location, destination: Location, on_conflict: OnConflict
 
     The rule takes an entry, and the keys above it that are files.
     """
-    if isinstance(destination, S3Location):
-        prefix_bytes = len(destination.prefix.encode())
-        if isinstance(source, S3Location):
+    if destination.is_keyed:
+        prefix_bytes = len(destination.place.encode())
+        if source.is_keyed:
             return lambda entry, _: Place(entry.path, key_too_long(entry.path, prefix_bytes))
         return _to_keys(prefix_bytes, on_conflict, find)
     return _to_files(on_conflict)

@@ -1,0 +1,54 @@
+"""Ports of what AWS knows: executions, single objects, and what a file system says of itself."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from fanout.model.document import Json
+from fanout.model.file_system import Described, Readings
+
+
+class Executions(Protocol):
+    """The executions of the state machine."""
+
+    def running(self, execution: str) -> bool:
+        """Whether the execution of the ARN goes on; one that does not exist does not."""
+
+
+class Starts(Protocol):
+    """What starts runs."""
+
+    def start(self, machine: str, run_id: str, request: Json) -> bool:
+        """Start a run of the state machine of the ARN; returns false where there is a run of this name already."""
+
+
+class ObjectFound(Struct, frozen=True):
+    """An object's bytes, and the ETag that pins it."""
+
+    size: int
+    etag: str
+
+
+class ObjectReader(Protocol):
+    """Single objects that a request names beside its trees."""
+
+    def find(self, bucket: str, key: str) -> ObjectFound:
+        """The object's size and ETag. Raises ``NotFound``."""
+
+    def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
+        """Up to ``length`` bytes from an ``offset`` below the object's size.
+
+        Raises ``NotFound``, or ``PreconditionFailed`` if the object has another ETag.
+        """
+
+
+class Meter(Protocol):
+    """What a file system says about itself. Raises the errors of ``fanout.model.errors``."""
+
+    def describe(self, file_system_id: str) -> Described:
+        """Its modes and its size by storage class. Raises ``NotFound``."""
+
+    def readings(self, file_system_id: str, now: float) -> Readings:
+        """Its metrics of ``measurement.METRICS`` over the last ``LOOK_BACK_SECONDS``; what has no value is left out."""

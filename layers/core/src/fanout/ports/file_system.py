@@ -1,0 +1,58 @@
+"""The port of what a file system does beside holding a tree; a bucket has none of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol
+
+from fanout.model.entry import Attributes, Entry
+from fanout.ports.turns import Fence
+
+
+class FileSystem(Protocol):
+    """Links, attributes of directories, and the run's staging directory with its right to write.
+
+    Asked where a function sees the mount. Raises ``ItemError`` for an entry.
+    """
+
+    def link(self, entry: Entry, first: str) -> None:
+        """Make the path of ``entry`` a further name of the file at the path ``first``, replacing a file or symlink.
+
+        Raises ``ItemError`` if that file has not the size and the mtime (0: any) of ``entry``, as its copy has.
+        """
+
+    def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
+        """Set the attributes of a directory that has its content."""
+
+    def open_directory(self, entry: Entry, mode: int) -> None:
+        """Give a directory that a run made, and no entry stands for, its mode.
+
+        One that has another mode than it is made with stays as it is; one that is not there is left out.
+        """
+
+    def remove_directory(self, entry: Entry) -> None:
+        """Remove a directory that is empty; one that is not there counts as removed.
+
+        Raises ``ItemError`` with ``Reason.NOT_EMPTY`` for one that is not.
+        """
+
+    def limitations(self) -> tuple[str, ...]:
+        """What this tree cannot keep of what it is given, a sentence each, found out by trying."""
+
+    def identity(self) -> str:
+        """What tells the root from another one that stands in its place later; empty where nothing can.
+
+        Raises ``ItemError`` if it cannot be told.
+        """
+
+    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
+        """Take the right to write from ``known`` runs and from others that staged here, but not from those ``beside``.
+
+        ``beside`` is asked after they were looked for. Returns whether all were reached; raises ``AccessDenied`` or
+        ``Transient`` for one that may write where this run does."""
+
+    def clear(self) -> None:
+        """Remove what this run staged; it may go on writing."""
+
+    def finish(self) -> tuple[str, ...]:
+        """Remove what this run staged; it writes nothing more. Returns what had to be left, a sentence each."""
