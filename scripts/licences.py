@@ -36,9 +36,9 @@ SPDX = {
 
 HEAD = """# Licences
 
-What `sam build` packs into the layer and what the command `fanout` needs, with the licence that each package declares.
-Written by `make docs` from the lock files and the installed packages; a test holds it against them, and refuses
-a licence that `scripts/licences.py` does not allow. The project's own licence is [Apache-2.0](../../LICENSE).
+The packages of the layer (`sam build`) and of the command `fanout`, with the licence that each declares.
+`make docs` writes this page from the lock files and the installed packages. A test compares, and refuses a licence
+that `scripts/licences.py` does not allow. The project's own licence is [Apache-2.0](../../LICENSE).
 
 | package | licence | in the layer | in the command |
 |---|---|---|---|

@@ -20,6 +20,7 @@ from tests.docs.pages import ROOT, name
 ELSEWHERE = {"make demo": ("tests/e2e/test_command.py", '"demo"'), "make test": (".ci/run", "make test")}
 # What a block makes, as the text below it says.
 MAKES = {"docs/start/try-locally.md": ("efs/copy/hello.txt", "hello\n")}
+DESTRUCTIVE = re.compile(r"\b(delete|delete-[a-z-]+|rb|rm|clean|down)\b")
 COMMANDS = [(str(block), line) for block in blocks() for line in block.commands]
 
 
@@ -53,6 +54,17 @@ def test_a_block_without_a_mark_does_what_it_says(block: Block, tmp_path: Path) 
 def test_a_target_without_a_mark_runs_in_another_test(line: str) -> None:
     file, words = ELSEWHERE[program_of(line)]
     assert words in (ROOT / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("block", [one for one in blocks() if DESTRUCTIVE.search(one.text)], ids=str)
+def test_a_destructive_command_has_a_block_of_its_own(block: Block) -> None:
+    """A pasted block deletes nothing, unless that is all that it is for."""
+    assert len(block.commands) == 1
+
+
+def test_the_readme_deletes_in_one_block() -> None:
+    found = [one for one in blocks() if one.document == ROOT / "README.md" and DESTRUCTIVE.search(one.text)]
+    assert [one.commands for one in found] == [["sam delete"]]
 
 
 def is_known_to_fanout(words: list[str]) -> bool:

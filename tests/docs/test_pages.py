@@ -73,9 +73,3 @@ def test_a_line_of_prose_ends_at_120_characters(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     long = [line for line in prose(text) if len(line) > 120 and not line.startswith(("|", "#", "- [", "!["))]
     assert not long
-
-
-def test_a_destructive_command_of_the_readme_stands_alone() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    assert [block for block in blocks if re.search(r"\b(delete|rm|clean)\b", block)] == ["sam delete\n"]

@@ -1,0 +1,43 @@
+"""The pages that start runs, carried out on the local stack: their commands with ``--local`` for ``--stack fanout``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.commands import blocks
+from tests.docs.pages import name
+from tests.e2e.command import fanout
+
+pytestmark = pytest.mark.e2e
+
+PAGES = ("docs/start/first-copy.md", "docs/how-to/verify.md")
+
+
+def commands_of(page: str) -> list[str]:
+    """The lines of the blocks of a page, in its order."""
+    return [line for block in blocks() if name(block.document) == page for line in block.commands]
+
+
+@pytest.mark.timeout(600)
+def test_the_pages_for_a_first_copy_do_what_they_say(up: Any, state: Path, tmp_path: Path) -> None:
+    up["s3"].create_bucket(Bucket="my-data")
+    for number in range(5):
+        up["s3"].put_object(Bucket="my-data", Key=f"in/{number}", Body=b"x" * number)
+    program = Path(sys.executable).with_name("fanout")
+    run = "none"
+    for line in (line for page in PAGES for line in commands_of(page)):
+        here = line.replace(".venv/bin/fanout", str(program)).replace(" --open", "").replace(" RUN ", f" {run} ")
+        here = here.replace("--stack fanout", f"--local --state {state}")
+        assert "--stack" not in here
+        shell = ["sh", "-eu", "-c", here]
+        ended = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        assert ended.returncode == 0, (line, ended.stderr)
+        listed = json.loads(fanout("list", "--local", "--state", state, "--json").stdout)
+        run = listed[0]["run_id"] if listed else run
+    assert {path.name for path in (up["mount"] / "copy").iterdir()} == {str(number) for number in range(5)}
