@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from fanout.efs.model import Drain, FileSystemState
 from fanout.facts import prices
@@ -88,19 +87,15 @@ def forecast_document(found: Forecast, begins: float) -> ForecastDocument:
         file_systems=[
             _file_system(mount, state, found.credits.get(mount), begins) for mount, state in found.states.items()
         ],
-        dollars=_by_service(dollars),
+        dollars=by_service(dollars),
         actual_dollars=None,
         datasync_dollars={name: round(value, 6) for name, value in datasync.items()},
         prices_date=prices.DATE,
     )
 
 
-def with_actual(document: ForecastDocument, seconds: Mapping[str, float], dollars: Dollars) -> ForecastDocument:
-    """The document after the run, with what its phases took and what the ledger counted comes to."""
-    return replace(document, actual_seconds=dict(seconds), actual_dollars=_by_service(dollars))
-
-
-def _by_service(dollars: Dollars) -> dict[str, float]:
+def by_service(dollars: Dollars) -> dict[str, float]:
+    """Dollars by the name of the service, and in all."""
     found = {
         "s3": dollars.s3,
         "work_bucket": dollars.ledger,

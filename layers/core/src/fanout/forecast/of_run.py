@@ -14,7 +14,7 @@ from fanout.facts import tuning
 from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.deleting import deleting_of, deletion_loads
-from fanout.forecast.document import ForecastDocument, forecast_document, with_actual
+from fanout.forecast.document import ForecastDocument, by_service, forecast_document
 from fanout.forecast.forecast import NOT_MEASURED, Forecast, forecast
 from fanout.forecast.listing import ListingWalk
 from fanout.forecast.overhead import beside_run
@@ -66,7 +66,7 @@ def forecast_and_actual(
     if found is None:
         return None
     dollars = actual_dollars(plan, books, activities, seconds.get("copy", 0.0), ledger)
-    return with_actual(found, seconds, dollars)
+    return replace(found, actual_seconds=dict(seconds), actual_dollars=by_service(dollars))
 
 
 def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], copying: float, ledger: Ledger) -> Dollars:

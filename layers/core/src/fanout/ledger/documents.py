@@ -14,6 +14,12 @@ from fanout.model.outcome import Result
 D = TypeVar("D", bound=Struct)
 
 
+class Moment(Struct, frozen=True):
+    """When something happened, in seconds since 1970; its key says what."""
+
+    at: float
+
+
 def document_row(document: Struct) -> Json:
     """A document as JSON values, its schema's version first."""
     return {"schema_version": SCHEMA_VERSION, **to_builtins(document)}

@@ -14,12 +14,13 @@ from msgspec.structs import replace
 
 from fanout.efs.measure import measured_file_systems
 from fanout.ledger import keys
+from fanout.ledger.documents import Moment
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
 from fanout.model.file_system import Readings
 from fanout.pacing.begin_pacing import write_rate
-from fanout.pacing.rows import Copied, Decision, PacingPlan, decision, resumed, seen_of
+from fanout.pacing.rows import Decision, PacingPlan, decision, resumed, seen_of
 from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS, Bounds, Pacing, decide
 from fanout.pacing.start import bounds_of
 from fanout.ports.map_run import MapRun
@@ -38,7 +39,7 @@ FIRST_MAP_SECONDS = 15.0
 
 def end_pacing(context: Context) -> Json:
     """Note that the Map has ended."""
-    context.ledger.write(keys.COPIED, Copied(context.clock.now()))
+    context.ledger.write(keys.COPIED, Moment(context.clock.now()))
     return {"done": True}
 
 
@@ -50,7 +51,7 @@ def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
     pacer = _Pacer(execution_arn, context, maps)
     stop_at, began = context.stop_at, context.clock.now()
     next_map, next_decision = began + FIRST_MAP_SECONDS, pacer.last_decision + DECIDE_SECONDS
-    while context.ledger.find(keys.COPIED, Copied) is None:
+    while context.ledger.find(keys.COPIED, Moment) is None:
         now = context.clock.now()
         if now >= stop_at:
             return {"done": False}

@@ -28,12 +28,6 @@ class PacingPlan(Struct, frozen=True):
     began: float
 
 
-class Copied(Struct, frozen=True):
-    """pacing/copied.json: when the Map had ended, seconds since 1970."""
-
-    at: float
-
-
 class DecidedFor(Struct, frozen=True):
     """What a decision saw of a file system; ``None`` where credits play no part, or nothing was known."""
 

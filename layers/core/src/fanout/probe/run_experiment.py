@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from fanout.efs.probe_result import Experiment
 from fanout.ledger import probe_keys as keys
+from fanout.ledger.documents import Moment
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest, ItemError
 from fanout.ports.probe import ProbeDirectory
@@ -24,7 +25,7 @@ from fanout.probe.open_probe import Directories
 from fanout.probe.plan import ProbePlan
 from fanout.probe.probe_files import creating, directories_of, ranging, reading, writing
 from fanout.probe.probe_work import Allowance, Effort, at_once
-from fanout.probe.samples import Failed, Ready, Samples, frequency_of, rate_of
+from fanout.probe.samples import Failed, Samples, frequency_of, rate_of
 from fanout.work.context import Context
 
 # Chosen: how often a function looks whether the others are there.
@@ -158,11 +159,11 @@ def _wait_for_all(one: Round, member: int, effort: Effort, context: Context) -> 
     """
     clock, ledger = effort.clock, context.ledger
     until = clock.now() + effort.left_seconds / 2
-    ledger.write(keys.ready_key(one.name(member)), Ready(clock.now()))
+    ledger.write(keys.ready_key(one.name(member)), Moment(clock.now()))
     while len(here := list(ledger.keys(keys.ready_prefix(one.number)))) < one.functions:
         if clock.now() >= until:
             return one.functions - len(here)
         clock.sleep(LOOK_SECONDS)
-    begin = max(ledger.read(key, Ready).at for key in here) + BEGIN_SECONDS
+    begin = max(ledger.read(key, Moment).at for key in here) + BEGIN_SECONDS
     clock.sleep(max(0.0, min(begin, until + BEGIN_SECONDS) - clock.now()))
     return 0

@@ -20,12 +20,6 @@ class Record(NamedTuple):
     bytes: int
 
 
-class Ready(Struct, frozen=True):
-    """Since when a function waits for the others of its round, in seconds since 1970."""
-
-    at: float
-
-
 class Failed(Struct, frozen=True):
     """What kept a function from measuring."""
 

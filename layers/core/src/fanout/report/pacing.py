@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from fanout.pacing.rows import DecidedFor, Decision
+from fanout.pacing.rows import Decision
 from fanout.report.series import Series, series_of
 from fanout.report.text import duration, number, size
 
-Value = Callable[[Decision], float | None]
+Show = Callable[[float], str]
 _INTERVALS = 240
 _TABLE_ROWS = 24
 # Chosen: a rate that differs by less than this share is the same one in the table.
@@ -32,36 +32,26 @@ def paced(decisions: Sequence[Decision]) -> Paced | None:
         return None
     began = decisions[0].at
     span = decisions[-1].at - began
-    charts = [_chart("concurrency", "Functions at once", decisions, lambda row: row.max_concurrency, number)]
-    rates = [row.bytes_per_second for row in decisions]
-    if any(rate is not None for rate in rates):
-        charts.append(_chart("throughput", "Rate of all", decisions, lambda row: row.bytes_per_second, _rate))
+    functions = [float(row.max_concurrency) for row in decisions]
+    charts = [_chart("concurrency", "Functions at once", decisions, functions, number)]
+    found: list[tuple[str, str, list[float | None], Show]] = [
+        ("throughput", "Rate of all", [row.bytes_per_second for row in decisions], _rate)
+    ]
     for index, system in enumerate(decisions[0].file_systems):
-        for name, of_system, title, show in (
-            ("throughput", _credits, "Burst credits", size),
-            ("entries", _percent, "PercentIOLimit", number),
-        ):
-            value = _of(index, of_system)
-            if any(value(row) is not None for row in decisions):
-                charts.append(_chart(name, f"{title}: {system.mount}", decisions, value, show))
+        seen = [row.file_systems[index] for row in decisions]
+        found += [
+            ("throughput", f"Burst credits: {system.mount}", [one.credits_bytes for one in seen], size),
+            ("entries", f"PercentIOLimit: {system.mount}", [one.percent_io_limit for one in seen], number),
+        ]
+    for name, title, values, show in found:
+        if any(value is not None for value in values):
+            charts.append(_chart(name, title, decisions, values, show))
     rows = [_row(row, began) for row in _changes(decisions)]
     return Paced(charts, rows, len(decisions)) if span > 0 else None
 
 
-def _credits(one: DecidedFor) -> float | None:
-    return one.credits_bytes
-
-
-def _percent(one: DecidedFor) -> float | None:
-    return one.percent_io_limit
-
-
-def _of(index: int, of_system: Callable[[DecidedFor], float | None]) -> Value:
-    return lambda row: of_system(row.file_systems[index])
-
-
-def _chart(name: str, title: str, decisions: Sequence[Decision], value: Value, show: Callable[[float], str]) -> Series:
-    """Each value holds until the next decision; where nothing was known there is none."""
+def _chart(name: str, title: str, decisions: Sequence[Decision], set_: Sequence[float | None], show: Show) -> Series:
+    """Each value that was set holds until the next decision; where nothing was known there is none."""
     began, span = decisions[0].at, decisions[-1].at - decisions[0].at
     values: list[float | None] = []
     at = 0
@@ -69,7 +59,7 @@ def _chart(name: str, title: str, decisions: Sequence[Decision], value: Value, s
         time = began + span * interval / _INTERVALS
         while at + 1 < len(decisions) and decisions[at + 1].at <= time:
             at += 1
-        values.append(value(decisions[at]))
+        values.append(set_[at])
     return series_of(name, title, values, span, show, in_bytes=show in (_rate, size), per="/s" if show is _rate else "")
 
 

@@ -101,7 +101,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     phases = _phases(ledger, now)
     seconds = {phase: round(ended - began, 3) for phase, began, ended in phases}
     books = found.books.plus(Count(), {Result.DELETED: deleted.results[Result.DELETED]})
-    verified = verification.document() if verification else None
+    verified = verification.verified if verification else None
     ending = Ending(books, found.complete, failures.count, error, planned, verified)
     if ending.status is not Status.SUCCEEDED:
         kept = books.by_result[Result.UNCHANGED].entries + books.by_result[Result.COPIED].entries

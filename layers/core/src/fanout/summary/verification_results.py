@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fanout.books.run_books import RunBooks
 from fanout.books.summary_document import Difference, Verified
@@ -21,7 +20,7 @@ from fanout.model.shard import BigFile, Shard
 from fanout.shards.rounds import whole_listing
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.verifying.differences import ATTRIBUTE_REASONS
-from fanout.verifying.digests import DirectoryDigest, TreeDigest, digest_from_row, directory_of, entry_digest, whole
+from fanout.verifying.digests import TreeDigest, digest_from_row, directory_of, entry_digest, whole
 from fanout.verifying.verify_rules import NotCompared, not_compared
 
 # Directories that differ, as the summary names them.
@@ -29,30 +28,10 @@ DIRECTORIES_SHOWN = 20
 
 
 class Verification(Struct, frozen=True):
-    """How many entries were compared, which were not equal, and the digests of both ends.
+    """The part of summary.json, and the entries that were not equal, as far as they are kept."""
 
-    ``reasons`` count what was not equal, also beyond the failures that are kept.
-    """
-
-    compared: Count
+    verified: Verified
     failures: list[Outcome]
-    digest: DirectoryDigest
-    differing: list[str]
-    reasons: Mapping[Reason, int]
-    not_compared: Sequence[NotCompared] = ()
-
-    def document(self) -> Verified:
-        """The part of summary.json."""
-        by_class = sorted(self.reasons.items(), key=lambda one: (-one[1], one[0].value))
-        return Verified(
-            compared=self.compared,
-            differences=sum(self.reasons.values()),
-            by_class=[Difference(reason, entries) for reason, entries in by_class],
-            not_compared=list(self.not_compared),
-            source_digest=f"{self.digest.source:064x}",
-            destination_digest=f"{self.digest.destination:064x}",
-            differing_directories=self.differing[:DIRECTORIES_SHOWN],
-        )
 
 
 def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:
@@ -101,10 +80,10 @@ def verified_trees(found: RunBooks, ledger: Ledger) -> Verification:
     digests = [(one.outcome.path, one.source_digest, one.destination_digest) for one in big_files]
     reasons = Counter(found.reasons) + _reasons(extras)
     compared = results[Result.UNCHANGED] + results[Result.FAILED]
-    verification = _with_digests(compared, found.failures + extras, reasons, ledger, digests)
     untold = sum(not one.is_told_whole for one in big_files)
     named = sum(one.has_names for one in big_files)
-    return replace(verification, not_compared=not_compared(plan, ledger, untold, named))
+    left_out = not_compared(plan, ledger, untold, named)
+    return _with_digests(compared, found.failures + extras, reasons, ledger, digests, left_out)
 
 
 def _reasons(failures: list[Outcome]) -> Counter[Reason]:
@@ -117,7 +96,9 @@ def _with_digests(
     reasons: Mapping[Reason, int],
     ledger: Ledger,
     big_files: Iterable[tuple[str, int, int]] = (),
+    left_out: Sequence[NotCompared] = (),
 ) -> Verification:
+    """``reasons`` count what was not equal, also beyond the failures that are kept."""
     sums = TreeDigest()
     for big_file in big_files:
         sums.add(*big_file)
@@ -133,4 +114,14 @@ def _with_digests(
     differing = {one.directory for one in directories if one.differs}
     # A digest is of names, kinds, sizes and bytes, so it does not show what differs beside them.
     differing |= {directory_of(one.path) for one in failures if one.reason in ATTRIBUTE_REASONS}
-    return Verification(compared, failures, whole(directories), sorted(differing), reasons)
+    tree = whole(directories)
+    verified = Verified(
+        compared=compared,
+        differences=sum(reasons.values()),
+        by_class=[Difference(*one) for one in sorted(reasons.items(), key=lambda one: (-one[1], one[0].value))],
+        not_compared=list(left_out),
+        source_digest=f"{tree.source:064x}",
+        destination_digest=f"{tree.destination:064x}",
+        differing_directories=sorted(differing)[:DIRECTORIES_SHOWN],
+    )
+    return Verification(verified, failures)
