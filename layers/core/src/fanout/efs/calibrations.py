@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.probe_result import ProbeResult
 from fanout.ledger import probe_keys
+from fanout.model.document import utc
 from fanout.model.errors import FanoutError, InvalidRequest, LedgerBroken
 from fanout.model.location import MountLocation
 from fanout.request.options import NEWEST, NO_PROBE
@@ -65,5 +65,4 @@ def _file_system(mount: str, context: Context) -> str:
 
 
 def _note(mount: str, known: ProbeResult) -> str:
-    day = datetime.fromtimestamp(known.ended_at, UTC).date().isoformat()
-    return f"{mount}: rates are those that {known.probe_id} measured on {day}"
+    return f"{mount}: rates are those that {known.probe_id} measured on {utc(known.ended_at)[:10]}"

@@ -7,6 +7,7 @@ otherwise: what is written counts whole, what is read a third.
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from fanout.facts import aws
 from fanout.facts.units import MIB
@@ -55,12 +56,7 @@ class Load(Struct, frozen=True):
     written_bytes: float = 0.0
 
     def __add__(self, other: Load) -> Load:
-        return Load(
-            self.read_operations + other.read_operations,
-            self.read_bytes + other.read_bytes,
-            self.written_operations + other.written_operations,
-            self.written_bytes + other.written_bytes,
-        )
+        return Load(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def metered_bytes(self) -> float:

@@ -13,6 +13,7 @@ from fanout.facts.units import GIB, MIB
 from fanout.forecast.costs import Dollars
 from fanout.forecast.credits import Credits
 from fanout.forecast.forecast import Forecast, Limit
+from fanout.model.document import utc
 from fanout.model.file_system import ThroughputMode
 
 _DAY_SECONDS = 86_400
@@ -133,11 +134,10 @@ def _credits(credits: Credits, begins: float) -> ForecastCredits:
 
 
 def _drained(drain: Drain, begins: float) -> Drained:
-    at = None if drain.empty_seconds is None else begins + drain.empty_seconds
     return Drained(
         end_bytes=round(drain.credits_end),
         runs_out_share=None if drain.empty_share is None else round(drain.empty_share, 4),
-        runs_out_at=None if at is None else datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        runs_out_at=None if drain.empty_seconds is None else utc(begins + drain.empty_seconds),
     )
 
 

@@ -25,6 +25,7 @@ import math
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.efs.model import FileSystemState, baseline, burst, kept_rate, most_credits, reserve_bytes
 from fanout.facts.units import MIB
@@ -115,22 +116,12 @@ def credit_rate(seen: Seen, reserve_percent: float) -> float | None:
     others = seen.state.others_bytes_per_second
     if seen.used is not None and seen.ours is not None:
         others = max(others, seen.used - seen.ours)
-    state = _with_credits(seen.state, credits_left(seen), others)
+    left = credits_left(seen)
+    state = replace(seen.state, others_bytes_per_second=others, credits_bytes=left, probed_bytes_per_second=None)
     rate = kept_rate(state, max(seen.metered_left, 1.0), reserve_bytes(state, reserve_percent))
     if seen.credits is not None:
-        rate *= min(1.0, credits_left(seen) / (LOW_SHARE * most_credits(seen.state.standard_bytes)))
+        rate *= min(1.0, left / (LOW_SHARE * most_credits(seen.state.standard_bytes)))
     return max(rate, LEAST_RATE)
-
-
-def _with_credits(state: FileSystemState, credits: float, others: float) -> FileSystemState:
-    return FileSystemState(
-        mode=state.mode,
-        permitted_bytes_per_second=state.permitted_bytes_per_second,
-        one_zone=state.one_zone,
-        standard_bytes=state.standard_bytes,
-        others_bytes_per_second=others,
-        credits_bytes=credits,
-    )
 
 
 def _rate(seen: Sequence[Seen], reserve_percent: float) -> tuple[float | None, str]:

@@ -7,7 +7,7 @@ from typing import Any
 from fanout.ledger import keys
 from fanout.ledger.documents import Asked
 from fanout.model.books import Books
-from fanout.model.document import Json
+from fanout.model.document import Json, utc
 from fanout.ports.turns import Writer
 from fanout.request.plan import Plan, settings_row
 from fanout.work.context import Context
@@ -18,7 +18,6 @@ def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Co
     # Here, because no run that goes on needs their import time.
     from fanout.books.summary_document import Skipped, Status, SummaryDocument, totals_of
     from fanout.report.page import Findings, render_report
-    from fanout.summary.summary import utc
 
     ledger, now, request = context.ledger, context.clock.now(), plan.request
     reason = f"the run {other.run_id}, which began at {utc(other.since)}, carries out the same transfer"

@@ -37,7 +37,7 @@ def histogram(rows: Sequence[SizeBucket]) -> Histogram | None:
     """The chart of ``sizes`` in summary.json, or none if no file was listed."""
     if not rows:
         return None
-    first, last = _bucket(rows[0]), _bucket(rows[-1])
+    first, last = rows[0].from_bytes.bit_length(), rows[-1].from_bytes.bit_length()
     if last - first < 5:  # one column alone would fill the page
         first, last = max(0, first - 2), last + 3
     width = 100 / (last - first + 1)
@@ -49,16 +49,12 @@ def histogram(rows: Sequence[SizeBucket]) -> Histogram | None:
         name = _name(row)
         cells = (name, count(row.entries), percent(of_entries), size(row.bytes), percent(of_bytes))
         text = f"{name}: {cells[1]} files ({cells[2]}), {cells[3]} ({cells[4]})"
-        at = (_bucket(row) - first) * width
+        at = (row.from_bytes.bit_length() - first) * width
         columns.append(
             Column(round(at, 2), round(width, 2), percent_of(of_entries, top), percent_of(of_bytes, top), text)
         )
         table.append(cells)
     return Histogram(columns, _size_ticks(first, last, width), _share_ticks(top), table)
-
-
-def _bucket(row: SizeBucket) -> int:
-    return row.from_bytes.bit_length()
 
 
 def _name(row: SizeBucket) -> str:

@@ -20,7 +20,7 @@ from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
 from fanout.listing.index.index_writer import name_index, no_index_note
 from fanout.model.books import Count
-from fanout.model.document import Json
+from fanout.model.document import Json, utc
 from fanout.model.errors import LedgerBroken, OutOfTime
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.run_error import INFRASTRUCTURE, RunError, run_error
@@ -28,7 +28,7 @@ from fanout.pacing.pace_copy import decisions
 from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan, settings_row
 from fanout.summary.planned import planned_books, planned_run
-from fanout.summary.summary import Ending, nothing_listed, shards_done, utc
+from fanout.summary.summary import Ending, nothing_listed, shards_done
 from fanout.summary.verification_results import Verification, verified_shards, verified_trees
 from fanout.work.context import Context
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from msgspec import Struct
 
@@ -83,8 +82,3 @@ def nothing_listed(request: Request) -> str:
     if isinstance(request.source, S3Location):
         return f"nothing was listed: {request.source} holds no object; check the bucket and the prefix"
     return f"nothing was listed: {request.source} is empty; check the path"
-
-
-def utc(seconds: float) -> str:
-    """Seconds since 1970 as a time of ISO 8601 in UTC, to the second."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
