@@ -11,7 +11,7 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.finishing.finish_tree import finish_tree
-from fanout.ledger.rows import count_row, counts_row
+from fanout.ledger.rows import count_row
 from fanout.model.books import Count, no_counts, tally
 from fanout.model.document import SCHEMA_VERSION, Json
 from fanout.model.entry import Entry, Kind
@@ -194,7 +194,7 @@ def large(shards: int = 2000, files_of_a_shard: int = 500, failures: int = 6000)
         listed += Count(len(files), total)
         rows.append(to_builtins(shard))
     done: Json = ledger.read_json("segments/round-0001-done.json")
-    done |= {"listed": count_row(listed), "sizes": sizes.row(), "shards": rows, "outcomes": counts_row(no_counts())}
+    done |= {"listed": count_row(listed), "sizes": sizes.row(), "shards": rows, "outcomes": to_builtins(no_counts())}
     ledger.write_json("segments/round-0001-done.json", done)
     ledger.write_json("shards.json", [{"shard": row} for row in rows])
     ledger.write("links.json", Links([]))
@@ -219,7 +219,7 @@ def _write_outcomes(world: World, shard: Shard, files: list[int], failed: int, c
         outcomes[index] = Outcome.because(Entry(path, Kind.FILE, files[index]), reason, message)
     if outcomes:
         world.ledger.write_outcomes(shard.id, "n-0000", outcomes, tally(outcomes.values()))
-    copied = counts_row({Result.COPIED: Count(len(files) - failed, sum(files[failed:]))})
+    copied = to_builtins({Result.COPIED: Count(len(files) - failed, sum(files[failed:]))})
     document: Json = {"schema_version": SCHEMA_VERSION, "ranges": [(failed, len(files))], "outcomes": copied}
     world.ledger.write_json(f"outcomes/shards/{shard.id}/n-0001.json", document)
 

@@ -128,33 +128,21 @@ class Ledger:
         with self.decoding(key):
             return unsealed_json(self.prefix + key, data)
 
-    def read_as(self, key: str, make: Callable[[Any], T]) -> T:
-        """Read one JSON document as what ``make`` makes of it. Raises ``LedgerBroken``."""
-        value = self.read_json(key)
-        with self.decoding(key):
-            return make(value)
-
-    def find_as(self, key: str, make: Callable[[Any], T]) -> T | None:
-        """The same; ``None`` if it is not there."""
-        value = self.find_json(key)
-        with self.decoding(key):
-            return None if value is None else make(value)
-
-    def read_list(self, key: str, make: Callable[[Any], T]) -> list[T]:
-        """Read one JSON document that is a list, each item as what ``make`` makes of it. Raises ``LedgerBroken``."""
-        return self.read_as(key, lambda value: [make(item) for item in _list(value)])
-
     def write(self, key: str, document: Struct) -> None:
         """Write a document, with the version of its schema."""
         self.write_json(key, document_row(document))
 
     def read(self, key: str, kind: type[D]) -> D:
         """Read a document. Raises ``LedgerBroken`` if it is missing, not whole, or of another schema version."""
-        return self.read_as(key, lambda row: document_of(row, kind))
+        row = self.read_json(key)
+        with self.decoding(key):
+            return document_of(row, kind)
 
     def find(self, key: str, kind: type[D]) -> D | None:
         """The same; ``None`` if it is not there."""
-        return self.find_as(key, lambda row: document_of(row, kind))
+        row = self.find_json(key)
+        with self.decoding(key):
+            return None if row is None else document_of(row, kind)
 
     def write_documents(self, key: str, documents: Iterable[Struct]) -> None:
         """Write a list that a Map reads: an array of documents without versions, since a Map's item is one of them."""
@@ -162,7 +150,9 @@ class Ledger:
 
     def read_documents(self, key: str, kind: type[D]) -> list[D]:
         """Read a list that a Map reads. Raises ``LedgerBroken``."""
-        return self.read_as(key, lambda rows: convert(rows, list[kind]))  # type: ignore[valid-type]
+        rows = self.read_json(key)
+        with self.decoding(key):
+            return convert(rows, list[kind])  # type: ignore[valid-type]
 
     def mark(self, key: str) -> None:
         """Write a document that says something by being there."""
@@ -296,10 +286,4 @@ class Ledger:
 
 
 def _as_it_is(value: Any) -> Any:
-    return value
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"no list, but a {type(value).__name__}")
     return value

@@ -143,11 +143,6 @@ def count_from_row(row: Json) -> Count:
     return Count(row["entries"], row["bytes"])
 
 
-def counts_row(counts: dict[Result, Count]) -> Json:
-    """Counts by outcome."""
-    return {result.value: count_row(count) for result, count in counts.items()}
-
-
 def counts_from_row(row: Json) -> dict[Result, Count]:
     """The counts of a row."""
     return no_counts() | {Result(name): count_from_row(count) for name, count in row.items()}

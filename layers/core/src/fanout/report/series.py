@@ -40,18 +40,16 @@ def over_time(activity: Activity) -> OverTime | None:
     width = activity.interval_seconds
     if width <= 0:
         return None
-    rates = {
-        "throughput": [interval.bytes / width for interval in activity.intervals],
-        "entries": [interval.entries / width for interval in activity.intervals],
-        "concurrency": [interval.busy_seconds / width for interval in activity.intervals],
-    }
+    in_bytes = [interval.bytes / width for interval in activity.intervals]
+    entries = [interval.entries / width for interval in activity.intervals]
+    tasks = [interval.busy_seconds / width for interval in activity.intervals]
     span = activity.ended - activity.began
     charts = [
-        series_of("throughput", "Throughput", rates["throughput"], span, _per_second, in_bytes=True),
-        series_of("entries", "Entries a second", rates["entries"], span, number),
-        series_of("concurrency", "Tasks at work", rates["concurrency"], span, number),
+        series_of("throughput", "Throughput", in_bytes, span, _per_second, in_bytes=True),
+        series_of("entries", "Entries a second", entries, span, number),
+        series_of("concurrency", "Tasks at work", tasks, span, number),
     ]
-    return OverTime(charts, _rows(activity, *rates.values()))
+    return OverTime(charts, _rows(activity, in_bytes, entries, tasks))
 
 
 def _per_second(value: float) -> str:
