@@ -25,7 +25,6 @@ NOT_OF_THE_LEDGER = {
     "efs/model.py": "the table of quotas",
     "staging/unpack_shard.py": "the answer to the state machine",
     "deleting/remove_directories.py": "the answer to the state machine",
-    "report/series.py": "series by name",
 }
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+from msgspec import Struct, to_builtins
+
 from fanout.books.run_books import RunBooks, listing_books
 from fanout.books.summary_document import Planned
 from fanout.deleting.deletions import listed_extras
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
-from fanout.model.document import Json
+from fanout.model.entry import Kind
 from fanout.model.outcome import Outcome, Result
 from fanout.model.shard import Shard
 from fanout.request.plan import Plan
@@ -20,6 +22,15 @@ from fanout.shards.partitioned import links_of, shards_of
 
 # Rows of one file; a plan of more than one is compressed.
 ROWS_PER_FILE = 100_000
+
+
+class PlannedEntry(Struct, frozen=True):
+    """A row of planned.jsonl: an entry that would be copied, linked or deleted."""
+
+    action: str
+    path: str
+    kind: Kind
+    size: int
 
 
 def planned_books(ledger: Ledger, add_failure: Callable[[Outcome, str], None]) -> RunBooks:
@@ -34,7 +45,7 @@ def planned_run(plan: Plan, ledger: Ledger) -> Planned:
     request = plan.request
     shards, links = shards_of(ledger), _links(ledger)
     extras = listed_extras(ledger, request)
-    _write(_rows(shards, links, [one.shard for one in extras.deletions], ledger), ledger)
+    _write(_entries(shards, links, [one.shard for one in extras.deletions], ledger), ledger)
     right = _right_names(links, ledger)
     total = sum(shard.seconds for shard in shards)
     longest = max((shard.seconds for shard in shards), default=0.0)
@@ -56,16 +67,17 @@ def _right_names(links: list[Shard], ledger: Ledger) -> Count:
     return sum((Count(1, row[2]) for row in rows if not row[-1]), Count())
 
 
-def _rows(copies: list[Shard], links: list[Shard], deletions: list[Shard], ledger: Ledger) -> Iterator[Json]:
+def _entries(copies: list[Shard], links: list[Shard], deletions: list[Shard], ledger: Ledger) -> Iterator[PlannedEntry]:
     for action, shards in (("copy", copies), ("link", links), ("delete", deletions)):
         for shard in shards:
             for row in ledger.read_rows(shard.key):
                 if action != "link" or row[-1]:
-                    yield {"action": action, "path": row[0], "kind": row[1], "size": row[2]}
+                    yield PlannedEntry(action, *row[:3])
 
 
-def _write(rows: Iterator[Json], ledger: Ledger) -> None:
+def _write(entries: Iterator[PlannedEntry], ledger: Ledger) -> None:
     """planned.jsonl, written even if it is empty; planned-1.jsonl.gz and on where that would be large."""
+    rows = map(to_builtins, entries)  # names may hold bytes that are no text
     number, held = 0, list(islice(rows, ROWS_PER_FILE))
     following = list(islice(rows, ROWS_PER_FILE))
     if not following:
