@@ -23,7 +23,7 @@ from hashlib import sha256
 from msgspec import Struct, to_builtins
 
 from fanout.ledger.documents import document_of, document_row
-from fanout.model.location import S3Location
+from fanout.model.location import Location, S3Location
 from fanout.ports.turns import Fence, Writer
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
@@ -63,6 +63,12 @@ def place_of(request: Request) -> str:
     if isinstance(end, S3Location):
         return end.prefix
     return f"{end.path}/" if end.path else ""
+
+
+def place_text(end: Location, place: str) -> str:
+    """A place in the store of a destination, for people."""
+    store = f"s3://{end.bucket}/" if isinstance(end, S3Location) else f"efs://{end.mount}/"
+    return store + (place if isinstance(end, S3Location) else place.rstrip("/"))
 
 
 def list_key(request: Request) -> str:
