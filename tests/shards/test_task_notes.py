@@ -88,20 +88,21 @@ def test_a_short_task_leaves_no_note() -> None:
     assert task(FIRST_NOTE_SECONDS - 0.1)[1] == []
 
 
-def test_a_long_task_leaves_a_note_after_5_seconds_and_then_every_10() -> None:
+def test_a_long_task_leaves_a_note_after_5_seconds_after_10_and_then_every_10() -> None:
     found = sorted(task(36.0)[1], key=lambda note: note.ended or 0.0)
-    assert [(note.ended or 0.0) - note.began for note in found] == [5.0, 15.0, 25.0, 35.0]
+    assert [(note.ended or 0.0) - note.began for note in found] == [5.0, 10.0, 20.0, 30.0]
     assert [(note.entries, note.bytes, note.cursor) for note in found] == [
         (6, 60, 106),
-        (16, 160, 116),
-        (26, 260, 126),
-        (36, 360, 136),
+        (11, 110, 111),
+        (21, 210, 121),
+        (31, 310, 131),
     ]
     assert {note.end for note in found} == {End.AT_WORK}
 
 
 def test_an_hour_of_a_task_costs_360_requests() -> None:
     assert len(task(3_600.0)[1]) == 360
+    assert len(task(60.0)[1]) == 6
 
 
 def test_a_note_that_can_not_be_written_is_left_out() -> None:

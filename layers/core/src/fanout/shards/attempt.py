@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from fanout.ledger.keys import PROGRESS
 
 ATTEMPTS = "attempts/"
-# Chosen: a task notes how far it is after so many seconds, and then every so many: no task of less leaves a note.
+# Chosen: a task notes how far it is after so many seconds, as soon again, and then every so many: a short task leaves
+# no note, and of a longer one there is soon a speed.
 FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS = 5.0, 10.0
 # Chosen: so many reasons of failures fit into a key, the most frequent ones.
 REASONS_NOTED = 8

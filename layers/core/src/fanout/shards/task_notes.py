@@ -36,7 +36,8 @@ class TaskNotes:
     def write(self, worked: Count, failures: Mapping[str, int]) -> None:
         """Note what this task has worked on so far, whether it is due or not."""
         now = self._clock.now()
-        self.due_at, self._written = now + NOTE_EVERY_SECONDS, True
+        self.due_at = now + (NOTE_EVERY_SECONDS if self._written else FIRST_NOTE_SECONDS)
+        self._written = True
         cursor = self._before + worked.entries
         begun = self._begun
         note = Attempt(
