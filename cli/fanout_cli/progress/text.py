@@ -44,18 +44,16 @@ def details(progress: Progress, now: float | None = None) -> list[str]:
     if progress.share is not None:
         if progress.eta_seconds is not None:
             parts.append(f"{duration(progress.eta_seconds)} left")
-        parts.append(_amounts(progress.done, progress.total))
+        parts += _amounts(progress.done, progress.total)
         parts += _rates(progress)
     if progress.workers:
         parts.append(f"{progress.workers:,} worker{'s' if progress.workers != 1 else ''}")
     return parts
 
 
-def _amounts(done: Count, total: Count) -> str:
-    if not total.entries:
-        return f"{size(done.bytes)} of {size(total.bytes)}"
-    entries = f"{done.entries:,} of {total.entries:,} entries"
-    return f"{entries}, {size(done.bytes)} of {size(total.bytes)}" if total.bytes else entries
+def _amounts(done: Count, total: Count) -> list[str]:
+    entries = [f"{done.entries:,} of {total.entries:,} entries"] if total.entries else []
+    return [*entries, f"{size(done.bytes)} of {size(total.bytes)}"] if total.bytes else entries
 
 
 def _rates(progress: Progress) -> list[str]:

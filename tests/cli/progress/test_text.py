@@ -63,7 +63,7 @@ def test_what_stands_beside_it() -> None:
     assert ", ".join(details(COPYING)) == (
         "22 s left, 12,530 of 20,210 entries, 47.7 MiB of 76.3 MiB, 417 entries/s, 1.53 MiB/s, 2 workers"
     )
-    assert details(replace(COPYING, eta_seconds=None, workers=1))[0] == "12,530 of 20,210 entries, 47.7 MiB of 76.3 MiB"
+    assert details(replace(COPYING, eta_seconds=None, workers=1))[0] == "12,530 of 20,210 entries"
     assert details(replace(COPYING, workers=1))[-1] == "1 worker"
     one_big_file = replace(COPYING, done=Count(0, 2**30), total=Count(0, 2**31), entries_per_second=None)
     assert details(one_big_file)[1] == "1 GiB of 2 GiB"
@@ -104,6 +104,7 @@ def test_in_a_narrow_terminal_what_matters_most_is_kept() -> None:
     parts = details(COPYING)
     assert fitted(parts, 200) == ", ".join(parts)
     assert fitted(parts, 75) == "22 s left, 12,530 of 20,210 entries, 47.7 MiB of 76.3 MiB, 417 entries/s"
+    assert fitted(parts, 50) == "22 s left, 12,530 of 20,210 entries"
     assert fitted(parts, 20) == "22 s left"
     assert fitted(parts, 6) == "22 ..."
 
