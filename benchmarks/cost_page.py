@@ -56,7 +56,7 @@ FOOT = """
 | S3 | a request or two for each object, and one for each 8 MiB of large ones; every tool pays them |
 | Lambda | the seconds of the functions times 1.77 GB, also while they wait for a slow file system |
 | Step Functions | four states for a shard of about a minute |
-| work bucket | fifteen requests for a shard |
+| work bucket | fifteen requests for a shard, six for its [progress](../reference/commands.md#watching-a-run) |
 | CloudWatch | the metrics that PlanTransfer and PaceCopy ask for |
 
 - EFS meters `cp` and DataSync in the same way. Bursting and provisioned throughput meter nothing.

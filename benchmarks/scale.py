@@ -16,6 +16,7 @@ from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.forecast.listing import LISTED_PER_SECOND, walk_listing
 from fanout.listing.index.index_writer import ENTRIES_PER_FILE
 from fanout.partition.partition_shards import LOOSE_ENDS_READ
+from fanout.shards.attempt import NOTE_EVERY_SECONDS
 
 DOCUMENT = Path(__file__).parents[1] / "docs/understand/limits.md"
 SIZES = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
@@ -110,6 +111,7 @@ def walk(entries: int) -> Walk:
     # Where an end is a bucket; each segment reads its parts of the last run's, and two that other ones read too.
     index_files = math.ceil(entries / ENTRIES_PER_FILE) + segments
     finish = _finish(entries, shards)
+    notes = math.ceil((listing.function_seconds + copy_function_seconds) / NOTE_EVERY_SECONDS)
     return Walk(
         entries=entries,
         rounds=rounds,
@@ -123,7 +125,7 @@ def walk(entries: int) -> Walk:
         invocations=segments + shards + 2 * rounds + finish.tasks,
         function_seconds=listing.function_seconds + copy_function_seconds + 60 * rounds + finish.seconds,
         list_requests=math.ceil(entries / 1000) + segments * 20,
-        ledger_puts=shard_files + 3 * segments + 8 * shards + index_files + 3,
+        ledger_puts=shard_files + 3 * segments + 8 * shards + index_files + 3 + notes,
         ledger_gets=3 * segments + 8 * shards + index_files + 4 * segments,
         shards_json_bytes=shards * SHARD_ROW_BYTES,
         widest_round_bytes=widest * SEGMENT_ROW_BYTES,

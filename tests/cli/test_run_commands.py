@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from fanout.ledger.documents import document_row
+from fanout.ledger.keys import WAITING
+from fanout.ledger.seals import sealed_json
+from fanout.planning.waiting import Waiting
 from fanout_cli.main import app
 from fanout_cli.stacks import _aws_client_maker
 from tests.cli.conftest import Aws
@@ -250,3 +254,35 @@ def test_watching_gives_the_status_of_the_summary(
     watched = aws.fanout("start", str(request), "--name", "run-1", "--watch", "--json", *MINE)
     assert (json.loads(watched.stdout)["status"], watched.exit_code) == (status, code)
     assert f"{status}: " in watched.stderr
+
+
+def waits(aws: Aws, run_id: str) -> None:
+    """The ledger of a run that waits for its turn."""
+    key = f"runs/{run_id}/{WAITING}"
+    waiting = Waiting("slow1", "efs://data/slow", "sync", time.time() - 60, 2, time.time() + 30)
+    aws.put(key, sealed_json(key, document_row(waiting)))
+
+
+def test_watch_says_for_which_run_this_one_waits(aws: Aws) -> None:
+    aws.start("run-1", seconds=2)
+    waits(aws, "run-1")
+    watched = aws.fanout("watch", "run-1", *MINE)
+    assert "; waiting for slow1, which writes efs://data/slow; for 60 s so far, next try within 30 s" in watched.stderr
+
+
+def test_watch_prints_json_lines_and_the_result_as_the_last_one(aws: Aws) -> None:
+    aws.start("run-1", seconds=2)
+    waits(aws, "run-1")
+    aws.summary("run-1", "SUCCEEDED", listed=3, copied=3)
+    watched = aws.fanout("watch", "run-1", *MINE, "--json")
+    *progress, result = [json.loads(line) for line in watched.stdout.splitlines()]
+    assert [line["kind"] for line in progress] == ["progress"]
+    assert (progress[0]["phase"], progress[0]["waiting"]["holder"]) == ("plan", "slow1")
+    assert (result["kind"], result["status"], result["run_id"]) == ("result", "SUCCEEDED", "run-1")
+
+
+def test_a_ledger_that_is_not_whole_does_not_end_the_watching(aws: Aws) -> None:
+    aws.start("run-1", seconds=2)
+    aws.put("runs/run-1/phases/plan.json", b"{")
+    aws.summary("run-1", "SUCCEEDED", listed=3, copied=3)
+    assert aws.fanout("watch", "run-1", *MINE).exit_code == 0

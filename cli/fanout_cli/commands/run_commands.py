@@ -94,7 +94,7 @@ def watch(
     """Follow a run until it ends; Ctrl-C leaves it going. Status: 0 succeeded, 1 failed, 2 invalid, 3 skipped."""
     console = Terminal(stderr=True)
     with command(console):
-        _follow(find_stack(stack, local, state), run, json_output, console)
+        _follow(find_stack(stack, local, state), run, json_output, console, in_lines=json_output)
 
 
 def report(
@@ -172,16 +172,17 @@ def _begin(stack: Stack, begin: Callable[[], str], watching: bool, json_output: 
         _say(console, f"follow it: {stack.command('watch', run_id)}")
 
 
-def _follow(stack: Stack, run_id: str, json_output: bool, console: Console) -> None:
+def _follow(stack: Stack, run_id: str, json_output: bool, console: Console, *, in_lines: bool = False) -> None:
+    """Follow a run to its end; ``in_lines`` its progress is on standard output, and its result the last line."""
     try:
         _say(console, f"watching {run_id}; Ctrl-C leaves it going")
-        described = watch_run(stack, run_id, console)
+        described = watch_run(stack, run_id, console, sys.stdout if in_lines else None)
     except KeyboardInterrupt:
         _say(console, f"{run_id} goes on; come back: {stack.command('watch', run_id)}")
         _say(console, f"end it: {stack.command('stop', run_id)}")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     result = result_of_run(stack, run_id, described)
-    _show(result, json_output, console)
+    _show(result, json_output, console, in_lines=in_lines)
     if result.skipped is not None:
         _say(console, f"follow that one: {stack.command('watch', result.skipped['holder'])}")
     elif result.exit_status not in (EXIT_SUCCEEDED, EXIT_INVALID_REQUEST):
@@ -194,7 +195,7 @@ def _status_of(paths: dict[str, str]) -> str:
     return "SUCCEEDED" if status in ("SUCCEEDED", "SKIPPED") else "FAILED"
 
 
-def _show(result: RunResult, json_output: bool, console: Console) -> None:
+def _show(result: RunResult, json_output: bool, console: Console, *, in_lines: bool = False) -> None:
     did = result.skipped["reason"] if result.skipped else describe_totals(result.totals) or "nothing listed"
     _say(console, f"{result.status}: {did}")
     for warning in result.warnings:
@@ -203,7 +204,8 @@ def _show(result: RunResult, json_output: bool, console: Console) -> None:
         message = f"{result.error['name']}: {result.error['message']}"
         console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
     if json_output:
-        sys.stdout.write(dump(result.document()) + "\n")
+        document = {"kind": "result", **result.document()} if in_lines else result.document()
+        sys.stdout.write((json.dumps(document) if in_lines else dump(document)) + "\n")
     elif result.paths.get("report"):
         _say(console, f"report: {result.paths['report']}")
 

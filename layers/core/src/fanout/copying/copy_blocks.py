@@ -18,6 +18,7 @@ from fanout.ports.limiter import Limiter
 from fanout.ports.tree import BlockTarget, Source, Tree
 from fanout.shards.attempts import Progress
 from fanout.shards.blocks import failed_block
+from fanout.shards.task_notes import TaskNotes
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context
 
@@ -75,7 +76,7 @@ def move_blocks(
         return Progress(shard.items, True, Count())
     try:
         copier = _BlockCopier(big, source, target, crc64nvme, way, context.limiter)
-        written, copied_bytes, passing = _run(copier, wanted, shard, context, stop_at)
+        written, copied_bytes, passing = _run(copier, wanted, shard, context, stop_at, len(known))
     finally:
         source.close()
         with suppress(ItemError):  # what has no receipt is copied again
@@ -87,9 +88,9 @@ def move_blocks(
 
 
 def _run(
-    copier: _BlockCopier, wanted: list[int], shard: Shard, context: Context, stop_at: float
+    copier: _BlockCopier, wanted: list[int], shard: Shard, context: Context, stop_at: float, known: int
 ) -> tuple[int, int, Receipt | None]:
-    """Copy, and write receipts every ``tuning.CHECKPOINT_SECONDS``.
+    """Copy, and write receipts every ``tuning.CHECKPOINT_SECONDS``; ``known`` blocks have one already.
 
     Returns their number, the bytes that were copied, and a failure that may pass.
     """
@@ -108,11 +109,13 @@ def _run(
             written, files, copied_bytes = written + len(held), files + 1, copied_bytes + size
             held.clear()
 
-    for receipt in copier.copy(wanted, lambda: context.clock.now() > stop_at):
+    notes = TaskNotes("copy", shard.id, context.ledger, context.nonce, context.clock, known)
+    receipts = ((receipt.index, receipt) for receipt in copier.copy(wanted, lambda: context.clock.now() > stop_at))
+    for index, receipt in notes.along(receipts, lambda one: 0 if one.reason else copier.big.block(one.index)[1]):
         if receipt.reason is Reason.TRANSIENT:
             passing = receipt
             continue
-        held[receipt.index] = receipt
+        held[index] = receipt
         if context.clock.now() - flushed_at >= tuning.CHECKPOINT_SECONDS:
             flush()
     flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 
@@ -29,25 +30,40 @@ from fanout.rates.shared_limiter import SharedLimiter
 from fanout.request.options import Compare
 from fanout.shards.attempts import Progress, note_throttling, noted
 from fanout.shards.made_directories import MadeDirectory
+from fanout.shards.task_notes import TaskNotes, failures_of
 from fanout.work.context import Context
 
 
 class OutcomeWriter:
-    """Writes outcomes in files that no other attempt names, every ``tuning.CHECKPOINT_SECONDS``."""
+    """Writes outcomes in files that no other attempt names, every ``tuning.CHECKPOINT_SECONDS``.
 
-    def __init__(self, shard: Shard, context: Context) -> None:
-        self._shard, self._context = shard, context
+    ``notes`` are told how far it is in between.
+    """
+
+    def __init__(self, shard: Shard, context: Context, notes: TaskNotes | None = None) -> None:
+        self._shard, self._context, self._notes = shard, context, notes
         self._held: dict[int, Outcome] = {}
         self._files = 0
         self._written_at = self._noted_at = context.clock.now()
         self.written = 0
         self.copied = Count()
+        self.failures: Counter[str] = Counter()
+        self._settled_bytes = 0
 
     def add(self, index: int, outcome: Outcome, directories: list[tuple[Entry, Attributes]]) -> None:
         """Take an outcome; writes when it is time to."""
         self._held[index] = outcome
-        if self._context.clock.now() - self._written_at >= tuning.CHECKPOINT_SECONDS:
+        now = self._context.clock.now()
+        if now - self._written_at >= tuning.CHECKPOINT_SECONDS:
             self.flush(directories)
+        if self._notes is not None and now >= self._notes.due_at:
+            self._note(self._notes)
+
+    def _note(self, notes: TaskNotes) -> None:
+        """Note how far this task is; what is held has yet to be written, and is on its way."""
+        held = self._held.values()
+        size = self._settled_bytes + sum(outcome.size for outcome in held)
+        notes.write(Count(self.written + len(held), size), self.failures + failures_of(held))
 
     def flush(self, directories: list[tuple[Entry, Attributes]]) -> None:
         """Write what is held. Directories first: an outcome must not count before their attributes are kept."""
@@ -65,6 +81,8 @@ class OutcomeWriter:
         ledger.write_outcomes(self._shard.id, name, self._held, counts, seconds)
         self.written += len(self._held)
         self.copied += counts[Result.COPIED]
+        self.failures += failures_of(self._held.values())
+        self._settled_bytes += sum(count.bytes for count in counts.values())
         self._files += 1
         self._held = {}
 
@@ -114,20 +132,24 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
         )
 
     if processes == 1:
-        writer = copy_work(work, copier(context.limiter), shard, context)
+        writer = copy_work(work, copier(context.limiter), shard, context, len(settled))
     else:
         with closing(SharedLimiter(context.limiter, processes)) as shared:
-            writer = copy_work(work, ForkedCopier(copier(shared), processes, shared.serve), shard, context)
+            forked = ForkedCopier(copier(shared), processes, shared.serve)
+            writer = copy_work(work, forked, shard, context, len(settled))
     total = len(settled) + writer.written
-    return Progress(total, total >= len(entries), writer.copied)
+    return Progress(total, total >= len(entries), writer.copied, writer.failures)
 
 
-def copy_work(work: list[tuple[int, Entry]], copier: CopiesEntries, shard: Shard, context: Context) -> OutcomeWriter:
-    """Copy these entries of a shard; returns what wrote their outcomes.
+def copy_work(
+    work: list[tuple[int, Entry]], copier: CopiesEntries, shard: Shard, context: Context, settled: int
+) -> OutcomeWriter:
+    """Copy these entries of a shard, of which ``settled`` others have an outcome; returns what wrote the outcomes.
 
     Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
     """
-    writer = OutcomeWriter(shard, context)
+    notes = TaskNotes("copy", shard.id, context.ledger, context.nonce, context.clock, settled)
+    writer = OutcomeWriter(shard, context, notes)
     transient = 0
     threads = min(threads_of(context.ledger), len(work)) or 1
     held_back: dict[int, Outcome] = {}

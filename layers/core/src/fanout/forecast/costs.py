@@ -11,6 +11,7 @@ from fanout.efs.model import FileSystemState, Load
 from fanout.forecast.listing import ListingWalk
 from fanout.forecast.overhead import Beside
 from fanout.model.file_system import ThroughputMode
+from fanout.shards.attempt import NOTE_EVERY_SECONDS
 
 _GB = 1e9
 # As template.yaml sets the functions that list, copy and verify.
@@ -63,7 +64,8 @@ def dollars_of(
     invocations = listing.segments + work.shards + 2 * listing.rounds
     transitions = TRANSITIONS + ROUND_TRANSITIONS * listing.rounds
     transitions += SEGMENT_TRANSITIONS * listing.segments + SHARD_TRANSITIONS * work.shards
-    puts = SEGMENT_PUTS * listing.segments + SHARD_PUTS * work.shards
+    notes = (listing.function_seconds + function_seconds) / NOTE_EVERY_SECONDS
+    puts = SEGMENT_PUTS * listing.segments + SHARD_PUTS * work.shards + notes
     gets = SEGMENT_GETS * listing.segments + SHARD_GETS * work.shards
     return Dollars(
         s3=requests.gets * price["s3_get"] + (requests.puts + requests.lists) * price["s3_put"],

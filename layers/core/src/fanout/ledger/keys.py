@@ -52,6 +52,9 @@ DELETED_DIRECTORIES = "deleted-directories.json"
 SOURCE_ROOT = "source-root.json"
 SEGMENTS_FAILED = "segments/failed/"
 CARRIED = "segments/carried-"
+# For people who watch: how far tasks are, and whom a run waits for. No state reads them.
+PROGRESS = "progress/"
+WAITING = "waiting.json"
 # No run, but a place beside the runs, so that it expires with them: manifests of batches of S3's events.
 BATCHES = "batches"
 # The same: which run's index the next run of a transfer uses.

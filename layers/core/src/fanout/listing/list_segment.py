@@ -32,6 +32,7 @@ from fanout.model.segment import Segment, cut, no_pruning, rest_of
 from fanout.ports.tree import Tree
 from fanout.request.options import Mode
 from fanout.request.request import Request, knows_extras
+from fanout.shards.task_notes import TaskNotes
 from fanout.work.context import Context
 from fanout.work.garbage import rare_collections
 
@@ -64,16 +65,18 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     request = plan.request
     source_tree, destination_tree = context.source(plan), context.destination(plan)
     writer = SegmentWriter(plan, segment, context, source_tree, destination_tree)
+    notes = _Notes(segment, context, writer)
     earlier, wider_ns = EarlierIndex(plan, context.ledger), wider_by(plan, context.ledger)
     proofs = Proofs(plan, earlier, source_tree, destination_tree, wider_ns, ahead_of_runs(plan, context))
     settler = Settler(writer, plan, proofs, destination_tree)
     if segment.manifest is not None:
         lookups = Lookups(plan, source_tree, destination_tree)
-        is_late, objects = partial(_late, context, context.stop_at), context.objects(request)
+        is_late, objects = partial(_late, context, context.stop_at, notes), context.objects(request)
         with LookupQueue(settler.ask, settler.settle) as queue:
             refuse = lambda row: queue.run(partial(writer.refuse, row))  # noqa: E731
             left = list_manifest(segment.manifest, plan, objects, lookups, queue.add, refuse, is_late)
         writer.close(left)
+        notes.end()
         return {"segment": segment.id}
     find = found_for_listing(source_tree)
     place_of = naming_rule(request.source, request.destination, request.on_conflict, find)
@@ -89,7 +92,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     def parents_of(source: Entry) -> tuple[str, ...]:
         return elsewhere.parents(source.path, above.parents(source.path)) if may_be_above else ()
 
-    budget = _Budget(segment, context)
+    budget = _Budget(segment, context, notes)
     left = []
     prunes = filters.prunes if filters.exclude else no_pruning
     list_there = partial(destination_tree.list_columns, segment, prunes)
@@ -131,6 +134,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
                 break
         intake.close(lambda directory: bool(left) or segment.ends_below(directory))
     writer.close(left)
+    notes.end()
     return {"segment": segment.id}
 
 
@@ -138,14 +142,36 @@ def _list_segment(segment: Segment, context: Context) -> Json:
 _ENTRIES_A_LOOK = 256
 
 
-def _late(context: Context, stop_at: float, number: int) -> bool:
-    return number >= tuning.SEGMENT_ENTRIES or (number % _ENTRIES_A_LOOK == 0 and context.clock.now() > stop_at)
+class _Notes:
+    """How far the listing of a segment is, for people who watch the run."""
+
+    def __init__(self, segment: Segment, context: Context, writer: SegmentWriter) -> None:
+        self._writer = writer
+        self._notes = TaskNotes("list", segment.id, context.ledger, context.nonce, context.clock)
+
+    def look(self, now: float) -> None:
+        """Note it if it is time to."""
+        if now >= self._notes.due_at:
+            self._notes.write(self._writer.listed.count, {})
+
+    def end(self) -> None:
+        """Note the end."""
+        self._notes.end(self._writer.listed.count)
+
+
+def _late(context: Context, stop_at: float, notes: _Notes, number: int) -> bool:
+    if number % _ENTRIES_A_LOOK == 0:
+        now = context.clock.now()
+        notes.look(now)
+        return number >= tuning.SEGMENT_ENTRIES or now > stop_at
+    return number >= tuning.SEGMENT_ENTRIES
 
 
 class _Budget:
     """What a segment may use: entries, and time from the first of them; it lists some in any case."""
 
-    def __init__(self, segment: Segment, context: Context) -> None:
+    def __init__(self, segment: Segment, context: Context, notes: _Notes) -> None:
+        self._notes = notes
         self._entries = min(segment.budget_entries, tuning.SEGMENT_ENTRIES)
         self._seconds = segment.budget_seconds
         self._clock, self._stop_at, self._end = context.clock, context.stop_at, 0.0
@@ -162,8 +188,9 @@ class _Budget:
         self._listed += entries
         if self._listed - self._asked < _ENTRIES_A_LOOK:
             return self._listed >= self._entries
-        self._asked = self._listed
-        return self._listed >= self._entries or self._clock.now() > self._end
+        self._asked, now = self._listed, self._clock.now()
+        self._notes.look(now)
+        return self._listed >= self._entries or now > self._end
 
 
 def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:

@@ -80,9 +80,13 @@ class DeleteRefused(FanoutError):
 
 
 class DestinationBusy(FanoutError):
-    """Another run that writes to the same tree has to end first; the state is retried for about a day."""
+    """Another run that writes to the same tree has to end first; the state is retried for about a day.
 
-    def __init__(self, destination: str, run_id: str, mode: str) -> None:
+    ``holder`` is that run, in a ``mode``; ``held`` is what it writes: the destination, or what lies above or in it.
+    """
+
+    def __init__(self, destination: str, run_id: str, mode: str, held: str = "") -> None:
+        self.holder, self.mode, self.held = run_id, mode, held or destination
         problem = f"the run {run_id} (mode {mode}) writes there, and it is another transfer than this one"
         super().__init__(f"destination: {destination} is in use: {problem}; start again when it has ended, or stop it")
 

@@ -22,6 +22,7 @@ from fanout.planning.first_round import first_round
 from fanout.planning.functions_of_states import functions_of
 from fanout.planning.quota import find_quota, within_quota
 from fanout.planning.skip_run import skip_run
+from fanout.planning.waiting import take_turn
 from fanout.rates.run_limits import RunLimits
 from fanout.request.options import Mode
 from fanout.request.parse import parse_request
@@ -47,7 +48,7 @@ def plan_transfer(
 
     ``functions`` are those that see a mount, by their names, for each of ``mounts``; ``execution`` is the run's ARN.
     Returns the references that the other states travel with, or why the run is skipped. Raises ``InvalidRequest``,
-    ``AccessDenied`` or ``DestinationBusy`` before anything is written.
+    ``AccessDenied`` or ``DestinationBusy`` before anything is written but waiting.json.
     """
     began = context.clock.now()
     earlier = find_earlier_run(document, context.ledger)
@@ -71,7 +72,7 @@ def plan_transfer(
     check_ends(plan, context, on_mount=False)
     ledger = context.ledger
     check_new(ledger)
-    other = context.turns.take(plan, execution) if context.turns else None
+    other = take_turn(plan, execution, context)
     if other is not None:
         return skip_run(plan, document, other, began, context)
     with naming("manifest"):
@@ -108,6 +109,7 @@ def check_new(ledger: Ledger) -> None:
         keys.LIMITS,
         keys.FILE_SYSTEMS,
         keys.EARLIER,
+        keys.WAITING,
         keys.phase_key("plan"),
         keys.round_key(1),
     )

@@ -20,6 +20,7 @@ from fanout.planning.writers import (
     list_key,
     meeting,
     overlap,
+    place_text,
     writer_of,
     writers_bytes,
     writers_from_bytes,
@@ -113,4 +114,5 @@ def _fences(plan: Plan, stored: list[Writer], ended: list[Writer]) -> tuple[Fenc
 def _give_way(plan: Plan, mine: Writer, other: Writer) -> Writer:
     if meeting(mine, other) is Meeting.SAME:
         return other
-    raise DestinationBusy(str(plan.request.destination), other.run_id, other.mode)
+    destination = plan.request.destination
+    raise DestinationBusy(str(destination), other.run_id, other.mode, place_text(destination, other.place))

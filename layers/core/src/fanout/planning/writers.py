@@ -23,6 +23,7 @@ from hashlib import sha256
 from msgspec import Struct, to_builtins
 
 from fanout.ledger.documents import document_of, document_row
+from fanout.model.location import Location
 from fanout.ports.turns import Fence, Writer
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
@@ -54,6 +55,11 @@ def writer_of(plan: Plan, execution: str, now: float) -> Writer:
     digest = sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
     names = request.manifest is not None
     return Writer(plan.run_id, execution, request.destination.place, digest, request.mode.value, names, now)
+
+
+def place_text(end: Location, place: str) -> str:
+    """A place in the store of a destination, for people."""
+    return f"s3://{end.bucket}/{place}" if end.is_keyed else f"efs://{end.mount}/{place.rstrip('/')}"
 
 
 def list_key(request: Request) -> str:

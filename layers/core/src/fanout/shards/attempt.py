@@ -1,17 +1,28 @@
 """Attempts: the tasks that worked on a shard, one record each when it begins and one when it ends.
 
 All that a record holds stands in its key, so that SummariseTransfer lists a thousand of
-them with one request instead of reading each.
+them with one request instead of reading each. A task that works for long also leaves notes in between, for people
+who watch the run: the same in a key below ``progress/``, where the newest come first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fanout.ledger.keys import PROGRESS
+
 ATTEMPTS = "attempts/"
+# Chosen: a task notes how far it is after so many seconds, as soon again, and then every so many: a short task leaves
+# no note, and of a longer one there is soon a speed.
+FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS = 5.0, 10.0
+# Chosen: so many reasons of failures fit into a key, the most frequent ones.
+REASONS_NOTED = 8
+# Subtracted from, so that later times sort first.
+_FAR = 9_999_999_999
 
 
 class End(StrEnum):
@@ -20,6 +31,7 @@ class End(StrEnum):
     DONE = "done"
     HANDED_BACK = "left"
     FAILED = "failed"
+    AT_WORK = "works"  # a note in between; never an attempt's record
     LOST = "lost"  # it began, and nothing tells its end: killed, timed out, or still at work
 
 
@@ -28,6 +40,8 @@ class Attempt(Struct, frozen=True):
 
     Times are seconds since 1970; ``entries`` and ``bytes`` were copied (or compared)
     by this attempt alone, ``cursor`` is how many of the shard have an outcome at its end.
+    ``failures`` counts entries that this attempt could not copy by the names of their ``Reason``.
+    Of a note ``ended`` is when it was written.
     """
 
     shard_id: str
@@ -38,6 +52,7 @@ class Attempt(Struct, frozen=True):
     bytes: int = 0
     cursor: int = 0
     end: End = End.LOST
+    failures: Mapping[str, int] = {}
 
     @property
     def seconds(self) -> float:
@@ -55,21 +70,55 @@ def attempt_key(phase: str, attempt: Attempt) -> str:
     begun = f"{attempts_prefix(phase)}{attempt.shard_id}/{attempt.nonce}-{_milliseconds(attempt.began)}"
     if attempt.ended is None:
         return begun
-    counts = f"{attempt.entries}-{attempt.bytes}-{attempt.cursor}"
-    return f"{begun}-{_milliseconds(attempt.ended)}-{counts}-{attempt.end.value}"
+    return f"{begun}-{_milliseconds(attempt.ended)}-{_figures(attempt)}"
 
 
 def attempt_from_key(key: str) -> Attempt:
     """The attempt of a record's key."""
-    _, _, shard_id, name = key.split("/")
+    *_, shard_id, name = key.split("/")
     nonce, began, *rest = name.split("-")
     begun = Attempt(shard_id, nonce, int(began) / 1000)
     if not rest:
         return begun
-    ended, entries, size, cursor, end = rest
+    ended, entries, size, cursor, end, *failures = rest
     return replace(
-        begun, ended=int(ended) / 1000, entries=int(entries), bytes=int(size), cursor=int(cursor), end=End(end)
+        begun,
+        ended=int(ended) / 1000,
+        entries=int(entries),
+        bytes=int(size),
+        cursor=int(cursor),
+        end=End(end),
+        failures=dict(_failure(one) for one in failures),
     )
+
+
+def notes_prefix(phase: str) -> str:
+    """Where the notes of a phase lie: ``list``, ``copy`` or ``verify``."""
+    return f"{PROGRESS}{phase}/"
+
+
+def note_key(phase: str, note: Attempt) -> str:
+    """The key of a note, which says how far a task was at ``ended``."""
+    assert note.ended is not None
+    age = _FAR - int(note.ended // NOTE_EVERY_SECONDS)
+    begun = f"{notes_prefix(phase)}{age:010d}/{note.shard_id}/{note.nonce}-{_milliseconds(note.began)}"
+    return f"{begun}-{_milliseconds(note.ended)}-{_figures(note)}"
+
+
+def age_of(key: str) -> int:
+    """The span of ``NOTE_EVERY_SECONDS`` of a note's key: a later span has a smaller number."""
+    return int(key.split("/")[-3])
+
+
+def _figures(attempt: Attempt) -> str:
+    most = sorted(attempt.failures.items(), key=lambda item: (-item[1], item[0]))[:REASONS_NOTED]
+    counts = f"{attempt.entries}-{attempt.bytes}-{attempt.cursor}-{attempt.end.value}"
+    return "-".join([counts, *(f"{reason}.{count}" for reason, count in most)])
+
+
+def _failure(text: str) -> tuple[str, int]:
+    reason, count = text.split(".")
+    return reason, int(count)
 
 
 def _milliseconds(seconds: float) -> int:

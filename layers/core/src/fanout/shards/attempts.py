@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import groupby
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.ledger import keys
@@ -21,11 +21,15 @@ from fanout.work.context import Context
 
 
 class Progress(Struct, frozen=True):
-    """Where a shard stands after a task: ``cursor`` outcomes in all, ``worked`` of them by this task alone."""
+    """Where a shard stands after a task: ``cursor`` outcomes in all, ``worked`` of them by this task alone.
+
+    ``failures`` counts the entries that this task could not copy by the names of their ``Reason``.
+    """
 
     cursor: int
     done: bool
     worked: Count
+    failures: Mapping[str, int] = field(default_factory=dict)
 
 
 def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progress]) -> Json:
@@ -47,6 +51,7 @@ def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progres
         bytes=progress.worked.bytes,
         cursor=progress.cursor,
         end=End.DONE if progress.done else End.HANDED_BACK,
+        failures=progress.failures,
     )
     _write(phase, ended, context)
     return {"cursor": progress.cursor, "done": progress.done}

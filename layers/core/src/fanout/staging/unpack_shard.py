@@ -66,13 +66,13 @@ def _unpack_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tup
     )
     unbroken = _Unbroken(copier, may_leave=_times_broken(shard, ledger.staged()) < STAGED_AGAIN)
     try:
-        writer = copy_work(work, unbroken, shard, context)
+        writer = copy_work(work, unbroken, shard, context, len(settled))
     finally:
         if unbroken.left:
             _forget_staged(shard, context)
     total = len(settled) + writer.written
     left = writer.written < len(work) and not unbroken.left
-    return Progress(total, total >= shard.items, writer.copied), left
+    return Progress(total, total >= shard.items, writer.copied, writer.failures), left
 
 
 class _Unbroken:

@@ -24,6 +24,7 @@ from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.shards.attempts import Progress
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
+from fanout.shards.task_notes import TaskNotes
 from fanout.verifying.compare_blocks import checksum_of_block, compare_blocks
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context
@@ -59,7 +60,8 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
                 _check_of_destination(big, received, context.destination(plan), ledger, reader),
                 _check_of_source(shard, big, received, context, plan, reader),
             )
-            outcomes = _checked(big, left, checks, out_of_time)
+            notes = TaskNotes("verify", shard.id, ledger, context.nonce, context.clock, len(known))
+            outcomes = _checked(big, left, checks, out_of_time, notes)
         except FanoutError:
             raise
         except Exception as error:  # noqa: BLE001 - see problem_of
@@ -178,7 +180,7 @@ def _whole_received(big: BigFile, ledger: Ledger) -> int:
 
 
 def _checked(
-    big: BigFile, left: list[int], checks: Sequence[Check], out_of_time: Callable[[], bool]
+    big: BigFile, left: list[int], checks: Sequence[Check], out_of_time: Callable[[], bool], notes: TaskNotes
 ) -> dict[int, Outcome]:
     def check(index: int) -> Outcome:
         try:
@@ -189,7 +191,8 @@ def _checked(
         return _verified(big, index)
 
     threads = max(1, min(tuning.BLOCKS_IN_FLIGHT, len(left)))
-    outcomes = dict(work_on([(index, index) for index in left], check, threads, out_of_time, []))
+    done = work_on([(index, index) for index in left], check, threads, out_of_time, [])
+    outcomes = dict(notes.along(done, lambda outcome: outcome.size))
     passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(outcomes):
         raise Transient(f"{len(passing)} blocks could not be verified: {passing[0].message}")

@@ -18,6 +18,7 @@ from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Mode
 from fanout.shards.attempts import Progress, noted
+from fanout.shards.task_notes import TaskNotes, failures_of
 from fanout.verifying.digests import TreeDigest, digest_row
 from fanout.verifying.link_differences import link_differences
 from fanout.verifying.source_checksums import work_of_checksums
@@ -65,10 +66,11 @@ def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Pro
     left = [(index, item) for index, item in work.items() if index not in known]
     # The shard of a copy says what stood at the destination before it, and a mount has no ETags.
     is_pinned = plan.request.mode is Mode.VERIFY and plan.request.destination.is_keyed
-    outcomes = _verify(left, links, verifier, shard, outcomes_id, context, is_pinned=is_pinned)
+    notes = TaskNotes("verify", shard.id, ledger, context.nonce, context.clock, len(known))
+    outcomes = _verify(left, links, verifier, shard, outcomes_id, context, notes, is_pinned=is_pinned)
     total = len(known) + len(outcomes)
     compared = Count(len(outcomes), sum(outcome.size for outcome in outcomes.values()))
-    return Progress(total, total >= len(work), compared)
+    return Progress(total, total >= len(work), compared, failures_of(outcomes.values()))
 
 
 def _verify(
@@ -78,6 +80,7 @@ def _verify(
     shard: Shard,
     outcomes_id: str,
     context: Context,
+    notes: TaskNotes,
     *,
     is_pinned: bool,
 ) -> dict[int, Outcome]:
@@ -92,7 +95,8 @@ def _verify(
         return verifier.compare(*item, links.get(entry.path, ""), entry.replaces if is_pinned else "")
 
     admit = lambda: context.limiter.admit(verifier.out_of_time)  # noqa: E731
-    for index, verified in work_on(left, check, threads, verifier.out_of_time, unfinished, admit):
+    done = work_on(left, check, threads, verifier.out_of_time, unfinished, admit)
+    for index, verified in notes.along(done, lambda one: one.outcome.size):
         outcomes[index] = verified.outcome
         if not verified.is_told_whole:
             not_told.append(index)

@@ -1,0 +1,86 @@
+"""What a run's ledger tells of how far it is, read with few requests: keys that say all, and each document once."""
+
+from __future__ import annotations
+
+from fanout.forecast.document import ForecastDocument
+from fanout.ledger import keys
+from fanout.ledger.documents import PhaseBegan
+from fanout.ledger.ledger import Ledger
+from fanout.planning.waiting import Waiting
+from fanout.request.plan import Plan
+from fanout_cli.progress.model import WITH_SHARDS, Look, course_of
+from fanout_cli.progress.stage import Stage
+from fanout_cli.progress.work import Standing
+from fanout_cli.runs.map_runs import MapCounts
+
+_PHASES = "phases/"
+# The label of the Map in which the functions of a phase run; a verification of whole trees lists first.
+_LABELS = {
+    "list": ["ListTree"],
+    "copy": ["CopyShards"],
+    "delete": ["DeleteShards"],
+    "verify": ["VerifyShards", "ListTree"],
+}
+
+
+class LedgerLooks:
+    """Looks at the ledger of one run; each reads what is new since the look before."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._plan: Plan | None = None
+        self._began: dict[str, float] = {}
+        self._predicted: dict[str, float] = {}
+        self._run, self._verification = Stage(ledger), Stage(ledger.verification())
+        self._copied: Standing | None = None
+
+    def look(self, at: float, counts: MapCounts | None = None) -> Look:
+        """What there is to see now. Raises ``LedgerBroken``."""
+        self._read_phases()
+        if self._plan is None:
+            waiting = None if self._began else self._ledger.find(keys.WAITING, Waiting)
+            return Look(at, began=dict(self._began), waiting=waiting)
+        request, began = self._plan.request, dict(self._began)
+        course = course_of(request)
+        if counts is not None and counts.label == "VerifyShards" and "verify" in course:
+            began.setdefault("verify", max(began.values()))  # no state notes when what was copied is compared
+        now = [name for name in course if name in began][-1]
+        if now not in ("plan", "list") and not self._predicted:
+            self._predicted = self._read_forecast()
+        is_apart = now == "verify" and request.verifies_after.whole_trees
+        in_map = counts if counts is not None and counts.label in _LABELS.get(now, []) else None
+        stage = self._verification if is_apart else self._run
+        return Look(
+            at,
+            course,
+            began,
+            self._predicted,
+            self._run.listed(at, in_map if now == "list" else None),
+            self._standing(now, stage, at, in_map.running if in_map else 0),
+            in_map.running if in_map else None,
+        )
+
+    def _standing(self, now: str, stage: Stage, at: float, running: int) -> Standing | None:
+        """That of the phase that goes on; after the copy that of the copy, at its end."""
+        assert self._plan is not None
+        if now in WITH_SHARDS:
+            found = stage.standing(now, self._plan.rates, at, running)
+            if now == "copy":
+                self._copied = None
+            return found
+        if self._copied is None and "copy" in self._began:
+            self._copied = self._run.standing("copy", self._plan.rates, at, 0)
+        return self._copied
+
+    def _read_phases(self) -> None:
+        for key in self._ledger.keys(_PHASES):
+            name = key.removeprefix(_PHASES).removesuffix(".json")
+            if name not in self._began:
+                self._began[name] = self._ledger.read(key, PhaseBegan).began
+        if self._plan is None and "plan" in self._began:
+            row = self._ledger.find_json(keys.PLAN)  # it follows the begin of its phase
+            self._plan = self._ledger.read_plan() if row is not None else None
+
+    def _read_forecast(self) -> dict[str, float]:
+        forecast = self._ledger.find(keys.FORECAST, ForecastDocument)
+        return forecast.predicted_seconds if forecast else {}  # a run of no shard has none

@@ -1,0 +1,172 @@
+"""From what was found of a run to what people are told: phases, rate, time left, workers, failures.
+
+Pure: a look is a value, and so is what is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from fanout.model.books import Count
+from fanout.planning.waiting import Waiting
+from fanout.request.options import Mode, Verify
+from fanout.request.request import Request
+from fanout_cli.progress.work import Standing
+
+# The phases that deal with shards, and so have a share.
+WITH_SHARDS = ("copy", "verify")
+# By how much the predictions of the phases to come may be corrected, by how those of the phases before have held.
+MOST_CORRECTED = 5.0
+
+
+class Listed(Struct, frozen=True):
+    """What the listing has found so far, in ``segments`` that are listed of those that are known."""
+
+    count: Count = Count()
+    segments: int = 0
+    total_segments: int = 0
+    failures: Mapping[str, int] = {}
+
+
+class Look(Struct, frozen=True):
+    """What was found of a run at ``at``, by the watcher's clock.
+
+    ``course`` are its phases; ``began`` when those that have begun did, by the functions' clocks; ``predicted`` their
+    seconds by the forecast. ``standing`` is of the shards of the phase that goes on. ``running`` functions are at work
+    in the Map.
+    """
+
+    at: float
+    course: tuple[str, ...] = ("plan", "list", "copy", "finish", "summarise")
+    began: Mapping[str, float] = {}
+    predicted: Mapping[str, float] = {}
+    listed: Listed = Listed()
+    standing: Standing | None = None
+    running: int | None = None
+    waiting: Waiting | None = None
+
+
+class Phase(Struct, frozen=True):
+    """A phase: ``done``, ``now`` or ``next``."""
+
+    name: str
+    state: str
+
+
+class Progress(Struct, frozen=True):
+    """How far a run is. ``share`` is of the phase that goes on, by predicted seconds, and ``None`` where it has none.
+
+    ``eta_seconds`` are until the end of the run; it and the rates are ``None`` as long as nobody can tell.
+    """
+
+    phases: tuple[Phase, ...]
+    phase: str
+    listed: Count
+    segments: int = 0
+    total_segments: int = 0
+    done: Count = Count()
+    total: Count = Count()
+    shards: int = 0
+    total_shards: int = 0
+    share: float | None = None
+    entries_per_second: float | None = None
+    bytes_per_second: float | None = None
+    eta_seconds: float | None = None
+    workers: int = 0
+    failures: Mapping[str, int] = {}
+    waiting: Waiting | None = None
+
+    def document(self) -> dict[str, Any]:
+        """It as JSON values."""
+        row = asdict(self)
+        for name in ("listed", "done", "total"):
+            row[name] = asdict(row[name])
+        row["phases"] = {phase.name: phase.state for phase in self.phases}
+        row["waiting"] = asdict(self.waiting) if self.waiting else None
+        for name in ("share", "entries_per_second", "bytes_per_second", "eta_seconds"):
+            row[name] = None if row[name] is None else round(row[name], 3)
+        return {"kind": "progress", **row}
+
+
+def course_of(request: Request) -> tuple[str, ...]:
+    """The phases of a run that people are told of."""
+    if request.mode is Mode.PLAN:
+        return ("plan", "list", "summarise")
+    if request.mode is Mode.VERIFY:
+        return ("plan", "list", "verify", "summarise")
+    deletes = ("delete",) if request.mode is Mode.SYNC else ()
+    verifies = () if request.verifies_after is Verify.NONE else ("verify",)
+    return ("plan", "list", "copy", "finish", *deletes, *verifies, "summarise")
+
+
+def progress_of(look: Look) -> Progress:
+    """What people are told of a look."""
+    begun = [name for name in look.course if name in look.began]
+    now = begun[-1] if begun else look.course[0]
+    at = look.course.index(now)
+    states = ["done"] * at + ["now"] + ["next"] * (len(look.course) - at - 1)
+    phases = tuple(map(Phase, look.course, states))
+    listed = look.listed
+    told = Progress(
+        phases,
+        now,
+        listed.count,
+        listed.segments,
+        listed.total_segments,
+        failures=listed.failures,
+        workers=look.running or 0,
+        waiting=look.waiting if now == look.course[0] else None,
+        eta_seconds=_eta(look, at),
+    )
+    one = look.standing
+    if one is None:
+        return told
+    at_work = now in WITH_SHARDS
+    return Progress(
+        phases,
+        now,
+        listed.count,
+        listed.segments,
+        listed.total_segments,
+        one.done,
+        one.total,
+        one.shards,
+        one.total_shards,
+        share=one.share if at_work else None,
+        entries_per_second=one.entries_per_second if at_work else None,
+        bytes_per_second=one.bytes_per_second if at_work else None,
+        eta_seconds=told.eta_seconds,
+        workers=(look.running or one.tasks) if at_work else 0,
+        failures={**listed.failures, **one.failures},
+    )
+
+
+def _eta(look: Look, at: int) -> float | None:
+    """Seconds until the end of the run: what is left of this phase, and what is predicted of those to come."""
+    now, later = look.course[at], look.course[at + 1 :]
+    left = look.standing.eta_seconds if look.standing and now in WITH_SHARDS else None
+    if left is None or not look.predicted:
+        return left
+    return left + sum(look.predicted.get(phase, 0.0) * _correction(look, phase) for phase in later)
+
+
+def _correction(look: Look, phase: str) -> float:
+    """How the predictions of the phases that have ended held, as a factor for those like them.
+
+    A verification is corrected by the copy, every other phase by those before the copy.
+    """
+    ended: Sequence[str] = ("copy",) if phase == "verify" else ("plan", "list", "partition")
+    order = sorted(look.began, key=lambda name: look.began[name])
+    took = predicted = 0.0
+    for name, following in pairwise(order):
+        if name in ended:
+            took += look.began[following] - look.began[name]
+            predicted += look.predicted.get(name, 0.0)
+    if took <= 0 or predicted <= 0:
+        return 1.0
+    return min(max(took / predicted, 1 / MOST_CORRECTED), MOST_CORRECTED)

@@ -1,0 +1,60 @@
+"""A run that waits for its turn says so in its ledger: for people who watch it, since it has no plan yet."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from msgspec import Struct
+
+from fanout.ledger import keys
+from fanout.model.errors import DestinationBusy, FanoutError
+from fanout.ports.turns import Writer
+from fanout.request.plan import Plan
+from fanout.work.context import Context
+
+# As the scheme `busy` of statemachine/retries.yaml.
+RETRY_SECONDS, RETRY_SECONDS_MAX = 30.0, 300.0
+
+
+class Waiting(Struct, frozen=True):
+    """waiting.json: the run ``holder`` writes ``destination`` in a ``mode``, and this one waits for its end.
+
+    ``since`` is when it asked first, ``tries`` how often it asked, ``next_try`` when it asks again at the latest: in
+    seconds since 1970. The document stays when the waiting is over; plan.json is there then.
+    """
+
+    holder: str
+    destination: str
+    mode: str
+    since: float
+    tries: int
+    next_try: float
+
+
+def take_turn(plan: Plan, execution: str, context: Context) -> Writer | None:
+    """Enter a run that writes among those that do; returns the run of the same transfer that goes on, if one does.
+
+    Raises ``DestinationBusy`` where another run that goes on has to end before, and notes that in waiting.json.
+    """
+    if context.turns is None:
+        return None
+    try:
+        return context.turns.take(plan, execution)
+    except DestinationBusy as busy:
+        with suppress(FanoutError):  # it waits whether it can say so or not
+            _note(busy, context)
+        raise
+
+
+def _note(busy: DestinationBusy, context: Context) -> None:
+    now = context.clock.now()
+    before = context.ledger.find(keys.WAITING, Waiting)
+    tries = before.tries + 1 if before else 1
+    since = before.since if before else now
+    waiting = Waiting(busy.holder, busy.held, busy.mode, since, tries, now + longest_pause(tries))
+    context.ledger.write(keys.WAITING, waiting)
+
+
+def longest_pause(tries: int) -> float:
+    """Seconds after so many tries until the next one, at most: Step Functions waits a random part of them."""
+    return min(RETRY_SECONDS * 2.0 ** min(tries - 1, 10), RETRY_SECONDS_MAX)
