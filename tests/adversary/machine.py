@@ -16,6 +16,8 @@ from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
+from fanout.finishing.divide import FinishShard
+from fanout.finishing.finish_shard import finish_shard
 from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
@@ -186,7 +188,7 @@ class Machine:
         sees = "destination" if self.lab.between_mounts else "both"
         try:
             deletes = error is None and extras > 0
-            self._until_done("finish", partial(finish_tree, deletes=deletes), sees)
+            self._finish(deletes, sees)
             self.result.finished = True
             if error is not None:
                 return error
@@ -204,6 +206,21 @@ class Machine:
             self._prefix = ""
             return error or caught.row
         return None
+
+    def _finish(self, deletes: bool, sees: str) -> None:
+        mapped = -1
+        for _ in range(TASKS):
+            answer = self._task("finish", partial(finish_tree, deletes=deletes, mapped=mapped), sees)
+            if answer["done"]:
+                return
+            mapped = answer["round"]
+            for row in self._rows(answer["key"]) if answer["count"] else ():
+                shard = convert(row["shard"], FinishShard)
+                try:
+                    self._until_done("finish shard", partial(finish_shard, shard), sees)
+                except Caught:
+                    continue  # the Map tolerates it, and FinishTree goes on with it
+        raise Endless("the tree is never finished")
 
     def _delete(self) -> None:
         """RemoveDirectories comes last in any case: with it goes the run's right to write."""

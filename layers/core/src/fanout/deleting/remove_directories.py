@@ -22,6 +22,7 @@ from fanout.model.shard import Shard
 from fanout.ports.file_system import FileSystem
 from fanout.request.filters import Filters
 from fanout.request.plan import Plan
+from fanout.shards.made_directories import made_directories
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -92,9 +93,8 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
         if last or not waiting:
             break
         last = not gone
-    _, done = finish_directories(
-        context, destination, lambda: context.clock.now() > stop_at, position=keys.DIRECTORIES_MENDED
-    )
+    made, mended = made_directories(ledger), keys.DIRECTORIES_MENDED
+    _, done = finish_directories(context, destination, lambda: context.clock.now() > stop_at, made, mended)
     return {"removed": removed, "done": done}
 
 

@@ -112,6 +112,11 @@ def deletes_later(event: Json) -> bool:
     return not has_broken_off(event) and shards.get("extras", 0) > 0
 
 
+def round_mapped(event: Json) -> int:
+    """The last round of finishing that FinishShards worked on before this FinishTree; -1 for none."""
+    return int(field(event, "state").get("finish", {}).get("round", -1))
+
+
 def segment_of(event: Json) -> Segment:
     """The segment of ListSegment."""
     return convert(field(event, "segment"), Segment)
