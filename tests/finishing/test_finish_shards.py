@@ -158,6 +158,7 @@ def test_a_run_that_was_fenced_finishes_nothing(tmp_path: Path) -> None:
     answer = finish_tree(world.context())
     [staging] = (tmp_path / "out").glob(".fanout*")
     staging.rename(tmp_path / "gone")
+    world.destination.close()  # each function sees the mount anew
     with pytest.raises(Superseded):
         world.finish_round(answer)
         world.finish_round(finish_tree(world.context(), mapped=answer["round"]))

@@ -33,7 +33,7 @@ COPY_WHOLE_BYTES = 1 * GIB
 COPY_PART_BYTES = 256 * MIB
 # Parts of such copies that one function has in flight, whatever number of objects they belong to.
 COPY_PARTS_IN_FLIGHT = 64
-# Big files that FinishTree completes at once; a multipart upload of 10,000 parts takes S3 some seconds.
+# Big files that one function completes at once; a multipart upload of 10,000 parts takes S3 some seconds.
 BIG_FILES_COMPLETED_AT_ONCE = 16
 # Predicted seconds of finishing that FinishTree does alone. A round of FinishShards costs some 10 s: the Map, cold
 # functions, and FinishTree again. Most runs need two rounds, so below this more functions would save nothing.

@@ -58,16 +58,21 @@ def not_done(shards: Sequence[FinishShard], ledger: Ledger) -> list[FinishShard]
     return [shard for shard, stand in _stands(shards, ledger) if not stand.done]
 
 
-def next_round(last: Round | None, left: ToFinish, functions: int, ledger: Ledger) -> Round | None:
+def first_round(left: ToFinish, plan: Plan, ledger: Ledger) -> Round | None:
+    """Write the first round of all that is left; none if that is nothing."""
+    functions = plan.request.limits.max_concurrency
+    return _written(0, divide_files(0, left, functions) or divide_directories(0, left.directories, functions), ledger)
+
+
+def next_round(last: Round, plan: Plan, ledger: Ledger) -> Round | None:
     """Write the round after ``last``, whose shards are all done; none if nothing is left."""
-    number = last.number + 1 if last else 0
-    shards: list[FinishShard] = []
-    if last is None:
-        shards = divide_files(number, left, functions)
-    if not shards and (last is None or last.shards[0].big_files or last.shards[0].links):
-        shards = divide_directories(number, left.directories, functions)
-    elif last is not None:
-        shards = divide_closed(number, _closed_left(last, ledger), functions)
+    number, functions = last.number + 1, plan.request.limits.max_concurrency
+    if last.shards[0].big_files or last.shards[0].links:
+        return _written(number, divide_directories(number, made_directories(ledger), functions), ledger)
+    return _written(number, divide_closed(number, _closed_left(last, ledger), functions), ledger)
+
+
+def _written(number: int, shards: list[FinishShard], ledger: Ledger) -> Round | None:
     if not shards:
         return None
     ledger.write_documents(keys.finish_round_key(number), map(FinishItem, shards))

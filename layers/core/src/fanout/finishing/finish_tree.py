@@ -8,7 +8,7 @@ from fanout.facts import tuning
 from fanout.finishing.assemble_big_files import assemble_big_files
 from fanout.finishing.divide import ToFinish
 from fanout.finishing.finish_directories import finish_directories
-from fanout.finishing.finish_rounds import Round, last_round, next_round, not_done, to_finish
+from fanout.finishing.finish_rounds import Round, first_round, last_round, next_round, not_done, to_finish
 from fanout.finishing.finish_shard import go_on_with
 from fanout.finishing.link_names import link_names
 from fanout.finishing.withdrawal import is_finished, withdraw
@@ -49,12 +49,13 @@ def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
     def out_of_time() -> bool:
         return context.clock.now() > stop_at
 
-    left, last = to_finish(plan, context.ledger), last_round(context.ledger)
-    if last is None and left.seconds <= tuning.FINISH_ALONE_SECONDS:
+    last = last_round(context.ledger)
+    left = to_finish(plan, context.ledger) if last is None else None
+    if left is not None and left.seconds <= tuning.FINISH_ALONE_SECONDS:
         done = _finish_alone(plan, left, context, out_of_time)
     else:
-        if last is None:
-            last = next_round(None, left, plan.request.limits.max_concurrency, context.ledger)
+        if left is not None:
+            last = first_round(left, plan, context.ledger)
         done = True
         while last is not None and done:
             shards = not_done(last.shards, context.ledger)
@@ -63,7 +64,7 @@ def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
             for shard in shards:
                 done = done and go_on_with(shard, context) and not (shard is not shards[-1] and out_of_time())
             if done:
-                last = next_round(last, left, plan.request.limits.max_concurrency, context.ledger)
+                last = next_round(last, plan, context.ledger)
                 done = last is None or not out_of_time()
     if done:
         _close(plan, context, deletes)
