@@ -209,6 +209,7 @@ def large_runs(flow: HandlerFlow, s3: Any, tmp_path: Path, patch: pytest.MonkeyP
     patch.setattr(tuning, "FINISH_ALONE_SECONDS", 0.0)
     patch.setattr(tuning, "SHARD_SECONDS_MIN", 0.001)
     flow.run("large-a", {"source": "efs:///in", "destination": f"{S3_OUT}large-a/", "limits": SPLIT})
+    flow.run("failed", {"source": "efs:///in", "destination": f"{S3_OUT}failed/", "limits": SPLIT}, fail_shards=True)
     flow.run("large-b", {"source": S3_IN, "destination": "efs:///large", "limits": SPLIT})
     flow.run("large-c", {"source": "efs://data/in", "destination": "efs://archive/large", "limits": SPLIT})
 
