@@ -8,9 +8,13 @@ from fanout.finishing.finish_tree import finish_tree
 from fanout.model.document import Json
 from fanout.runtime.events import deletes_later, round_mapped
 from fanout.runtime.handlers import handle
+from fanout.work.context import Context
 
 
 def handler(event: Json, context: Any) -> Json:
     """Finish the destination."""
-    deletes, mapped = deletes_later(event), round_mapped(event)
-    return handle("FinishTree", event, context, lambda step: finish_tree(step, deletes=deletes, mapped=mapped))
+
+    def finish(step: Context) -> Json:
+        return finish_tree(step, deletes=deletes_later(event), mapped=round_mapped(event))
+
+    return handle("FinishTree", event, context, finish)

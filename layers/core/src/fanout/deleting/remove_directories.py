@@ -64,7 +64,9 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     """
     ledger = context.ledger
     destination = context.destination(plan)
-    assert destination.file_system is not None  # a bucket has no shards of directories
+    files = destination.file_system
+    if files is None:  # a bucket has no shards of directories
+        return _NOTHING_LEFT
     look = look_at_source(context.source(plan), plan, ledger)
     shards = [one.shard for one in deleted_directories(ledger)]
     stop_at = context.stop_at
@@ -73,7 +75,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     while True:
         gone = waiting = 0
         for shard in shards:
-            for outcomes in _remove(shard, look, destination.file_system, context):
+            for outcomes in _remove(shard, look, files, context):
                 number += 1
                 full = [index for index, one in outcomes.items() if one.reason is Reason.NOT_EMPTY]
                 waiting += len(full)
