@@ -58,6 +58,12 @@ class Aws:
         self.put(f"runs/{run_id}/failures.jsonl", b'{"path": "p"}\n')
         self.put(f"runs/{run_id}/report.html", b"<html>")
 
+    def planned(self, run_id: str, mode: str, **fields: Any) -> None:
+        """What of a run's ledger says that it had a plan; the request is one that this stack's runs take."""
+        request = {"mode": mode, "source": "s3://b/", "seconds": 0, "end": "SUCCEEDED", **fields}
+        self.put(f"runs/{run_id}/request.json", {"request": request})
+        self.put(f"runs/{run_id}/plan.json", {"request": {"mode": mode}})
+
     def skipped(self, run_id: str, holder: str) -> None:
         """The files of a run that was skipped."""
         self.summary(run_id, "SUCCEEDED")

@@ -52,7 +52,7 @@ def test_start_prints_json_if_asked(aws: Aws) -> None:
     ("end", "status", "code", "said"),
     [
         ("SUCCEEDED", "SUCCEEDED", 0, "SUCCEEDED: listed 3, copied 3"),
-        ("FailedWithItems", "FAILED_WITH_ITEMS", 1, "go on with what is left: fanout retry run-1 --stack mine"),
+        ("FailedWithItems", "FAILED_WITH_ITEMS", 1, "next: follow the remedies of the failures"),
     ],
 )
 def test_watch_waits_for_the_end_and_gives_the_verdict(aws: Aws, end: str, status: str, code: int, said: str) -> None:
@@ -73,7 +73,7 @@ def test_a_run_that_was_skipped_says_why_and_which_run_to_follow(aws: Aws, comma
     document = json.loads(answer.stdout)
     assert (document["status"], document["error"], document["skipped"]["holder"]) == ("SKIPPED", None, "run-1")
     if command == "watch":
-        assert "follow that one: fanout watch run-1 --stack mine" in answer.stderr
+        assert "next: follow the run that does the work\n  fanout watch run-1 --stack mine" in answer.stderr
         assert "retry" not in answer.stderr
     ended(aws, "run-2")
     [row] = json.loads(aws.fanout("list", *MINE, "--json").stdout)
@@ -86,6 +86,7 @@ def test_an_invalid_request_ends_with_status_2_and_its_message(aws: Aws) -> None
     assert watched.exit_code == 2
     assert json.loads(watched.stdout)["error"] == {"name": "InvalidRequest", "message": "as asked"}
     assert "InvalidRequest: as asked" in watched.stderr
+    assert "next: correct the field that the error names" in watched.stderr
     assert "retry" not in watched.stderr
 
 
@@ -107,22 +108,54 @@ def test_stop_stops_and_says_how_to_go_on(aws: Aws) -> None:
     aws.start("run-1", seconds=60)
     stopped = aws.fanout("stop", "run-1", *MINE)
     assert stopped.exit_code == 0
-    assert "go on with it: fanout retry run-1 --stack mine" in stopped.stderr
+    assert "a retry starts the request again from the beginning\n  fanout retry run-1 --stack mine" in stopped.stderr
     ended(aws, "run-1")
     again = aws.fanout("stop", "run-1", *MINE, "--json")
     assert json.loads(again.stdout) == {"run_id": "run-1", "stopped": False}
     report = aws.fanout("report", "run-1", *MINE)
     assert report.exit_code == 2
-    assert "run-1 was stopped and has no report; go on with it" in report.stderr
+    assert "run-1 was stopped and has no report; a retry starts" in report.stderr
 
 
 def test_retry_starts_a_run_that_resumes(aws: Aws) -> None:
     aws.start("run-1", "FailedWithItems")
+    aws.planned("run-1", "copy")
     ended(aws, "run-1")
     retried = aws.fanout("retry", "run-1", "--name", "run-2", *MINE, "--json")
     assert retried.exit_code == 0
     assert aws.request_of("run-2") == {"resume_from": "run-1"}
     assert json.loads(retried.stdout)["run_id"] == "run-2"
+
+
+@pytest.mark.parametrize("mode", ["sync", "verify", "plan"])
+def test_retry_of_another_mode_starts_its_stored_request_again(aws: Aws, mode: str) -> None:
+    aws.start("run-1", "FailedWithItems")
+    aws.planned("run-1", mode)
+    ended(aws, "run-1")
+    assert aws.fanout("retry", "run-1", "--name", "run-2", *MINE).exit_code == 0
+    assert aws.request_of("run-2") == {"mode": mode, "source": "s3://b/", "seconds": 0, "end": "SUCCEEDED"}
+
+
+def test_retry_again_lists_a_copy_again(aws: Aws) -> None:
+    aws.start("run-1", "FailedWithItems")
+    aws.planned("run-1", "copy", resume_from="run-0")
+    ended(aws, "run-1")
+    assert aws.fanout("retry", "run-1", "--again", "--name", "run-2", *MINE).exit_code == 0
+    assert aws.request_of("run-2") == {"mode": "copy", "source": "s3://b/", "seconds": 0, "end": "SUCCEEDED"}
+
+
+def test_retry_of_a_run_that_never_had_a_plan_starts_the_input_of_its_execution(aws: Aws) -> None:
+    aws.start("run-1", "AccessDenied")
+    ended(aws, "run-1")
+    assert aws.fanout("retry", "run-1", "--name", "run-2", *MINE).exit_code == 0
+    assert aws.request_of("run-2") == {"seconds": 0, "end": "AccessDenied"}
+
+
+@pytest.mark.parametrize(("mode", "said"), [("copy", "copies what is left, without listing"), ("sync", "starts the")])
+def test_stop_says_what_a_retry_does_in_that_mode(aws: Aws, mode: str, said: str) -> None:
+    aws.start("run-1", seconds=60)
+    aws.planned("run-1", mode)
+    assert f"next: a retry {said}" in aws.fanout("stop", "run-1", *MINE).stderr
 
 
 def test_retry_refuses_a_run_that_goes_on(aws: Aws) -> None:

@@ -19,10 +19,11 @@ from fanout.model.errors import FanoutError
 from fanout_cli.arguments import read_request
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.local.errors import LocalRunError
+from fanout_cli.runs.advice import retry_run, say_step, step_after, step_after_stop
 from fanout_cli.runs.progress import describe_totals, dump
 from fanout_cli.runs.reports import bring_report
-from fanout_cli.runs.results import EXIT_INVALID_REQUEST, EXIT_SUCCEEDED, RunResult
-from fanout_cli.runs.runs import ListedRun, list_runs, result_of_run, retry_run, start_run, stop_run
+from fanout_cli.runs.results import RunResult
+from fanout_cli.runs.runs import ListedRun, describe_run, list_runs, result_of_run, start_run, stop_run
 from fanout_cli.runs.watch import watch_run
 from fanout_cli.stacks import Stack, find_stack
 from fanout_cli.terminal import Terminal
@@ -73,15 +74,16 @@ def retry(
     stack: StackOption = None,
     local: LocalOption = False,
     watch: WatchOption = False,
+    again: Annotated[bool, typer.Option("--again", help="List again: start the stored request of a copy too")] = False,
     name: Annotated[str, typer.Option(help="The new run's id; default: retry-, and the time")] = "",
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
-    """Start a run that copies what an earlier one did not, without listing again."""
+    """Go on with an earlier run: a copy without listing again, any other from its stored request."""
     console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)
-        _begin(found, lambda: retry_run(found, run, name), watch, json_output, console)
+        _begin(found, lambda: retry_run(found, run, name, again=again), watch, json_output, console)
 
 
 def watch(
@@ -115,6 +117,7 @@ def report(
         if open_page:
             webbrowser.open(Path(paths["report"]).resolve().as_uri())
         _show(result, json_output, console)
+        _say_next(found, result, console)
         raise typer.Exit(result.exit_status)
 
 
@@ -142,7 +145,7 @@ def stop(
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
-    """Stop a run. What is copied stays; `fanout retry` goes on."""
+    """Stop a run. What is copied stays; says how to go on."""
     console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)
@@ -151,7 +154,8 @@ def stop(
             sys.stdout.write(dump({"run_id": run, "stopped": stopped}) + "\n")
         what = "is stopped; functions at work end within 15 minutes" if stopped else "had ended already"
         _say(console, f"{run} {what}")
-        _say(console, f"go on with it: {found.command('retry', run)}")
+        step = step_after_stop(found, run) if stopped else step_after(found, _ended(found, run))
+        say_step(found, run, step, "", lambda text: _say(console, text))
 
 
 def register(app: typer.Typer) -> None:
@@ -183,11 +187,18 @@ def _follow(stack: Stack, run_id: str, json_output: bool, console: Console, *, i
         raise typer.Exit(EXIT_INTERRUPTED) from None
     result = result_of_run(stack, run_id, described)
     _show(result, json_output, console, in_lines=in_lines)
-    if result.skipped is not None:
-        _say(console, f"follow that one: {stack.command('watch', result.skipped['holder'])}")
-    elif result.exit_status not in (EXIT_SUCCEEDED, EXIT_INVALID_REQUEST):
-        _say(console, f"go on with what is left: {stack.command('retry', run_id)}")
+    _say_next(stack, result, console)
     raise typer.Exit(result.exit_status)
+
+
+def _ended(stack: Stack, run_id: str) -> RunResult:
+    return result_of_run(stack, run_id, describe_run(stack, run_id))
+
+
+def _say_next(stack: Stack, result: RunResult, console: Console) -> None:
+    holder = result.skipped["holder"] if result.skipped else ""
+    step = step_after(stack, result)
+    say_step(stack, str(result.run_id), step, holder, lambda text: _say(console, text))
 
 
 def _status_of(paths: dict[str, str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from fanout.ledger.keys import PLAN, SUMMARY, run_prefix
+from fanout.ledger.keys import SUMMARY, run_prefix
 from fanout.model.errors import InvalidRequest, NotFound
 from fanout_cli.command_error import CommandError, code_of
 from fanout_cli.runs.progress import BucketStore
@@ -53,19 +53,6 @@ def start_run(stack: Stack, request: Any, run_id: str = "") -> str:
             raise CommandError(f"{run_id[:80]!r} is no name; take 1 to 80 of A-Z, a-z, 0-9, - and _") from error
         raise
     return run_id
-
-
-def retry_run(stack: Stack, run_id: str, new_id: str = "") -> str:
-    """Start a run that copies what another left; returns its id. Raises ``CommandError`` if that one still goes on."""
-    try:
-        status = describe_run(stack, run_id)["status"]
-    except CommandError:
-        if read_ledger(stack, run_id, PLAN) is None:
-            raise
-        status = "ENDED"  # Step Functions forgets executions after 90 days, and the emulator when it ends
-    if status == "RUNNING":
-        raise CommandError(f"{run_id} still runs; wait for it, or stop it first: {stack.command('stop', run_id)}")
-    return start_run(stack, {"resume_from": run_id}, new_id or new_run_id("retry"))
 
 
 def describe_run(stack: Stack, run_id: str) -> dict[str, Any]:
