@@ -8,7 +8,7 @@ from typing import Any
 
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import S3Location, parse_location
-from fanout_cli.local.stack import MOUNT_NAME
+from fanout_cli.local.paths import MOUNT_NAME
 
 DEFAULT_MOUNT = "data"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,8 +99,3 @@ def _without_filled_directories(entries: Iterator[Entry]) -> Iterator[Entry]:
             yield entry
     if held is not None:
         yield held
-
-
-def new_run_id(name: str) -> str:
-    """An id that sorts by time and that no other run of this machine has."""
-    return f"{name}-{time.strftime('%Y%m%dT%H%M%S')}-{time.time_ns() % 1_000_000:06d}"

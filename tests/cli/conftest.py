@@ -51,12 +51,18 @@ class Aws:
 
     def summary(self, run_id: str, status: str, **totals: int) -> None:
         names = ("listed", "copied", "unchanged", "skipped", "failed", "rejected", "deleted")
-        books = {name: {"entries": totals.get(name, 0), "bytes": 0} for name in names}
+        books = {name: {"entries": totals.get(name, 0), "bytes": 3072 if name == "copied" else 0} for name in names}
         error = None if status == "SUCCEEDED" else {"name": "FailedWithItems", "message": "2 entries failed"}
         document = {"status": status, "error": error, "totals": books, "seconds": {"copy": 1.5}}
         self.put(f"runs/{run_id}/summary.json", document)
         self.put(f"runs/{run_id}/failures.jsonl", b'{"path": "p"}\n')
         self.put(f"runs/{run_id}/report.html", b"<html>")
+
+    def change(self, run_id: str, **fields: Any) -> None:
+        """Lay fields over the summary of a run."""
+        key = f"runs/{run_id}/summary.json"
+        document = json.loads(self.client("s3").get_object(Bucket=BUCKET, Key=key)["Body"].read())
+        self.put(key, {**document, **fields})
 
     def planned(self, run_id: str, mode: str, **fields: Any) -> None:
         """What of a run's ledger says that it had a plan; the request is one that this stack's runs take."""
@@ -67,10 +73,8 @@ class Aws:
     def skipped(self, run_id: str, holder: str) -> None:
         """The files of a run that was skipped."""
         self.summary(run_id, "SUCCEEDED")
-        key = f"runs/{run_id}/summary.json"
-        document = json.loads(self.client("s3").get_object(Bucket=BUCKET, Key=key)["Body"].read())
         reason = f"the run {holder} carries out the same transfer"
-        self.put(key, {**document, "status": "SKIPPED", "skipped": {"reason": reason, "holder": holder}})
+        self.change(run_id, status="SKIPPED", skipped={"reason": reason, "holder": holder})
 
     def fanout(self, *arguments: str) -> Result:
         return CliRunner().invoke(app, [*arguments, "--state", str(self.state)])
@@ -127,7 +131,7 @@ def session() -> boto3.Session:
 def aws(session: boto3.Session, environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
         found = Aws(tmp_path, tmp_path / "state", session)
-        monkeypatch.setattr("fanout_cli.stacks.boto3.Session", lambda **_: session)
+        monkeypatch.setattr("boto3.Session", lambda **_: session)
         machine = found.client("stepfunctions").create_state_machine(
             name="mine-transfer", roleArn="arn:aws:iam::123456789012:role/transfer", definition=json.dumps(DEFINITION)
         )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import NoRegionError
 from typer.testing import CliRunner
 
 from fanout.ledger.documents import document_row
@@ -15,7 +17,9 @@ from fanout.ledger.keys import WAITING
 from fanout.ledger.seals import sealed_json
 from fanout.planning.waiting import Waiting
 from fanout_cli.main import app
+from fanout_cli.runs.listed import ListedRun, show
 from fanout_cli.stacks import _aws_client_maker
+from fanout_cli.terminal import Terminal
 from tests.cli.conftest import Aws
 
 MINE = ("--stack", "mine")
@@ -189,6 +193,45 @@ def test_list_shows_the_newest_runs_with_their_counts(aws: Aws) -> None:
     assert table.stdout.count("run-") == 1
 
 
+def test_list_in_a_pipe_is_plain_lines_with_whole_ids_ends_bytes_and_error(aws: Aws) -> None:
+    run_id = "nightly-of-the-projects-of-the-whole-institute-1123-020000-abc"
+    aws.start(run_id, "FailedWithItems")
+    ended(aws, run_id)
+    aws.summary(run_id, "FAILED_WITH_ITEMS", copied=7)
+    aws.change(run_id, mode="sync", source="s3://in/projects/", destination="efs://data/projects")
+    aws.start("refused", "InvalidRequest")
+    ended(aws, "refused")
+    head, *lines = aws.fanout("list", *MINE).stdout.splitlines()
+    assert head.split("\t")[:3] == ["run", "mode", "status"]
+    rows = {line.split("\t")[0]: line.split("\t") for line in lines}
+    assert rows[run_id][1:3] == ["sync", "FAILED_WITH_ITEMS"]
+    assert rows[run_id][5:7] == ["7", "3 KiB"]
+    assert rows[run_id][8:] == ["s3://in/projects/", "efs://data/projects", "FailedWithItems"]
+    assert rows["refused"][-1] == "InvalidRequest"
+
+
+def test_in_a_terminal_of_80_columns_no_id_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    long = ListedRun("n" * 80, "SUCCEEDED", datetime(2026, 11, 23), 1.0, 1, 0, 5, "copy", "s3://in/", "efs:///out")
+    show([long], Terminal(width=80))
+    shown = capsys.readouterr().out
+    assert "n" * 80 in shown
+    assert "  s3://in/ to efs:///out\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(("report",), "fanout-run-2"), (("stop",), "run-2 had ended"), (("watch",), "watching run-2")],
+)
+def test_without_a_run_it_is_the_newest(aws: Aws, words: tuple[str, ...], said: str) -> None:
+    assert "has no run yet" in aws.fanout(*words, *MINE).stderr
+    for run_id in ("run-1", "run-2"):
+        aws.start(run_id)
+        ended(aws, run_id)
+        aws.summary(run_id, "SUCCEEDED", copied=1)
+        time.sleep(0.01)
+    assert said in aws.fanout(*words, *MINE).stderr
+
+
 def test_report_brings_the_files_and_opens_the_page(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
@@ -236,9 +279,9 @@ def test_without_credentials_or_region_the_remedy_is_named(environment: Callable
 
     environment("AWS_ACCESS_KEY_ID")
     environment("AWS_SECRET_ACCESS_KEY")
-    assert listed() == "no AWS credentials were found; run `aws configure` or set AWS_PROFILE\n"
+    assert listed() == "no AWS credentials were found; run `aws configure` or give --profile\n"
     environment("AWS_DEFAULT_REGION")
-    assert listed() == "no AWS region is set; set AWS_DEFAULT_REGION or AWS_REGION, or a region in the profile\n"
+    assert listed() == "no AWS region is set; give --region, or set AWS_REGION or a region in the profile\n"
 
 
 @pytest.mark.parametrize(
@@ -256,6 +299,28 @@ def test_the_region_comes_from_the_variables_that_the_aws_command_reads(
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     assert _aws_client_maker()("s3").meta.region_name == used
+
+
+def test_region_and_profile_are_options(
+    environment: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[dict[str, str | None]] = []
+
+    def session(**options: str | None) -> object:
+        asked.append(options)
+        raise NoRegionError
+
+    monkeypatch.setattr("boto3.Session", session)
+    runner = CliRunner()
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    runner.invoke(app, ["list", "--stack", "mine", "--region", "eu-north-1", "--profile", "prod"])
+    runner.invoke(app, ["doctor", "--stack", "mine"])
+    assert asked == [
+        {"region_name": "eu-north-1", "profile_name": "prod"},
+        {"region_name": "eu-west-1", "profile_name": None},
+    ]
+    mixed = runner.invoke(app, ["list", "--local", "--region", "eu-north-1", "--state", str(tmp_path)])
+    assert "--region and --profile are of AWS" in mixed.stderr
 
 
 def test_the_local_stack_must_be_up(environment: object, tmp_path: Path) -> None:

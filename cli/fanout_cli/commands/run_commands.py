@@ -13,17 +13,17 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from fanout.model.errors import FanoutError
 from fanout_cli.arguments import read_request
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.runs.advice import retry_run, say_step, step_after, step_after_stop
+from fanout_cli.runs.listed import list_runs, plain, show
 from fanout_cli.runs.progress import describe_totals, dump
 from fanout_cli.runs.reports import bring_report
 from fanout_cli.runs.results import RunResult
-from fanout_cli.runs.runs import ListedRun, describe_run, list_runs, result_of_run, start_run, stop_run
+from fanout_cli.runs.runs import describe_run, newest_run, result_of_run, start_run, stop_run
 from fanout_cli.runs.watch import watch_run
 from fanout_cli.stacks import Stack, find_stack
 from fanout_cli.terminal import Terminal
@@ -31,7 +31,9 @@ from fanout_cli.terminal import Terminal
 EXIT_COMMAND = 2
 EXIT_INTERRUPTED = 130
 
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The run's id: the name of its execution")]
+RunArgument = Annotated[
+    str | None, typer.Argument(metavar="RUN", show_default=False, help="The run's id; default: the newest run")
+]
 StackOption = Annotated[
     str | None, typer.Option(help="Name of the CloudFormation stack; default: FANOUT_STACK, or fanout")
 ]
@@ -57,7 +59,7 @@ def start(
     stack: StackOption = None,
     local: LocalOption = False,
     watch: WatchOption = False,
-    name: Annotated[str, typer.Option(help="The run's id; default: run-, and the time")] = "",
+    name: Annotated[str, typer.Option(help="The run's id; default: the mode and the time")] = "",
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
@@ -70,7 +72,7 @@ def start(
 
 
 def retry(
-    run: RunArgument,
+    run: RunArgument = None,
     stack: StackOption = None,
     local: LocalOption = False,
     watch: WatchOption = False,
@@ -83,11 +85,12 @@ def retry(
     console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)
-        _begin(found, lambda: retry_run(found, run, name, again=again), watch, json_output, console)
+        earlier = run or newest_run(found)
+        _begin(found, lambda: retry_run(found, earlier, name, again=again), watch, json_output, console)
 
 
 def watch(
-    run: RunArgument,
+    run: RunArgument = None,
     stack: StackOption = None,
     local: LocalOption = False,
     json_output: JsonOption = False,
@@ -96,11 +99,12 @@ def watch(
     """Follow a run until it ends; Ctrl-C leaves it going. Status: 0 succeeded, 1 failed, 2 invalid, 3 skipped."""
     console = Terminal(stderr=True)
     with command(console):
-        _follow(find_stack(stack, local, state), run, json_output, console, in_lines=json_output)
+        found = find_stack(stack, local, state)
+        _follow(found, run or newest_run(found), json_output, console, in_lines=json_output)
 
 
 def report(
-    run: RunArgument,
+    run: RunArgument = None,
     stack: StackOption = None,
     local: LocalOption = False,
     output: Annotated[Path | None, typer.Option(help="Directory for the files; default: fanout-RUN")] = None,
@@ -112,6 +116,7 @@ def report(
     console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)
+        run = run or newest_run(found)
         paths = bring_report(found, run, output or Path(f"fanout-{run}"))
         result = replace(result_of_run(found, run, {"status": _status_of(paths)}), paths=paths)
         if open_page:
@@ -134,12 +139,14 @@ def list_(
         runs = list_runs(find_stack(stack, local, state), limit)
         if json_output:
             sys.stdout.write(dump([run.document() for run in runs]) + "\n")
+        elif sys.stdout.isatty():
+            show(runs, Terminal())
         else:
-            Terminal().print(table_of(runs))
+            sys.stdout.write("".join(f"{line}\n" for line in plain(runs)))
 
 
 def stop(
-    run: RunArgument,
+    run: RunArgument = None,
     stack: StackOption = None,
     local: LocalOption = False,
     json_output: JsonOption = False,
@@ -149,6 +156,7 @@ def stop(
     console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)
+        run = run or newest_run(found)
         stopped = stop_run(found, run)
         if json_output:
             sys.stdout.write(dump({"run_id": run, "stopped": stopped}) + "\n")
@@ -219,16 +227,6 @@ def _show(result: RunResult, json_output: bool, console: Console, *, in_lines: b
         sys.stdout.write((json.dumps(document) if in_lines else dump(document)) + "\n")
     elif result.paths.get("report"):
         _say(console, f"report: {result.paths['report']}")
-
-
-def table_of(runs: list[ListedRun]) -> Table:
-    """The runs as a table for people."""
-    table = Table("run", "status", "began", "seconds", "copied", "failed")
-    for run in runs:
-        numbers = (run.seconds, run.copied, run.failed)
-        shown = ["" if number is None else f"{number:,}" for number in numbers]
-        table.add_row(run.run_id, run.status, f"{run.began:%Y-%m-%d %H:%M:%S}", *shown)
-    return table
 
 
 def _say(console: Console, text: str) -> None:

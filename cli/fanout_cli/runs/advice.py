@@ -11,8 +11,8 @@ from fanout.ledger.keys import PLAN, REQUEST
 from fanout.request.options import Mode
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.results import RunResult
+from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.runs.runs import describe_run, read_ledger, start_run
-from fanout_cli.s3_data import new_run_id
 from fanout_cli.stacks import Stack
 
 

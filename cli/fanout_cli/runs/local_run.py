@@ -21,9 +21,10 @@ from fanout_cli.local.toolchain import find_toolchain
 from fanout_cli.local.workers.worker import DataEndpoint
 from fanout_cli.runs.progress import BucketStore, describe_totals
 from fanout_cli.runs.results import RunResult, result_of
+from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.runs.runs import start_run
 from fanout_cli.runs.watch import watch_run
-from fanout_cli.s3_data import data_client, load, new_run_id, save
+from fanout_cli.s3_data import data_client, load, save
 from fanout_cli.stacks import stack_at
 
 
