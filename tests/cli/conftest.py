@@ -64,6 +64,12 @@ class Aws:
         document = json.loads(self.client("s3").get_object(Bucket=BUCKET, Key=key)["Body"].read())
         self.put(key, {**document, **fields})
 
+    def file(self, document: Any) -> str:
+        """A file that holds a document."""
+        path = self.directory / "request.json"
+        path.write_text(json.dumps(document))
+        return str(path)
+
     def planned(self, run_id: str, mode: str, **fields: Any) -> None:
         """What of a run's ledger says that it had a plan; the request is one that this stack's runs take."""
         request = {"mode": mode, "source": "s3://b/", "seconds": 0, "end": "SUCCEEDED", **fields}
@@ -79,10 +85,12 @@ class Aws:
     def fanout(self, *arguments: str) -> Result:
         return CliRunner().invoke(app, [*arguments, "--state", str(self.state)])
 
-    def start(self, run_id: str, end: str = "SUCCEEDED", seconds: int = 0) -> Result:
-        request = self.directory / "request.json"
-        request.write_text(json.dumps({"seconds": seconds, "end": end}))
-        return self.fanout("start", str(request), "--name", run_id, "--stack", "mine")
+    def start(self, run_id: str, end: str = "SUCCEEDED", seconds: int = 0) -> None:
+        """Start a run that waits and ends as it is told; no request of a real one does."""
+        steps = self.client("stepfunctions")
+        [machine] = steps.list_state_machines()["stateMachines"]
+        document = json.dumps({"seconds": seconds, "end": end})
+        steps.start_execution(stateMachineArn=machine["stateMachineArn"], name=run_id, input=document)
 
     def request_of(self, run_id: str) -> Any:
         [arn] = [arn for arn in self.executions() if arn.endswith(f":{run_id}")]

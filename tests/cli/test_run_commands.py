@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -23,6 +24,7 @@ from fanout_cli.terminal import Terminal
 from tests.cli.conftest import Aws
 
 MINE = ("--stack", "mine")
+GOOD = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}
 
 
 def ended(aws: Aws, run_id: str) -> None:
@@ -35,21 +37,50 @@ def ended(aws: Aws, run_id: str) -> None:
 
 
 def test_start_returns_at_once_and_says_how_to_follow(aws: Aws) -> None:
-    started = aws.start("run-1", seconds=60)
+    started = aws.fanout("start", aws.file(GOOD), "--name", "run-1", *MINE)
     assert started.exit_code == 0, started.stderr
     assert "run-1 runs on the stack mine" in started.stderr
     assert "follow it: fanout watch run-1 --stack mine" in started.stderr
-    assert aws.request_of("run-1") == {"seconds": 60, "end": "SUCCEEDED"}
-    assert aws.fanout("stop", "run-1", *MINE).exit_code == 0
+    assert aws.request_of("run-1") == GOOD
 
 
 def test_start_prints_json_if_asked(aws: Aws) -> None:
-    (aws.directory / "r.json").write_text('{"seconds": 0, "end": "SUCCEEDED"}')
-    started = aws.fanout("start", str(aws.directory / "r.json"), *MINE, "--json")
+    started = aws.fanout("start", aws.file(GOOD), *MINE, "--json")
     document = json.loads(started.stdout)
     assert document["execution_arn"].endswith(f":execution:mine-transfer:{document['run_id']}")
-    again = aws.fanout("start", str(aws.directory / "r.json"), "--name", document["run_id"], *MINE)
+    assert re.fullmatch(r"copy-\d{4}-\d{6}-[a-z0-9]{3}", document["run_id"])
+    again = aws.fanout("start", aws.file(GOOD), "--name", document["run_id"], *MINE)
     assert again.exit_code in (0, 2)
+
+
+def test_start_reads_standard_input(aws: Aws) -> None:
+    words = ["start", "-", "--name", "run-1", *MINE, "--state", str(aws.state)]
+    assert CliRunner().invoke(app, words, input=json.dumps(GOOD)).exit_code == 0
+    assert aws.request_of("run-1") == GOOD
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({}, "source: is missing"),
+        ([], "request: is not a JSON object"),
+        ({**GOOD, "exclud": ["*.tmp"]}, "exclud: unknown field; did you mean exclude?"),
+        ({**GOOD, "limits": {"max_concurency": 1}}, "did you mean max_concurrency?"),
+        ({"resume_from": "run-0", "sorce": 1}, "sorce: unknown field; did you mean source?"),
+        ({**GOOD, "source": "efs:///a/", "destination": "efs:///a/b"}, "destination: "),
+    ],
+)
+def test_start_refuses_a_wrong_request_before_anything_starts(aws: Aws, document: object, said: str) -> None:
+    refused = aws.fanout("start", aws.file(document), *MINE)
+    assert (refused.exit_code, aws.executions()) == (2, [])
+    assert said in refused.stderr
+
+
+def test_the_first_mount_may_be_the_named_one_or_another(aws: Aws) -> None:
+    for number, mode in enumerate(("copy", "sync")):
+        ends = {"source": "efs:///a", "destination": "efs://other/a" if mode == "copy" else "efs://data/b"}
+        name = f"run-{number}"
+        assert aws.fanout("start", aws.file({**ends, "mode": mode}), "--name", name, *MINE).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -347,9 +378,8 @@ def test_watching_gives_the_status_of_the_summary(
 ) -> None:
     if with_summary:
         aws.summary("run-1", summary, listed=3)
-    request = aws.directory / "request.json"
-    request.write_text(json.dumps({"seconds": 0, "end": end}))
-    watched = aws.fanout("start", str(request), "--name", "run-1", "--watch", "--json", *MINE)
+    aws.start("run-1", end)
+    watched = aws.fanout("watch", "run-1", "--json", *MINE)
     assert (json.loads(watched.stdout)["status"], watched.exit_code) == (status, code)
     assert f"{status}: " in watched.stderr
 

@@ -25,6 +25,23 @@ class Known(NamedTuple):
 
 
 COMMANDS = {
+    "copy": Known(
+        "transfer_commands",
+        TRANSFER,
+        "copy what is new or changed",
+        (
+            "fanout copy s3://bucket/in/ efs:///in",
+            "fanout copy s3://bucket/in/ efs:///in --exclude '*.tmp' --rate '50 MiB'",
+        ),
+    ),
+    "sync": Known(
+        "transfer_commands",
+        TRANSFER,
+        "copy, and delete what the source lacks",
+        ("fanout sync efs:///projects s3://bucket/projects/ --max-delete 1000",),
+    ),
+    "plan": Known("transfer_commands", TRANSFER, "say what would be done", ("fanout plan s3://bucket/in/ efs:///in",)),
+    "verify": Known("transfer_commands", TRANSFER, "compare two trees", ("fanout verify s3://bucket/in/ efs:///in",)),
     "start": Known("run_commands", TRANSFER, "start a run from a request file", ("fanout start request.json --watch",)),
     "estimate": Known(
         "estimate_command",

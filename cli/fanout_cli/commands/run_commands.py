@@ -15,10 +15,11 @@ import typer
 from rich.console import Console
 
 from fanout.model.errors import FanoutError
-from fanout_cli.arguments import read_request
+from fanout_cli.arguments import check_request, read_request
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.runs.advice import retry_run, say_step, step_after, step_after_stop
+from fanout_cli.runs.figures import figures
 from fanout_cli.runs.listed import list_runs, plain, show
 from fanout_cli.runs.progress import describe_totals, dump
 from fanout_cli.runs.reports import bring_report
@@ -55,7 +56,9 @@ def command(console: Terminal) -> Iterator[None]:
 
 
 def start(
-    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request")],
+    request: Annotated[
+        Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request, or - for standard input")
+    ],
     stack: StackOption = None,
     local: LocalOption = False,
     watch: WatchOption = False,
@@ -67,8 +70,9 @@ def start(
     console = Terminal(stderr=True)
     with command(console):
         document = read_request(request)
+        check_request(document)
         found = find_stack(stack, local, state)
-        _begin(found, lambda: start_run(found, document, name), watch, json_output, console)
+        begin(found, lambda: start_run(found, document, name), watch, json_output, console)
 
 
 def retry(
@@ -86,7 +90,7 @@ def retry(
     with command(console):
         found = find_stack(stack, local, state)
         earlier = run or newest_run(found)
-        _begin(found, lambda: retry_run(found, earlier, name, again=again), watch, json_output, console)
+        begin(found, lambda: retry_run(found, earlier, name, again=again), watch, json_output, console)
 
 
 def watch(
@@ -142,7 +146,8 @@ def list_(
         elif sys.stdout.isatty():
             show(runs, Terminal())
         else:
-            sys.stdout.write("".join(f"{line}\n" for line in plain(runs)))
+            for line in plain(runs):
+                typer.echo(line)
 
 
 def stop(
@@ -173,19 +178,27 @@ def register(app: typer.Typer) -> None:
     app.command(name="list")(list_)
 
 
-def _begin(stack: Stack, begin: Callable[[], str], watching: bool, json_output: bool, console: Console) -> None:
-    run_id = begin()
+def begin(
+    stack: Stack, start: Callable[[], str], watching: bool, json_output: bool, console: Console, *, bring: bool = False
+) -> None:
+    """Start a run and say how to follow it; or follow it to its end, and ``bring`` its report."""
+    run_id = start()
     _say(console, f"{run_id} runs on the {'local stack' if stack.name == 'local' else f'stack {stack.name}'}")
     if watching:
-        _follow(stack, run_id, json_output, console)
+        _follow(stack, run_id, json_output, console, bring=bring)
     if json_output:
         sys.stdout.write(dump({"run_id": run_id, "execution_arn": stack.execution_arn(run_id)}) + "\n")
     else:
         _say(console, f"follow it: {stack.command('watch', run_id)}")
 
 
-def _follow(stack: Stack, run_id: str, json_output: bool, console: Console, *, in_lines: bool = False) -> None:
-    """Follow a run to its end; ``in_lines`` its progress is on standard output, and its result the last line."""
+def _follow(
+    stack: Stack, run_id: str, json_output: bool, console: Console, *, in_lines: bool = False, bring: bool = False
+) -> None:
+    """Follow a run to its end; ``in_lines`` its progress is on standard output, and its result the last line.
+
+    ``bring`` brings its report too.
+    """
     try:
         _say(console, f"watching {run_id}; Ctrl-C leaves it going")
         described = watch_run(stack, run_id, console, sys.stdout if in_lines else None)
@@ -194,9 +207,19 @@ def _follow(stack: Stack, run_id: str, json_output: bool, console: Console, *, i
         _say(console, f"end it: {stack.command('stop', run_id)}")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     result = result_of_run(stack, run_id, described)
+    if bring:
+        result = replace(result, paths=_report_paths(stack, run_id))
     _show(result, json_output, console, in_lines=in_lines)
     _say_next(stack, result, console)
     raise typer.Exit(result.exit_status)
+
+
+def _report_paths(stack: Stack, run_id: str) -> dict[str, str]:
+    """The files of the run's report, brought here; none where it has none, of which the error says why."""
+    try:
+        return bring_report(stack, run_id, Path(f"fanout-{run_id}"))
+    except CommandError:
+        return {}
 
 
 def _ended(stack: Stack, run_id: str) -> RunResult:
@@ -217,6 +240,8 @@ def _status_of(paths: dict[str, str]) -> str:
 def _show(result: RunResult, json_output: bool, console: Console, *, in_lines: bool = False) -> None:
     did = result.skipped["reason"] if result.skipped else describe_totals(result.totals) or "nothing listed"
     _say(console, f"{result.status}: {did}")
+    for line in figures(result):
+        _say(console, line)
     for warning in result.warnings:
         console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if result.error is not None:

@@ -45,6 +45,7 @@ class RunResult:
     warnings: Sequence[str] = ()
     mode: Mode | None = None
     classes: Sequence[FailureClass] = ()
+    dollars: float | None = None
 
     @property
     def exit_status(self) -> int:
@@ -115,6 +116,7 @@ def result_of_summary(run: Mapping[str, Any], run_id: str, summary: Mapping[str,
         warnings=summary.get("warnings", ()),
         mode=Mode(summary["mode"]) if "mode" in summary else None,
         classes=convert(summary.get("failures_by_class", []), list[FailureClass]),
+        dollars=((summary.get("forecast") or {}).get("actual_dollars") or {}).get("total"),
     )
 
 

@@ -19,7 +19,7 @@ def start_run(stack: Stack, request: Any, run_id: str = "") -> str:
     """Start an execution; returns the run's id. Raises ``CommandError``."""
     from botocore.exceptions import ClientError
 
-    run_id = run_id or new_run_id("run")
+    run_id = run_id or new_run_id(str(request.get("mode", "copy")) if isinstance(request, dict) else "run")
     try:
         stack.client("stepfunctions").start_execution(
             stateMachineArn=stack.state_machine_arn, name=run_id, input=json.dumps(request)
