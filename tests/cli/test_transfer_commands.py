@@ -34,8 +34,21 @@ def test_a_command_starts_its_mode(aws: Aws, mode: Mode) -> None:
 
 
 def test_options_become_fields(aws: Aws) -> None:
-    words = "--exclude *.tmp --exclude .git --max-delete 10M --rate 50MiB --max-concurrency 7 --source-requester-pays"
-    started = aws.fanout("sync", *ENDS, *words.split(), "--price", "s3_get=0.1", "--name", "run-1", *MINE)
+    words = [
+        "--exclude",
+        "*.tmp",
+        "--exclude",
+        ".git",
+        "--max-delete",
+        "10M",
+        "--rate",
+        "50MiB",
+        "--max-concurrency",
+        "7",
+        "--source-requester-pays",
+    ]
+    words.append("--refuse-empty-source")
+    started = aws.fanout("sync", *ENDS, *words, "--price", "s3_get=0.1", "--name", "run-1", *MINE)
     assert started.exit_code == 0, started.stderr
     assert aws.request_of("run-1") == {
         "source": ENDS[0],
@@ -46,6 +59,7 @@ def test_options_become_fields(aws: Aws) -> None:
         "limits": {"bytes_per_second": "50MiB", "max_concurrency": 7},
         "source_bucket": {"requester_pays": True},
         "prices": {"s3_get": 0.1},
+        "allow_empty_source": False,
     }
 
 

@@ -28,6 +28,7 @@ _NAMES = {
     "source_bucket.expected_owner": "source-owner",
     "destination_bucket.requester_pays": "destination-requester-pays",
     "destination_bucket.expected_owner": "destination-owner",
+    "allow_empty_source": "refuse-empty-source",
     "prices": "price",
     "object_tags": "tag",
     "object_metadata": "metadata",
@@ -69,6 +70,8 @@ class FieldOption(NamedTuple):
             return dict(self._pair(text) for text in given)
         if self.field.path in _AGES and (age := _AGE.fullmatch(given)):
             return (now - timedelta(**{_UNIT[age[2]]: int(age[1])})).isoformat(timespec="seconds")
+        if self.kind is bool:
+            return self.field.default != "true"
         return _number(given) if self.kind in (int, float) else given
 
     def _pair(self, text: str) -> tuple[str, Any]:

@@ -216,6 +216,13 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         OnConflict,
         Meta(description="names that the destination cannot hold: rejected, skipped, escaped; or escaped ones undone"),
     ] = OnConflict.FAIL
+    allow_empty_source: Annotated[
+        bool,
+        Meta(
+            description="a source that holds nothing: true: the run succeeds with a warning;"
+            " false: it is refused before anything is copied or deleted"
+        ),
+    ] = True
     source_bucket: Annotated[
         BucketOptions, Meta(description="how the source's bucket is asked; a manifest in it too")
     ] = field(default_factory=BucketOptions)
