@@ -80,8 +80,9 @@ def find_stack(name: str | None, local: bool, state: Path | None) -> Stack:
         return local_stack(state)
     named = name or os.environ.get("FANOUT_STACK")
     if not named and not is_chosen():
-        with suppress(CommandError, LocalRunError):  # not up, or not in a checkout
-            return local_stack(state)
+        with suppress(LocalRunError):  # not in a checkout
+            if LocalPaths.find(state=state).up.exists():
+                return local_stack(state)
     return deployed_stack(named or DEFAULT_STACK)
 
 
@@ -129,7 +130,11 @@ def local_stack(state: Path | None) -> Stack:
     from fanout_cli.local.clients import Clients
     from fanout_cli.local.keeper import read_up
 
-    up = read_up(LocalPaths.find(state=state))
+    paths = LocalPaths.find(state=state)
+    up = read_up(paths)
+    if up is None and paths.up.exists():
+        log = paths.log("keeper")
+        raise CommandError(f"the local stack has died (log: {log}); run `fanout up` again, or name one with --stack")
     if up is None:
         raise CommandError("the local stack is not up; run `fanout up`")
     return stack_at(Clients(up["endpoint"], Path(up["ca_bundle"])), up["outputs"])

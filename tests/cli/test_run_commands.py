@@ -17,6 +17,7 @@ from fanout.ledger.documents import document_row
 from fanout.ledger.keys import WAITING
 from fanout.ledger.seals import sealed_json
 from fanout.planning.waiting import Waiting
+from fanout_cli.local.paths import LocalPaths
 from fanout_cli.main import app
 from fanout_cli.runs.listed import ListedRun, show
 from fanout_cli.stacks import _aws_client_maker
@@ -120,7 +121,7 @@ def test_an_invalid_request_ends_with_status_2_and_its_message(aws: Aws) -> None
     watched = aws.fanout("watch", "run-1", *MINE, "--json")
     assert watched.exit_code == 2
     assert json.loads(watched.stdout)["error"] == {"name": "InvalidRequest", "message": "as asked"}
-    assert "InvalidRequest: as asked" in watched.stderr
+    assert "FAILED: the request was refused\nInvalidRequest: as asked" in watched.stderr
     assert "next: correct the field that the error names" in watched.stderr
     assert "retry" not in watched.stderr
 
@@ -284,6 +285,7 @@ def test_what_is_not_there_is_said_in_one_sentence(aws: Aws) -> None:
     for verb in ("watch", "stop", "report"):
         found = aws.fanout(verb, "nix", *MINE)
         assert found.exit_code == 2
+        assert "watching" not in found.stderr
         assert "no run 'nix' in the stack 'mine'; `fanout list --stack mine` shows the runs" in found.stderr
     unknown = aws.fanout("list", "--stack", "other")
     assert unknown.exit_code == 2
@@ -414,3 +416,36 @@ def test_a_ledger_that_is_not_whole_does_not_end_the_watching(aws: Aws) -> None:
     aws.put("runs/run-1/phases/plan.json", b"{")
     aws.summary("run-1", "SUCCEEDED", listed=3, copied=3)
     assert aws.fanout("watch", "run-1", *MINE).exit_code == 0
+
+
+def test_a_local_stack_that_died_is_told_from_one_that_is_not_up(environment: object, tmp_path: Path) -> None:
+    up = LocalPaths.find(state=tmp_path).up
+    up.parent.mkdir(parents=True, exist_ok=True)
+    up.write_text('{"endpoint": "https://127.0.0.1:9", "ca_bundle": "none"}')
+    for words in (["list"], ["list", "--local"]):
+        died = CliRunner().invoke(app, [*words, "--state", str(tmp_path)])
+        assert (died.exit_code, "the local stack has died" in died.stderr) == (2, True)
+
+
+def test_a_local_run_beside_the_local_stack_says_how_to_use_it(
+    environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fanout_cli.runs.local_run.read_up", lambda paths: {"pid": 1})
+    (tmp_path / "r.json").write_text(json.dumps(GOOD))
+    refused = CliRunner().invoke(app, ["local", "r.json", "--state", str(tmp_path)])
+    assert refused.exit_code == 1
+    assert "fanout start REQUEST.json --local --watch" in refused.stderr
+
+
+def test_control_c_of_a_local_run_says_what_stays(
+    environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fanout_cli.runs.local_run.local_runs", interrupted)
+    monkeypatch.setattr("fanout_cli.demo.run_demo", interrupted)
+    (tmp_path / "r.json").write_text(json.dumps(GOOD))
+    for words in (["local", "r.json"], ["demo"]):
+        ended = CliRunner().invoke(app, [*words, "--state", str(tmp_path)])
+        assert (ended.exit_code, "what is copied stays" in ended.stderr) == (130, True)

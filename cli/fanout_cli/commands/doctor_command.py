@@ -38,8 +38,17 @@ def doctor(
                 _print(Terminal(), finding)
         if json_output:
             sys.stdout.write(dump([to_builtins(finding) for finding in found]) + "\n")
+        else:
+            console.print(_verdict(found), highlight=False)
     if any(finding.level is Level.FAIL for finding in found):
         raise typer.Exit(EXIT_FAILED)
+
+
+def _verdict(found: list[Finding]) -> str:
+    failed, warned = (sum(one.level is level for one in found) for level in (Level.FAIL, Level.WARN))
+    if not failed and not warned:
+        return f"all {len(found)} checks passed"
+    return f"{len(found)} checks: {failed} failed, {warned} with a warning"
 
 
 def _print(console: Console, finding: Finding) -> None:

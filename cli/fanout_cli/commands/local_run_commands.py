@@ -22,6 +22,9 @@ StateOption = Annotated[
     Path | None, typer.Option("--state", help="Where the local stack keeps its state; default: .fanout in the checkout")
 ]
 
+EXIT_INTERRUPTED = 130
+INTERRUPTED = "interrupted: the local stack is ended, and what is copied stays; the same command goes on from there"
+
 
 def demo(state: StateOption = None) -> None:
     """Move a real tree from S3 to EFS and back through the state machine on this machine."""
@@ -32,6 +35,9 @@ def demo(state: StateOption = None) -> None:
     except (LocalRunError, FanoutError) as error:
         Terminal(stderr=True).say_error(error)
         status = EXIT_FAILED
+    except KeyboardInterrupt:
+        Terminal(stderr=True).print(INTERRUPTED, soft_wrap=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
     raise typer.Exit(status)
 
 
@@ -57,7 +63,8 @@ def local(
 ) -> None:
     """Run one request on this machine through the state machine.
 
-    Exit status: 0 if the run succeeded, 1 if it failed or has failed entries, 2 if the request is invalid.
+    Exit status: 0 if the run succeeded, 1 if it failed or has failed entries, 2 if the request is invalid,
+    3 if it was skipped, 130 after Ctrl-C.
     """
     console = Terminal(stderr=True)
     try:
@@ -67,6 +74,9 @@ def local(
     except (LocalRunError, AccessDenied) as error:
         console.say_error(error)
         raise typer.Exit(EXIT_FAILED) from error
+    except KeyboardInterrupt:
+        console.print(INTERRUPTED, soft_wrap=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
     _show(result, json_output, console)
     raise typer.Exit(result.exit_status)
 

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fanout.model.errors import FanoutError
+from fanout.model.errors import FanoutError, InvalidRequest
 from fanout_cli.arguments import check_request, read_request
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.local.errors import LocalRunError
@@ -197,9 +197,10 @@ def _follow(
 ) -> None:
     """Follow a run to its end; ``in_lines`` its progress is on standard output, and its result the last line.
 
-    ``bring`` fetches its report first.
+    ``bring`` brings its report too.
     """
     try:
+        describe_run(stack, run_id)  # says so before anything else if there is no such run
         _say(console, f"watching {run_id}; Ctrl-C leaves it going")
         described = watch_run(stack, run_id, console, sys.stdout if in_lines else None)
     except KeyboardInterrupt:
@@ -239,6 +240,8 @@ def _status_of(paths: dict[str, str]) -> str:
 
 def _show(result: RunResult, json_output: bool, console: Console, *, in_lines: bool = False) -> None:
     did = result.skipped["reason"] if result.skipped else describe_totals(result.totals) or "nothing listed"
+    if result.error is not None and result.error["name"] == InvalidRequest.__name__:
+        did = "the request was refused"
     _say(console, f"{result.status}: {did}")
     for line in figures(result):
         _say(console, line)
