@@ -1,1 +1,1 @@
-"""What a deployed function starts from: settings, clients, events, handlers, telemetry."""
+"""The frame of a deployed function: settings, clients, events, handlers, telemetry."""

@@ -1,4 +1,4 @@
-"""What the states hand to the functions, typed."""
+"""The typed events that states pass to functions."""
 
 from __future__ import annotations
 

@@ -43,10 +43,10 @@ def part_ranges(size: int, least_part_bytes: int = tuning.COPY_PART_BYTES) -> li
 class S3EntryCopier:
     """An ``EntryCopier`` between two prefixes.
 
-    Metadata and tags go along, and what ``write_headers`` and ``tags`` name stands over them, which costs a request
-    an object each; storage class, encryption and ACL are those of ``write_headers`` or, without, the destination
-    bucket's defaults. Up to ``whole_bytes`` an object is one CopyObject, above it an
-    upload of ranges of the source, several in flight. Each request is pinned to the listed ETag.
+    It copies metadata and tags. Values of ``write_headers`` and ``tags`` override them; each of the two costs one more
+    request an object. Storage class, encryption and ACL come from ``write_headers``, or else from the destination
+    bucket's defaults. An object of up to ``whole_bytes`` takes one CopyObject. A bigger one is an upload of ranges of
+    the source, several in flight. Each request is pinned to the listed ETag.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class S3EntryCopier:
         return copied.crc64nvme or self._checksum_of_copy(entry)
 
     def _copy_headers(self, entry: Entry) -> Mapping[str, str]:
-        """Of one CopyObject: S3 takes the metadata of the source or that of the request, and so the tags."""
+        """The headers of one CopyObject. S3 takes all metadata, and all tags, from either the source or the request."""
         headers = self._write_headers
         if self._adds_metadata:
             carried = carried_headers(self._head(entry).headers)
@@ -113,7 +113,7 @@ class S3EntryCopier:
         try:
             return _whole_checksum({}, self._copy_ranges(entry, upload_id, ranges, out_of_time), ranges)
         finally:
-            with suppress(FanoutError):  # what S3 does not let go of now is left to the bucket's lifecycle rule
+            with suppress(FanoutError):  # the bucket's lifecycle rule removes the upload if this fails
                 self._client.abort_multipart_upload(bucket, key, upload_id)
 
     def _copy_parts(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
@@ -129,7 +129,7 @@ class S3EntryCopier:
             condition = Condition(entry.replaces)
             copied = complete_upload(self._client, bucket, key, upload_id, parts, written, condition)
         except BaseException:
-            with suppress(FanoutError):  # what S3 does not let go of now is left to the bucket's lifecycle rule
+            with suppress(FanoutError):  # the bucket's lifecycle rule removes the upload if this fails
                 self._client.abort_multipart_upload(bucket, key, upload_id)
             raise
         return copied.crc64nvme or self._checksum_of_copy(entry)
