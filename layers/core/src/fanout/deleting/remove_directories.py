@@ -63,7 +63,6 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     """
     ledger = context.ledger
     destination = context.destination(plan)
-    assert destination.file_system is not None  # a bucket has no shards of directories
     look = look_at_source(context.source(plan), plan, ledger)
     shards = [one.shard for one in deleted_directories(ledger)]
     stop_at = context.stop_at
@@ -72,6 +71,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     while True:
         gone = waiting = 0
         for shard in shards:
+            assert destination.file_system is not None  # a bucket has no shards of directories
             for outcomes in _remove(shard, look, destination.file_system, context):
                 number += 1
                 full = [index for index, one in outcomes.items() if one.reason is Reason.NOT_EMPTY]
