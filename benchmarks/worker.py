@@ -32,7 +32,7 @@ def context_of(ledger: Path, source: Path, mount: Path, nonce: str) -> Context:
     return Context(
         ledger=Ledger(DirectoryStore(ledger), RUN),
         clock=clock,
-        deadline=clock.now() + SECONDS,
+        ends_at=clock.now() + SECONDS,
         nonce=nonce,
         source=lambda _: PosixTree(source, "", RUN, nonce, "source"),
         destination=lambda _: PosixTree(mount, "copy", RUN, nonce),

@@ -9,6 +9,7 @@ from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import tuning
 from fanout.facts.units import MIB
+from fanout.model.deadline import PASSED
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, TimeUp
 from fanout.model.shard import Shard
@@ -110,7 +111,7 @@ def test_what_even_the_whole_rate_does_not_move_in_time_fails_and_goes_not_round
     copy_shard(shard, attempt(world), crc64nvme)
     limiter = attempt(world).limiter
     with pytest.raises(TimeUp):
-        limiter.read(900 * MIB, lambda: True)
+        limiter.read(900 * MIB, PASSED)
     assert limiter.cut_off(800 * MIB) and not limiter.cut_off(900 * MIB)
 
 

@@ -97,6 +97,6 @@ def test_a_task_stops_when_the_run_does() -> None:
     world = filled()
     world.list_all(world.plan(LIMITED))
     plan = world.ledger.read_plan()
-    assert world.context().within(plan).deadline == pytest.approx(plan.began + 100)
+    assert world.context().within(plan).ends_at == pytest.approx(plan.began + 100)
     unlimited = world.context()
-    assert plan.ends_at is not None and unlimited.deadline > plan.ends_at
+    assert plan.ends_at is not None and unlimited.ends_at > plan.ends_at

@@ -19,6 +19,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copier import Copier
 from fanout.facts import tuning
 from fanout.model.checksum import NO_BYTES, to_base64
+from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Outcome, Reason, Result
@@ -76,7 +77,7 @@ class Disk:
 
 def copied(pair: Pair, entries: list[Entry], **options: Any) -> list[Outcome]:
     """What becomes of entries that a function copies one after the other."""
-    copier = Copier(pair.source, pair.destination, crc64nvme, lambda: False, **options)
+    copier = Copier(pair.source, pair.destination, crc64nvme, NEVER, **options)
     return [outcome for _, outcome in sorted(copier.copy_all(enumerate(entries), 1), key=lambda done: done[0])]
 
 

@@ -103,9 +103,8 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     entries = ledger.read_shard(shard)
     settled = settled_indexes(shard, ledger)
     work = [(index, entry) for index, entry in enumerate(entries) if index not in settled]
-    stop_at = context.stop_at
+    deadline = context.deadline()
     source, destination = context.source(plan), context.destination(plan)
-    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
     crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
     on_mounts, within = context.forks(plan), context.entry_copier(plan)
     most = tuning.COPY_PROCESSES if on_mounts else 1 if within else context.processors
@@ -117,12 +116,12 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
         same: Callable[[Entry], str | None] = never_same
         if plan.request.compare is Compare.CHECKSUM:
             inside_s3 = plan.request.inside_s3
-            same = or_copy(SameContent(source, destination, crc64nvme, out_of_time, limiter, inside_s3=inside_s3))
+            same = or_copy(SameContent(source, destination, crc64nvme, deadline, limiter, inside_s3=inside_s3))
         return Copier(
             source,
             destination,
             crc64nvme,
-            out_of_time,
+            deadline,
             symlinks=plan.request.symlinks,
             within=within,
             same=same,

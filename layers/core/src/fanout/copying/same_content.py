@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fanout.facts import aws
 from fanout.listing.deciding.decisions import same_simple_etag
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, to_base64
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.ports.limiter import NO_LIMITS, Limiter
@@ -26,14 +27,14 @@ class SameContent:
         source: Tree,
         destination: Tree,
         crc64nvme: Crc64Nvme,
-        out_of_time: Callable[[], bool],
+        deadline: Deadline,
         limiter: Limiter = NO_LIMITS,
         *,
         inside_s3: bool,
     ) -> None:
         self._source, self._destination = source, destination
         self._crc64nvme = crc64nvme
-        self._verifier = Verifier(destination, crc64nvme, out_of_time, limiter)
+        self._verifier = Verifier(destination, crc64nvme, deadline, limiter)
         self._inside_s3 = inside_s3
 
     def checksum(self, entry: Entry) -> str | None:

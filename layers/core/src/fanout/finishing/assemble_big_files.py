@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import outcome_row
 from fanout.model.checksum import to_base64
+from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Superseded, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
@@ -22,7 +21,7 @@ from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
 
-def assemble_big_files(context: Context, plan: Plan, out_of_time: Callable[[], bool]) -> tuple[int, bool]:
+def assemble_big_files(context: Context, plan: Plan, deadline: Deadline) -> tuple[int, bool]:
     """Complete each big file of the run whose blocks are all there; write the outcomes of all of them.
 
     What was begun and is not completed is discarded: also what an attempt began that does not count.
@@ -46,7 +45,7 @@ def assemble_big_files(context: Context, plan: Plan, out_of_time: Callable[[], b
         return {"id": big.id, **outcome_row(outcome)}
 
     threads = min(tuning.BIG_FILES_COMPLETED_AT_ONCE, len(open_keys))
-    rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, out_of_time, [])]
+    rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, deadline, [])]
     ledger.write_rows(keys.big_file_outcomes_key(context.nonce), rows)
     return len(rows), len(rows) == len(open_keys)
 

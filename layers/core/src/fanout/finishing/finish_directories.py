@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
 
@@ -12,6 +12,7 @@ from msgspec import Struct, convert, to_builtins
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import problem_of
 from fanout.model.outcome import Outcome, Reason
@@ -39,7 +40,7 @@ class Unset(Struct, frozen=True):
 
 
 def finish_directories(
-    context: Context, destination: Tree, out_of_time: Callable[[], bool], position: str = keys.DIRECTORIES_SET
+    context: Context, destination: Tree, deadline: Deadline, position: str = keys.DIRECTORIES_SET
 ) -> tuple[int, bool]:
     """Set the attributes of every directory that the run made; returns how many files of them it went
     through now, and whether all are set.
@@ -57,10 +58,10 @@ def finish_directories(
     number = began_at
     for number, (_, made) in enumerate(ahead(lambda key: _read(ledger, key), files[began_at:], _AHEAD), began_at + 1):
         failures += _set(destination, [one for one in made if one.implied or _passable(one)])
-        if number < len(files) and out_of_time():
+        if number < len(files) and deadline.passed:
             break
     # The last pass reads all files again, so it has a task of its own where this one has used its time.
-    finished = number >= len(files) and not (number > began_at and out_of_time())
+    finished = number >= len(files) and not (number > began_at and deadline.passed)
     if finished:
         failures += _set_last(ledger, files, destination)
     if failures:
@@ -123,7 +124,7 @@ def _set(destination: Tree, made: Iterable[MadeDirectory]) -> list[Unset]:
             return Unset(one.path, problem.reason, problem.message)
         return None
 
-    results = work_on(enumerate(made), set_one, tuning.CLIENT_OPERATIONS_IN_FLIGHT, lambda: False, [])
+    results = work_on(enumerate(made), set_one, tuning.CLIENT_OPERATIONS_IN_FLIGHT, NEVER, [])
     return [failure for _, failure in results if failure is not None]
 
 

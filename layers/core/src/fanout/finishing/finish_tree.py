@@ -37,17 +37,14 @@ def _finish_tree(context: Context, deletes: bool) -> Json:
     if is_finished(context.ledger):
         withdraw(plan, context)
         return _NOTHING_LEFT
-    stop_at = context.stop_at
+    deadline = context.deadline()
 
-    def out_of_time() -> bool:
-        return context.clock.now() > stop_at
-
-    big_files, done = assemble_big_files(context, plan, out_of_time)
+    big_files, done = assemble_big_files(context, plan, deadline)
     names = directories = 0
     if done:
-        names, done = link_names(plan, context, out_of_time)
+        names, done = link_names(plan, context, deadline)
     if done:
-        directories, done = finish_directories(context, context.destination(plan), out_of_time)
+        directories, done = finish_directories(context, context.destination(plan), deadline)
     if done:
         if plan.request.between_mounts:
             context.ledger.staged().remove("")

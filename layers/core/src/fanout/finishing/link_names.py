@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -13,6 +13,7 @@ from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_from_row
 from fanout.model.books import tally
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 from fanout.model.errors import problem_of
 from fanout.model.outcome import Outcome, Reason, Result
@@ -27,7 +28,7 @@ NAMES_PER_FILE = 2_000
 _ATTEMPTS = 3
 
 
-def link_names(plan: Plan, context: Context, out_of_time: Callable[[], bool]) -> tuple[int, bool]:
+def link_names(plan: Plan, context: Context, deadline: Deadline) -> tuple[int, bool]:
     """Link every further name that has no outcome yet; returns how many got one, and whether all have one now.
 
     A name is linked only if this run copied the first name of its file, and only if
@@ -40,7 +41,7 @@ def link_names(plan: Plan, context: Context, out_of_time: Callable[[], bool]) ->
             shard, copied = link.shard, copied_paths(link.copied_by, context.ledger)
             outcome_of = partial(_outcome, source, destination, copied)
             for number, rows in enumerate(_batches(_open_rows(shard, context.ledger))):
-                if done and out_of_time():
+                if done and deadline.passed:
                     return done, False
                 outcomes = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
                 name = f"{context.nonce}-{number:04d}"

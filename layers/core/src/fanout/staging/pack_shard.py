@@ -36,13 +36,13 @@ def pack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     settled, staged = settled_indexes(shard, ledger), staged_entries(ledger.staged(), shard.id)
     entries = enumerate(ledger.read_shard(shard))
     work = [(index, entry) for index, entry in entries if index not in settled and entry.path not in staged]
-    stop_at = context.stop_at
+    deadline = context.deadline()
     packs = PackWriter(ledger.staged(), shard.id, context.nonce, context.clock.now, crc64nvme)
     copier = Copier(
         context.source(plan),
         packs,
         crc64nvme,
-        lambda: context.clock.now() > stop_at,
+        deadline,
         symlinks=plan.request.symlinks,
         limiter=context.limiter,
     )

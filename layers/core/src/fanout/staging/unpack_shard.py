@@ -55,12 +55,12 @@ def _unpack_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tup
     entries = enumerate(ledger.read_shard(shard))
     work = [(index, entry) for index, entry in entries if index not in settled and entry.path in staged]
     work.sort(key=lambda item: staged[item[1].path].place)
-    stop_at = context.stop_at
+    deadline = context.deadline()
     copier = Copier(
         PackedTree(ledger.staged(), staged.values()),
         context.destination(plan),
         crc64nvme,
-        lambda: context.clock.now() > stop_at,
+        deadline,
         symlinks=plan.request.symlinks,
         limiter=context.limiter,
     )

@@ -9,6 +9,7 @@ from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.model.books import Count
 from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 from fanout.model.errors import FanoutError, ItemError, Transient, problem_of
 from fanout.model.outcome import Reason
@@ -63,7 +64,7 @@ def _noted(
     crc64nvme: Crc64Nvme,
 ) -> Progress:
     assert shard.blocks is not None
-    stop_at = context.stop_at
+    deadline = context.deadline()
     receipts_id = end.receipts_id(shard.id)
     known = context.ledger.read_receipts(receipts_id)
     wanted = [index for index in range(*shard.blocks) if index not in known]
@@ -74,7 +75,7 @@ def _noted(
             context.ledger.write(keys.seen_key(big.id, end.value), opened.attributes)
         return opened
 
-    receipts = _checksums(big, open_and_note, wanted, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter)
+    receipts = _checksums(big, open_and_note, wanted, crc64nvme, deadline, context.limiter)
     if receipts:
         context.ledger.write_receipts(receipts_id, context.nonce, receipts, 0)
     total = len(known) + len(receipts)
@@ -96,7 +97,7 @@ def _checksums(
     open_end: Callable[[], Source],
     wanted: list[int],
     crc64nvme: Crc64Nvme,
-    out_of_time: Callable[[], bool],
+    deadline: Deadline,
     limiter: Limiter,
 ) -> dict[int, Receipt]:
     try:
@@ -111,7 +112,7 @@ def _checksums(
     def read(index: int) -> Receipt:
         offset, length = big.block(index)
         try:
-            limiter.read(length, out_of_time)
+            limiter.read(length, deadline)
             with budget.take(length):
                 return Receipt(index, checksum_of_block(source, offset, length, crc64nvme))
         except Exception as error:  # noqa: BLE001 - see problem_of
@@ -119,7 +120,7 @@ def _checksums(
 
     threads = max(1, min(tuning.BLOCKS_IN_FLIGHT, len(wanted)))
     try:
-        receipts = dict(work_on([(index, index) for index in wanted], read, threads, out_of_time, []))
+        receipts = dict(work_on([(index, index) for index in wanted], read, threads, deadline, []))
     finally:
         source.close()
     passing = [receipt for receipt in receipts.values() if receipt.reason is Reason.TRANSIENT]

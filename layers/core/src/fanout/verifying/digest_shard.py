@@ -34,9 +34,9 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     plan = ledger.read_plan()
     context = context.within(plan)
     source = context.source(plan)
-    stop_at = context.stop_at
+    deadline = context.deadline()
     rules = rules_of(plan, ledger)
-    verifier = Verifier(source, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter, rules)
+    verifier = Verifier(source, crc64nvme, deadline, context.limiter, rules)
 
     def read(entry: Entry) -> SourceChecksum:
         try:
@@ -50,8 +50,8 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
 
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
     unfinished: list[tuple[int, Entry]] = []
-    admit = lambda: context.limiter.admit(verifier.out_of_time)  # noqa: E731
-    found = dict(work_on(left, read, threads, verifier.out_of_time, unfinished, admit))
+    admit = lambda: context.limiter.admit(verifier.deadline)  # noqa: E731
+    found = dict(work_on(left, read, threads, verifier.deadline, unfinished, admit))
     passing = [one for one in found.values() if one.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(found):
         raise Transient(f"{len(passing)} entries could not be read: {passing[0].message}")

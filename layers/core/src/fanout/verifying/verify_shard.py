@@ -48,10 +48,9 @@ def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Pro
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    stop_at = context.stop_at
+    deadline = context.deadline()
     rules = rules_of(plan, ledger)
-    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
-    verifier = Verifier(context.destination(plan), crc64nvme, out_of_time, context.limiter, rules)
+    verifier = Verifier(context.destination(plan), crc64nvme, deadline, context.limiter, rules)
     links = link_differences(shard, ledger) if plan.request.mode is Mode.VERIFY else {}
     if plan.request.between_mounts:
         work = work_of_checksums(shard, ledger)
@@ -94,8 +93,8 @@ def _verify(
         entry = item[0]
         return verifier.compare(*item, links.get(entry.path, ""), entry.replaces if is_pinned else "")
 
-    admit = lambda: context.limiter.admit(verifier.out_of_time)  # noqa: E731
-    done = work_on(left, check, threads, verifier.out_of_time, unfinished, admit)
+    admit = lambda: context.limiter.admit(verifier.deadline)  # noqa: E731
+    done = work_on(left, check, threads, verifier.deadline, unfinished, admit)
     for index, verified in notes.along(done, lambda one: one.outcome.size):
         outcomes[index] = verified.outcome
         if not verified.is_told_whole:
