@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import outcome_row
 from fanout.model.checksum import to_base64
+from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Superseded, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
@@ -22,7 +23,7 @@ from fanout.work.parallel import work_on
 
 
 def assemble_big_files(
-    context: Context, plan: Plan, begun: Sequence[str], out_of_time: Callable[[], bool], shard_id: str = ""
+    context: Context, plan: Plan, begun: Sequence[str], deadline: Deadline, shard_id: str = ""
 ) -> tuple[int, bool]:
     """Complete each of these big files whose blocks are all there; write the outcomes of all of them.
 
@@ -46,7 +47,7 @@ def assemble_big_files(
         return {"id": big.id, **outcome_row(outcome)}
 
     threads = min(tuning.BIG_FILES_COMPLETED_AT_ONCE, len(open_keys))
-    rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, out_of_time, [])]
+    rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, deadline, [])]
     name = f"{shard_id}-{context.nonce}" if shard_id else context.nonce
     ledger.write_rows(keys.big_file_outcomes_key(name), rows)
     return len(rows), len(rows) == len(open_keys)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import groupby
 
@@ -13,6 +13,7 @@ from fanout.facts import tuning
 from fanout.finishing.divide import ClosedFile, MadeFile
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import problem_of
 from fanout.model.outcome import Outcome, Reason
@@ -41,7 +42,7 @@ class Unset(Struct, frozen=True):
 def finish_directories(
     context: Context,
     destination: Tree,
-    out_of_time: Callable[[], bool],
+    deadline: Deadline,
     made: Mapping[str, int | None],
     position: str = keys.DIRECTORIES_SET,
 ) -> tuple[int, bool]:
@@ -61,10 +62,10 @@ def finish_directories(
     reading = ahead(lambda file: read_directories(ledger, file), files[began_at:], tuning.LEDGER_FILES_AHEAD)
     for number, (_, rows) in enumerate(reading, began_at + 1):
         failures += set_directories(destination, filter(settable_at_once, rows))
-        if number < len(files) and out_of_time():
+        if number < len(files) and deadline.passed:
             break
     # The last pass reads all files again, so it has a task of its own where this one has used its time.
-    finished = number >= len(files) and not (number > began_at and out_of_time())
+    finished = number >= len(files) and not (number > began_at and deadline.passed)
     if finished:
         failures += _set_last(ledger, files, destination)
     if failures:
@@ -134,7 +135,7 @@ def set_directories(destination: Tree, made: Iterable[MadeDirectory]) -> list[Un
             return Unset(one.path, problem.reason, problem.message)
         return None
 
-    results = work_on(enumerate(made), set_one, tuning.CLIENT_OPERATIONS_IN_FLIGHT, lambda: False, [])
+    results = work_on(enumerate(made), set_one, tuning.CLIENT_OPERATIONS_IN_FLIGHT, NEVER, [])
     return [failure for _, failure in results if failure is not None]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from itertools import chain
 
 from msgspec import Struct, to_builtins
@@ -22,6 +21,7 @@ from fanout.finishing.link_names import link_names
 from fanout.finishing.withdrawal import is_finished
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.errors import Superseded, Transient
 from fanout.ports.tree import Tree
@@ -68,18 +68,14 @@ def go_on_with(shard: FinishShard, context: Context) -> bool:
     if stand.done or is_finished(ledger):
         return True
     plan = ledger.read_plan()
-    stop_at = context.stop_at
-
-    def out_of_time() -> bool:
-        return context.clock.now() > stop_at
-
-    settled, done = assemble_big_files(context, plan, shard.big_files, out_of_time, shard.id)
+    deadline = context.deadline()
+    settled, done = assemble_big_files(context, plan, shard.big_files, deadline, shard.id)
     if done:
-        names, done = link_names(plan, context, shard.links, out_of_time)
+        names, done = link_names(plan, context, shard.links, deadline)
         settled += names
     if done:
         work = _Directories(shard, stand, context, context.destination(plan))
-        done = work.set_all(out_of_time)
+        done = work.set_all(deadline)
         settled += work.worked
     if not done and not settled:
         raise Transient("nothing could be finished in the time of a function")
@@ -98,7 +94,7 @@ class _Directories:
         self._files = 0
         self.worked = 0
 
-    def set_all(self, out_of_time: Callable[[], bool]) -> bool:
+    def set_all(self, deadline: Deadline) -> bool:
         """Whether all are set. The closed ones come in the order of the shard, one depth after the other."""
         ledger = self._context.ledger
         groups: list[Group] = [*self._shard.directories, *((file,) for file in self._shard.closed)]
@@ -113,7 +109,7 @@ class _Directories:
                         self._held[depth_of(one)].append(one)
             self._set += 1
             self.worked += 1
-            over = number < len(left) and out_of_time()
+            over = number < len(left) and deadline.passed
             if over or self._context.clock.now() - self._noted_at >= tuning.CHECKPOINT_SECONDS:
                 self._note(done=False)
             if over:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from fanout.facts import tuning
 from fanout.finishing.assemble_big_files import assemble_big_files
 from fanout.finishing.divide import ToFinish
@@ -13,6 +11,7 @@ from fanout.finishing.finish_shard import go_on_with
 from fanout.finishing.link_names import link_names
 from fanout.finishing.withdrawal import is_finished, withdraw
 from fanout.ledger import keys
+from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.errors import Superseded, Transient
 from fanout.request.plan import Plan
@@ -44,15 +43,11 @@ def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
     if is_finished(context.ledger):
         withdraw(plan, context)
         return _answer(mapped, done=True)
-    stop_at = context.stop_at
-
-    def out_of_time() -> bool:
-        return context.clock.now() > stop_at
-
+    deadline = context.deadline()
     last = last_round(context.ledger)
     left = to_finish(plan, context.ledger) if last is None else None
     if left is not None and left.seconds <= tuning.FINISH_ALONE_SECONDS:
-        done = _finish_alone(plan, left, context, out_of_time)
+        done = _finish_alone(plan, left, context, deadline)
     else:
         if left is not None:
             last = first_round(left, plan, context.ledger)
@@ -62,10 +57,10 @@ def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
             if last.number > mapped and len(last.shards) > 1 and shards:
                 return _to_map(last, plan, context)
             for shard in shards:
-                done = done and go_on_with(shard, context) and not (shard is not shards[-1] and out_of_time())
+                done = done and go_on_with(shard, context) and not (shard is not shards[-1] and deadline.passed)
             if done:
                 last = next_round(last, plan, context.ledger)
-                done = last is None or not out_of_time()
+                done = last is None or not deadline.passed
     if done:
         _close(plan, context, deletes)
     return _answer(mapped, done=done)
@@ -85,14 +80,14 @@ def _to_map(what: Round, plan: Plan, context: Context) -> Json:
     }
 
 
-def _finish_alone(plan: Plan, left: ToFinish, context: Context, out_of_time: Callable[[], bool]) -> bool:
+def _finish_alone(plan: Plan, left: ToFinish, context: Context, deadline: Deadline) -> bool:
     """Finish all of a small tree, or as much as there is time for; whether that is all."""
-    files, done = assemble_big_files(context, plan, left.big_files, out_of_time)
+    files, done = assemble_big_files(context, plan, left.big_files, deadline)
     names = directories = 0
     if done:
-        names, done = link_names(plan, context, left.links, out_of_time)
+        names, done = link_names(plan, context, left.links, deadline)
     if done:
-        directories, done = finish_directories(context, context.destination(plan), out_of_time, left.directories)
+        directories, done = finish_directories(context, context.destination(plan), deadline, left.directories)
     if not done and not files + names + directories:
         raise Transient("nothing could be finished in the time of a function")
     return done

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -14,6 +14,7 @@ from fanout.finishing.divide import LinkRange
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_from_row
 from fanout.model.books import tally
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 from fanout.model.errors import problem_of
 from fanout.model.outcome import Outcome, Reason, Result
@@ -26,9 +27,7 @@ NAMES_PER_FILE = 2_000
 _ATTEMPTS = 3
 
 
-def link_names(
-    plan: Plan, context: Context, links: Iterable[LinkRange], out_of_time: Callable[[], bool]
-) -> tuple[int, bool]:
+def link_names(plan: Plan, context: Context, links: Iterable[LinkRange], deadline: Deadline) -> tuple[int, bool]:
     """Link every further name that has no outcome yet; returns how many got one, and whether all have one now.
 
     A name is linked only if this run copied the first name of its file, and only if
@@ -42,7 +41,7 @@ def link_names(
             outcome_of = partial(_outcome, source, destination, copied)
             # Ranges of one shard may have the same nonce, so the number of a file begins with its first row.
             for number, rows in enumerate(_batches(_open_rows(link, context.ledger)), link.first):
-                if done and out_of_time():
+                if done and deadline.passed:
                     return done, False
                 outcomes = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
                 name = f"{context.nonce}-{number:04d}"

@@ -61,7 +61,7 @@ def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
 def idle_state(
     mode: ThroughputMode, standard_bytes: int = 0, provisioned: float = 0.0, credits_bytes: float | None = None
 ) -> FileSystemState:
-    """The state of an idle file system by the published figures; it has all credits unless ``credits_bytes`` is given."""
+    """The state of an idle file system by the published figures; with all credits unless ``credits_bytes`` is given."""
     credits = None
     if mode is ThroughputMode.BURSTING:
         credits = most_credits(standard_bytes) if credits_bytes is None else credits_bytes

@@ -49,11 +49,11 @@ def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
     What cannot be asked or set is a note, and no error: the copying goes on, as carefully as without a metric.
     """
     pacer = _Pacer(execution_arn, context, maps)
-    stop_at, began = context.stop_at, context.clock.now()
+    deadline, began = context.deadline(), context.clock.now()
     next_map, next_decision = began + FIRST_MAP_SECONDS, pacer.last_decision + DECIDE_SECONDS
     while context.ledger.find(keys.COPIED, Moment) is None:
         now = context.clock.now()
-        if now >= stop_at:
+        if now >= deadline.at:
             return {"done": False}
         if now >= next_map or now >= next_decision:
             pacer.look()

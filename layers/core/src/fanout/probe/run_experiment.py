@@ -47,7 +47,7 @@ def run_experiment(context: Context, number: int, member: int, directories: Dire
         raise InvalidRequest("round", f"{number}/{member} is not of the probe", "start it from the state machine")
     one = plan.rounds[number]
     now = context.clock.now()
-    ends_at = min(now + one.seconds, plan.ends_at, context.stop_at)
+    ends_at = min(now + one.seconds, plan.ends_at, context.deadline().at)
     effort = Effort(context.clock, Allowance(one.bytes), ends_at)
     with directories(plan.probe_id, plan.request.path) as directory:
         samples = Samples(number, member, directory.client, 0, [[] for _ in one.points], ["" for _ in one.points])

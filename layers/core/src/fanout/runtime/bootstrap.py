@@ -142,7 +142,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
     return Context(
         ledger=ledger,
         clock=clock,
-        deadline=clock.now() + remaining_seconds,
+        ends_at=clock.now() + remaining_seconds,
         nonce=nonce,
         source=lambda plan: tree("source", plan.request.source, plan),
         destination=lambda plan: tree("destination", plan.request.destination, plan),

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
+from fanout.model.deadline import Deadline
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Described, Readings
 from fanout.ports.aws import Meter, ObjectFound, ObjectReader
@@ -68,7 +69,7 @@ def nothing_to_release() -> None:
 class Context(Struct, frozen=True):
     """One attempt of a task.
 
-    ``deadline`` is when the function is ended, in seconds since 1970; ``nonce``
+    ``ends_at`` is when the function is ended, in seconds since 1970; ``nonce``
     tells this attempt's files from those of every other attempt. The trees are
     made on first use, because most tasks need one or none. ``entry_copier`` is what
     copies where one store holds both trees. ``release`` closes what the trees hold open, when the task ends:
@@ -85,7 +86,7 @@ class Context(Struct, frozen=True):
 
     ledger: Ledger
     clock: Clock
-    deadline: float
+    ends_at: float
     nonce: str
     source: Callable[[Plan], Tree]
     destination: Callable[[Plan], Tree]
@@ -102,11 +103,10 @@ class Context(Struct, frozen=True):
     turns: Turns | None = None
     limiter: TaskLimiter = NO_LIMITS
 
-    @property
-    def stop_at(self) -> float:
-        """When to stop working, so that time is left to write what was done."""
-        now = self.clock.now()
-        return self.deadline - min(tuning.DEADLINE_RESERVE_SECONDS, (self.deadline - now) / 3)
+    def deadline(self) -> Deadline:
+        """The deadline of work that begins now; it leaves time to write what was done."""
+        left = self.ends_at - self.clock.now()
+        return Deadline(self.clock.now, self.ends_at - min(tuning.DEADLINE_RESERVE_SECONDS, left / 3))
 
     def within(self, plan: Plan) -> Context:
         """This attempt, which ends when the run does if that is earlier. Raises ``OutOfTime`` if it is over."""
@@ -115,7 +115,7 @@ class Context(Struct, frozen=True):
             return self
         if self.clock.now() >= ends_at:
             raise OutOfTime(plan.run_id, most)
-        return replace(self, deadline=min(self.deadline, ends_at))
+        return replace(self, ends_at=min(self.ends_at, ends_at))
 
     def begin(self, phase: str) -> None:
         """Note when a phase began."""
