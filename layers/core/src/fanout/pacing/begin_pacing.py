@@ -1,4 +1,4 @@
-"""What PaceCopy starts from: how many functions at first, at what rate, and what there is to do to each file system."""
+"""Writes the start of PaceCopy: the first concurrency and rate, and the load on each file system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PaceCopy: watches what the file systems have to give while CopyShards goes on, and moves its pace.
+"""PaceCopy: watches the capacity of the file systems while CopyShards runs, and adjusts its pace.
 
 It works for some minutes and says whether the Map has ended, so that a run of a day takes a hundred tasks. It learns of
 the end from a note that EndPacing leaves, which it looks for every second or few, or else from the Map itself.
@@ -46,7 +46,7 @@ def end_pacing(context: Context) -> Json:
 def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
     """Pace until the Map has ended or the time is up; returns ``done``.
 
-    What cannot be asked or set is a note, and no error: the copying goes on, as carefully as without a metric.
+    A failure to read or set a value is a note, not an error: the copy continues, as carefully as without a metric.
     """
     pacer = _Pacer(execution_arn, context, maps)
     deadline, began = context.deadline(), context.clock.now()
@@ -68,7 +68,7 @@ def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
 
 
 class _Pacer:
-    """One task's view of the Map and of the file systems."""
+    """The view of a task on the Map and the file systems."""
 
     def __init__(self, execution_arn: str, context: Context, maps: MapRuns) -> None:
         self.execution_arn, self.context, self.maps = execution_arn, context, maps
@@ -133,7 +133,7 @@ class _Pacer:
         return len({key for one in (minute - 1, minute) for key in ledger.keys(f"{keys.THROTTLED}{one:010d}/")})
 
     def _tried(self, problem: str, ask: Callable[[], Found]) -> Found | None:
-        """What was asked for; a failure is noted once for each kind."""
+        """Returns the requested value; notes a failure once for each kind."""
         try:
             return ask()
         except FanoutError as error:

@@ -14,7 +14,7 @@ from fanout.pacing.rule import LATE_SECONDS, Pacing, Seen, credits_left
 
 
 class MountWork(Struct, frozen=True):
-    """What the run does to a file system: metered bytes, and what turns a metered rate into that of the functions."""
+    """The load of the run on a file system: metered bytes, and the functions' rate for each unit of metered rate."""
 
     metered: float
     rate_per_metered: float
@@ -29,7 +29,7 @@ class PacingPlan(Struct, frozen=True):
 
 
 class DecidedFor(Struct, frozen=True):
-    """What a decision saw of a file system; ``None`` where credits play no part, or nothing was known."""
+    """The state of a file system at a decision; ``None`` where credits do not count, or nothing was known."""
 
     mount: str
     credits_bytes: float | None
@@ -61,7 +61,7 @@ def seen_of(
     rate_per_metered: float,
     rate: float | None,
 ) -> Seen:
-    """What the readings say now; ``rate`` is the one that functions have kept to, if any. Late ones say nothing."""
+    """The state by the newest readings. ``rate`` is that of the functions, if any. Late I/O and use readings are ignored."""
     credits, io = _newest(readings, CREDITS), _newest(readings, IO_LIMIT, now)
     used = _newest(readings, METERED, now)
     return Seen(
@@ -87,7 +87,7 @@ def _newest(readings: Readings, name: str, now: float | None = None) -> Reading 
 def decision(
     now: float, before: Pacing, after: Pacing, seen: Sequence[Seen], running: int, waiting: int, throttled: int
 ) -> Decision:
-    """One decision: what was seen, and what was set."""
+    """A decision: the state seen, and the pace set."""
     return Decision(
         at=round(now, 3),
         running=running,

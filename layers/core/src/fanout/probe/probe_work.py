@@ -1,4 +1,4 @@
-"""What one function of a probe may use, and how its threads use it."""
+"""The allotment of one function of a probe, and its use by threads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Allowance:
 
     @property
     def left(self) -> int:
-        """Bytes that nobody took."""
+        """Bytes that no thread took."""
         return self._left
 
     @property
