@@ -9,7 +9,6 @@ from pathlib import Path
 
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.http.transport import Transport
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
@@ -81,7 +80,7 @@ def save(client: S3Client, location: S3Location, directory: Path) -> int:
 
 
 def _copy(option: str, source: Tree, target: Tree, entries: list[Entry]) -> None:
-    copier = Copier(source, target, crc64nvme, NEVER)
+    copier = Copier(source, target, NEVER)
     for _, outcome in copier.copy_all(enumerate(entries), THREADS):
         if outcome.result is not Result.COPIED:
             raise InvalidRequest(option, f"{outcome.path!r}: {outcome.reason} ({outcome.message})", "")

@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.deleting.begin_deletion import begin_deletion
@@ -169,13 +168,13 @@ class Machine:
 
     def _copy_shard(self, shard: Shard) -> None:
         if not self.lab.between_mounts:
-            self._until_done("copy", partial(copy_shard, shard, crc64nvme=crc64nvme), "both")
+            self._until_done("copy", partial(copy_shard, shard), "both")
             return
         following = "pack"
         for _ in range(TASKS):
             if following == "pack":
-                self._task("pack", partial(pack_shard, shard, crc64nvme=crc64nvme), "source")
-            answer = self._task("unpack", partial(unpack_shard, shard, crc64nvme=crc64nvme), "destination")
+                self._task("pack", partial(pack_shard, shard), "source")
+            answer = self._task("unpack", partial(unpack_shard, shard), "destination")
             following = answer["next"]
             if following == "done":
                 return
@@ -226,8 +225,8 @@ class Machine:
             sees = "destination" if self.lab.between_mounts else "both"
             try:
                 if self.lab.between_mounts:
-                    self._until_done("digest", partial(digest_shard, shard, crc64nvme=crc64nvme), "source")
-                self._until_done("verify", partial(verify_shard, shard, crc64nvme=crc64nvme), sees)
+                    self._until_done("digest", partial(digest_shard, shard), "source")
+                self._until_done("verify", partial(verify_shard, shard), sees)
             except Caught:
                 continue  # the Map tolerates it, and the summary finds it
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import pytest
 from msgspec.structs import replace
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier, part_ranges
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.tree import S3Tree
 from fanout.facts.units import GIB, MIB
-from fanout.model.checksum import to_base64
+from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Kind
 from fanout.model.errors import ItemError, TimeUp

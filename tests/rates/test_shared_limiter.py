@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copier import Copier
 from fanout.copying.forked_copier import ForkedCopier
@@ -80,7 +79,7 @@ def copied(root: Path, limiter: Counting) -> int:
     source, destination = PosixTree(root, "in", "run", "s", "source"), writable(PosixTree(root, "out", "run", "d"))
     work = list(enumerate(source.list(Segment("all"))))
     with closing(SharedLimiter(limiter, 3)) as shared:
-        copier = Copier(source, destination, crc64nvme, NEVER, block_bytes=units.MIB, limiter=shared)
+        copier = Copier(source, destination, NEVER, block_bytes=units.MIB, limiter=shared)
         outcomes = dict(ForkedCopier(copier, 3, shared.serve).copy_all(work, 12))
     assert len(outcomes) == len(work) == 41
     return sum(outcome.size for outcome in outcomes.values())

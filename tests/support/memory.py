@@ -11,9 +11,8 @@ from typing import Self
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.facts import tuning
-from fanout.model.checksum import to_base64
+from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.columns import Listed, in_columns
 from fanout.model.deadline import Deadline
 from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Found, Kind

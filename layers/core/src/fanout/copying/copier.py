@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import nullcontext
 
 from fanout.facts import aws, tuning
-from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros, to_base64
+from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
 from fanout.model.deadline import PASSED, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, TimeUp, problem_of
@@ -41,7 +41,6 @@ class Copier:
         self,
         source: Tree,
         destination: Tree,
-        crc64nvme: Crc64Nvme,
         deadline: Deadline,
         symlinks: Symlinks = Symlinks.KEEP,
         within: EntryCopier | None = None,
@@ -57,7 +56,6 @@ class Copier:
         self._small = destination.small_files_from(source) if within is None else None
         self._same = same
         self._limiter = limiter
-        self._crc64nvme = crc64nvme
         self._deadline = deadline
         self._budget = ByteBudget(buffer_bytes)
         self._block_bytes = block_bytes
@@ -92,7 +90,7 @@ class Copier:
         if self._small is None or entry.kind is not Kind.FILE or entry.size >= tuning.BLOCK_BYTES_FREE:
             return None
         self._limiter.read(entry.size, self._deadline)
-        return self._small.copy(entry, self._crc64nvme)
+        return self._small.copy(entry)
 
     def _admit(self, entry: Entry, waits: bool) -> bool:
         size = entry.size if self._is_paid_first(entry) else 0
@@ -158,7 +156,7 @@ class Copier:
         if entry.size > aws.SYMLINK_TARGET_BYTES:
             raise ItemError(Reason.DESTINATION_DENIED, "the target of a symlink has at most 4,080 bytes")
         target = source.read(0, entry.size)
-        checksum = self._crc64nvme(target, NO_BYTES)
+        checksum = crc64nvme(target, NO_BYTES)
         source.confirm(checksum)
         self._destination.make_symlink(entry.placed, target, source.attributes)
         return to_base64(checksum)
@@ -194,7 +192,7 @@ class Copier:
                 block = source.read(offset, wanted)
                 if len(block) != wanted:
                     raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
-                checksum = self._crc64nvme(block, checksum)
+                checksum = crc64nvme(block, checksum)
                 target.write(offset, block)
             offset += wanted
         return checksum

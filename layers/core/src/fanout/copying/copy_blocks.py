@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fanout.facts import aws, tuning
 from fanout.model.books import Count
-from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros
+from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme
 from fanout.model.deadline import Deadline
 from fanout.model.errors import FanoutError, ItemError, TimeUp, Transient, problem_of
 from fanout.model.outcome import Reason
@@ -37,7 +37,7 @@ FROM_BUCKETS = Way(tuning.BLOCKS_IN_FLIGHT_FROM_BUCKETS, tuning.BLOCK_BYTES)
 ON_MOUNTS = Way(tuning.BLOCKS_IN_FLIGHT_ON_MOUNTS, tuning.BLOCK_BYTES_ON_MOUNTS)
 
 
-def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+def copy_blocks(shard: Shard, context: Context) -> Progress:
     """Copy the blocks of a part that have no receipt yet; the cursor counts receipts, no block is an entry.
 
     Raises ``Transient`` if blocks failed for reasons that may pass; those that were copied count.
@@ -48,7 +48,7 @@ def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progres
     big = context.ledger.read(shard.key, BigFile)
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
     way = ON_MOUNTS if context.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
-    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, crc64nvme, way)
+    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, way)
 
 
 def move_blocks(
@@ -58,7 +58,6 @@ def move_blocks(
     target: BlockTarget,
     blocks: Iterable[int],
     context: Context,
-    crc64nvme: Crc64Nvme,
     way: Way = ANY_STORE,
 ) -> Progress:
     """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``."""
@@ -76,7 +75,7 @@ def move_blocks(
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
         return Progress(shard.items, True, Count())
     try:
-        copier = _BlockCopier(big, source, target, crc64nvme, way, context.limiter)
+        copier = _BlockCopier(big, source, target, way, context.limiter)
         written, copied_bytes, passing = _run(copier, wanted, shard, context, deadline, len(known))
     finally:
         source.close()
@@ -124,12 +123,9 @@ def _run(
 
 
 class _BlockCopier:
-    def __init__(
-        self, big: BigFile, source: Source, target: BlockTarget, crc64nvme: Crc64Nvme, way: Way, limiter: Limiter
-    ) -> None:
+    def __init__(self, big: BigFile, source: Source, target: BlockTarget, way: Way, limiter: Limiter) -> None:
         self.big, self._way, self._limiter = big, way, limiter
         self._source, self._target = source, target
-        self._crc64nvme = crc64nvme
         self._budget = ByteBudget(tuning.BUFFER_BYTES)
 
     def copy(self, wanted: list[int], deadline: Deadline) -> Iterator[Receipt]:
@@ -171,7 +167,7 @@ class _BlockCopier:
                     data = self._source.read(offset + start, wanted)
                     if len(data) != wanted:
                         raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
-                    checksum = self._crc64nvme(data, checksum)
+                    checksum = crc64nvme(data, checksum)
                     word = self._target.write(index, offset + start, data, checksum)
                 return Receipt(index, checksum, word)
             except TimeUp:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from fanout.model.checksum import Crc64Nvme
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 
@@ -23,7 +22,7 @@ class EntryCopier(Protocol):
 class SmallFiles(Protocol):
     """Copies small files between two trees of one kind, in fewer steps than by a source and a target."""
 
-    def copy(self, entry: Entry, crc64nvme: Crc64Nvme) -> int | None:
+    def copy(self, entry: Entry) -> int | None:
         """Copy a file of less than ``tuning.BLOCK_BYTES_FREE``, with all that a source and a target promise.
 
         Returns the checksum of its bytes; ``None`` where the source is not one for this way, or not as it was listed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fanout.facts import tuning
-from fanout.model.checksum import Crc64Nvme
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, Transient, problem_of
@@ -18,7 +17,7 @@ from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
 
-def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+def digest_shard(shard: Shard, context: Context) -> Json:
     """Read the entries that no attempt has read; returns ``cursor`` (checksums so far) and ``done``.
 
     Raises ``Transient`` if nothing at all could be read for reasons that may pass.
@@ -26,7 +25,7 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     ledger = context.ledger
     if shard.blocks is not None:
         big = ledger.read(shard.key, BigFile)
-        noted = digest_blocks(shard, big, context, ledger.read_plan(), crc64nvme)
+        noted = digest_blocks(shard, big, context, ledger.read_plan())
         return {"cursor": noted.cursor, "done": noted.done}
     known = read_checksums(shard.id, ledger)
     entries = ledger.read_shard(shard)
@@ -36,7 +35,7 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     source = context.source(plan)
     deadline = context.deadline()
     rules = rules_of(plan, ledger)
-    verifier = Verifier(source, crc64nvme, deadline, context.limiter, rules)
+    verifier = Verifier(source, deadline, context.limiter, rules)
 
     def read(entry: Entry) -> SourceChecksum:
         try:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.facts import tuning
-from fanout.model.checksum import NO_BYTES, Crc64Nvme, to_base64
+from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Attributes, Entry, Found, Kind
 from fanout.model.errors import AccessDenied, ItemError, TimeUp, problem_of
@@ -52,13 +52,11 @@ class Verifier:
     def __init__(
         self,
         destination: Tree,
-        crc64nvme: Crc64Nvme,
         deadline: Deadline,
         limiter: Limiter = NO_LIMITS,
         rules: Rules | None = None,
     ) -> None:
         self._destination, self._limiter = destination, limiter
-        self._crc64nvme = crc64nvme
         self.deadline = deadline
         self.rules = rules
 
@@ -128,7 +126,7 @@ class Verifier:
                 if offset and self.deadline.passed:
                     raise TimeUp
                 self._limiter.read(min(tuning.BLOCK_BYTES, entry.size - offset), self.deadline)
-                checksum = self._crc64nvme(source.read(offset, tuning.BLOCK_BYTES), checksum)
+                checksum = crc64nvme(source.read(offset, tuning.BLOCK_BYTES), checksum)
             source.confirm(checksum)
             return checksum, source.attributes
         finally:

@@ -14,7 +14,6 @@ from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
-from fanout.model.checksum import Crc64Nvme
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 from fanout.model.errors import FanoutError, ItemError, Transient, problem_of
@@ -35,7 +34,7 @@ from fanout.work.parallel import work_on
 Check = Callable[[int], None]
 
 
-def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+def verify_blocks(shard: Shard, context: Context) -> Progress:
     """Verify the blocks of a part that have not been; no block is an entry.
 
     A big file that was not completed has nothing to verify: it is a failed entry already.
@@ -49,9 +48,9 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = [index for index in range(*shard.blocks) if index not in known]
     if plan.request.mode is Mode.VERIFY:
-        return compare_blocks(shard, big, context, plan, crc64nvme)
+        return compare_blocks(shard, big, context, plan)
     deadline = context.deadline()
-    reader = _Reader(big, crc64nvme, lambda size: context.limiter.read(size, deadline))
+    reader = _Reader(big, lambda size: context.limiter.read(size, deadline))
     outcomes: dict[int, Outcome] = {}
     if left:
         received = _receipts(shard, left, ledger)
@@ -80,8 +79,8 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
 class _Reader:
     """Reads blocks of either end within the memory and the rates of a function."""
 
-    def __init__(self, big: BigFile, crc64nvme: Crc64Nvme, hold_back: Callable[[int], None]) -> None:
-        self._big, self._crc64nvme, self._hold_back = big, crc64nvme, hold_back
+    def __init__(self, big: BigFile, hold_back: Callable[[int], None]) -> None:
+        self._big, self._hold_back = big, hold_back
         self._budget = ByteBudget(tuning.BUFFER_BYTES)
         self._opened: list[Source] = []
 
@@ -95,7 +94,7 @@ class _Reader:
         offset, length = self._big.block(index)
         self._hold_back(length)
         with self._budget.take(length):
-            return checksum_of_block(source, offset, length, self._crc64nvme)
+            return checksum_of_block(source, offset, length)
 
     def close(self) -> None:
         for source in self._opened:

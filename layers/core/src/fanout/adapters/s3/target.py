@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from fanout.adapters.checksum import crc64nvme as checksum
 from fanout.adapters.s3.blocks import complete_upload
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import ANYTHING, Condition, Written, etag_of, find_written
+from fanout.model.checksum import crc64nvme as checksum
 from fanout.model.errors import FanoutError, ItemError, NotFound, PreconditionFailed
 from fanout.model.outcome import Reason
 

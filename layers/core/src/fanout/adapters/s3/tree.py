@@ -10,7 +10,6 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.blocks import UploadBlocks
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.reach import reach
@@ -25,6 +24,7 @@ from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.facts import aws
+from fanout.model.checksum import crc64nvme
 from fanout.model.columns import Listed, in_columns, one_by_one
 from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import ItemError, NotFound, PreconditionFailed, Transient
