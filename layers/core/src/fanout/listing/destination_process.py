@@ -1,7 +1,7 @@
-"""The destination listed by a process of its own, while this one lists the source and compares.
+"""Lists the destination in a separate process, while this process lists the source and compares.
 
-Both ends of a listing cost the same, and the interpreter runs one thread at a time; what a file costs to hand
-over is a tenth of what it costs to list.
+Listing costs the same at both ends, and the interpreter runs one thread at a time. Handing a file over costs a tenth
+of listing it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _Packed = tuple[str, str, bytes, bytes, bytes]
 
 @contextmanager
 def listed_apart(listing: Callable[[], Iterator[Listed]], forks: bool) -> Iterator[Iterator[Listed]]:
-    """What ``listing`` finds, in its order and with its errors; by another process if ``forks``.
+    """Yield the entries that ``listing`` finds, in order and with its errors; a second process lists if ``forks``.
 
-    That needs a tree that processes can share, which nobody uses meanwhile in this one, and no other thread here:
-    what those hold, nobody would let go. The process has ended when the listing is left, at its end or before.
+    ``forks`` needs a tree that processes can share and this process does not use meanwhile. No other thread may run
+    here: a forked child would inherit its locks, and nothing would release them. The process has ended on exit.
     """
     if not forks or threading.active_count() > 1:
         yield listing()

@@ -18,7 +18,7 @@ from fanout.work.context import Context
 
 # A round is about 16 of the 25,000 events of an execution (step-functions/latest/dg/service-quotas.html).
 ROUNDS = 1_000
-# What a record holds in lists, which a round joins.
+# The lists of a record, which a round joins.
 _LISTS = (
     "outcome_files",
     "shards",
@@ -53,7 +53,7 @@ def gather_segments(number: int, context: Context, at_once: int = LIST_CONCURREN
 
 
 def _round_of(records: Sequence[SegmentRecord], left: int) -> RoundRecord:
-    """What the segments of a round found, taken together."""
+    """Combine the records of a round's segments."""
     books, sizes, crowds = Books(), Sizes(), Crowds()
     for record in records:
         books = books.plus(record.listed, record.outcomes)

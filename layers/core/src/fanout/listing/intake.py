@@ -1,4 +1,4 @@
-"""What every entry of the source goes through before it is settled: the filters, then its place at the destination."""
+"""Applies the filters to every entry of the source, then finds its place at the destination."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Intake:
     def close(self, goes_on: Callable[[str], bool]) -> None:
         """Settle the directories that are still held, after the last entry of the segment or where it is cut.
 
-        A directory that another segment ``goes_on`` in is taken, because what is taken there is not known here.
+        A directory that another segment ``goes_on`` in is taken, because the entries taken there are unknown here.
         """
         self._held.close(goes_on)
 

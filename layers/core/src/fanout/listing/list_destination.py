@@ -45,7 +45,7 @@ def _list_destination(segment: Segment, context: Context) -> Json:
 
     plan = ledger.read_plan()
     context = context.within(plan)
-    # What is carried over from an earlier run is not compared with the destination again.
+    # Entries carried over from an earlier run are not compared with the destination again.
     listed = () if segment.carried else context.destination(plan).list(segment, plan.request.filters.prunes)
     for number, entry in enumerate(listed, start=1):
         rows.append(entry_row(entry))

@@ -118,7 +118,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
                 continue
             assert not isinstance(destination, FileColumns)
             if destination is not None and destination.kind is Kind.DIRECTORY:
-                # In its turn: what is settled below the directory before it must not find another one in its place.
+                # In its turn: entries below the directory are settled before it and must not find another one in its place.
                 queue.run(partial(writer.seen, source, destination))
             elif destination is not None or counts_scope:
                 writer.seen(source, destination)
@@ -144,7 +144,7 @@ _ENTRIES_A_LOOK = 256
 
 
 class _Notes:
-    """How far the listing of a segment is, for people who watch the run."""
+    """Progress of a segment's listing, for people who watch the run."""
 
     def __init__(self, segment: Segment, context: Context, writer: SegmentWriter) -> None:
         self._writer = writer
@@ -169,7 +169,7 @@ def _late(context: Context, deadline: Deadline, notes: _Notes, number: int) -> b
 
 
 class _Budget:
-    """What a segment may use: entries, and time from the first of them; it lists some in any case."""
+    """The budget of a segment: entries, and time from the first of them; at least some entries fit always."""
 
     def __init__(self, segment: Segment, context: Context, notes: _Notes) -> None:
         self._notes = notes
@@ -179,11 +179,11 @@ class _Budget:
         self._listed = self._asked = 0
 
     def room(self) -> int:
-        """How many entries more may be listed."""
+        """How many more entries may be listed."""
         return self._entries - self._listed
 
     def used(self, entries: int) -> bool:
-        """Whether with so many entries more those listed, or the time that they took, are enough."""
+        """Whether the budget is used up after so many more entries, or by the time that they took."""
         if not self._listed:
             self._end = min(self._deadline.at, self._clock.now() + self._seconds)
         self._listed += entries
@@ -195,7 +195,7 @@ class _Budget:
 
 
 def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:
-    """What is left, in pieces: cut by what the source holds or, where that is little, by what the destination does."""
+    """Cut the rest into pieces: by the source's contents or, if there are few, by the destination's."""
     return cut(rest, source.cuts(rest, rest.ways) or destination.cuts(rest, rest.ways))
 
 

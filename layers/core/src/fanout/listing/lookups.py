@@ -21,7 +21,7 @@ from fanout.model.errors import AccessDenied, ItemError, Transient
 from fanout.ports.tree import Tree
 
 LOOKUPS_IN_FLIGHT = 32
-# What waits for a question before it: pairs and other work, and the files in it.
+# Limits on work that waits for an earlier question: pairs and other work, and the files in it.
 WAITING = 1_024
 WAITING_FILES = 50_000
 

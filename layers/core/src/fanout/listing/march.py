@@ -38,7 +38,7 @@ _APART = 16
 def merge_columns(
     source: Iterator[Listed], destination: Iterator[Listed]
 ) -> Iterator[Pair | tuple[FileColumns, FileColumns]]:
-    """As ``merge``, of listings in which files come in columns: where both hold the same names, those are a pair."""
+    """``merge`` for listings with files in columns: where both hold the same names, the columns are a pair."""
     left, right = _Stream(source), _Stream(destination)
     one, two = left.following(), right.following()
     while one is not None or two is not None:
@@ -73,7 +73,7 @@ def _is_after(columns: FileColumns, entry: Entry) -> bool:
 
 
 class _Stream:
-    """What is left of one listing."""
+    """The rest of one listing."""
 
     def __init__(self, listed: Iterator[Listed]) -> None:
         self._listed = listed
@@ -103,5 +103,5 @@ class _Stream:
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many names both begin with."""
+    """The number of names that both begin with."""
     return next(compress(count(), map(ne, one, other)), min(len(one), len(other)))

@@ -17,7 +17,7 @@ from fanout.work.context import Context
 
 
 def list_concurrency(plan: Plan) -> int:
-    """How many functions list a round at once."""
+    """The number of functions that list a round at once."""
     return min(LIST_CONCURRENCY, plan.quota or LIST_CONCURRENCY)
 
 

@@ -1,4 +1,4 @@
-"""What one ListSegment found, written as it comes in files of bounded size."""
+"""Writes the results of one ListSegment as they come, in files of bounded size."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class SegmentWriter:
             self.settle(directory, Reason.SAME)
 
     def unchanged_files(self, files: FileColumns) -> None:
-        """As ``seen``, ``begin`` and ``unchanged`` for each of these files, which the destination holds alike."""
+        """Call ``seen``, ``begin`` and ``unchanged`` for each file at once; the destination holds them alike."""
         entries, size = len(files), sum(files.sizes)
         for tally in (self.destination, self._in_scope, self.listed, self._results[Result.UNCHANGED]):
             tally.add_all(entries, size)
@@ -118,7 +118,7 @@ class SegmentWriter:
 
     @property
     def counts_scope(self) -> bool:
-        """Whether entries of the source alone are to be ``seen`` too."""
+        """Whether entries that only the source holds must be ``seen`` too."""
         return self._scope is not None
 
     def seen(self, source: Entry | None, destination: Entry | None) -> None:
@@ -140,7 +140,7 @@ class SegmentWriter:
     def copy(self, entry: Entry, *, is_new: bool, compare: bool = False) -> None:
         """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes.
 
-        One to ``compare`` stays whole, so that one function reads it, up to ``tuning.COMPARE_BYTES``.
+        A file to ``compare`` of up to ``tuning.COMPARE_BYTES`` stays whole, so that one function reads it.
         """
         self._place(entry)
         request = self._plan.request
@@ -252,7 +252,7 @@ class SegmentWriter:
         self._extras += [Outcome.because(entry, Reason.EXTRA) for entry in entries]
 
     def _is_implied(self, directory: Entry) -> bool:
-        """Whether keys of the source lie below; on a mount each directory is an entry."""
+        """Whether keys of the source lie below the directory; on a mount each directory is an entry."""
         if not self._plan.request.source.is_keyed:
             return False
         return next(self._source.list(Segment("", directory.path)), None) is not None
@@ -260,7 +260,7 @@ class SegmentWriter:
     def close(self, left: list[Segment]) -> None:
         """Write what is held, and the segment's record last: it makes all the rest count.
 
-        What is written into a directory that another segment goes on in is not known.
+        If another segment continues in a directory, what it writes there is unknown here.
         """
         for directory in self._around.rest():
             if left or self._segment.ends_below(directory.path):

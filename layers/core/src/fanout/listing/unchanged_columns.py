@@ -17,7 +17,7 @@ PlaceOf = Callable[[Entry], Place]
 
 
 def settles_together(request: Request) -> bool:
-    """Whether of files that both ends hold nothing but columns decides: no other name, no checksum."""
+    """Whether columns alone decide files that both ends hold: no other name, no checksum."""
     keeps_names = request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
     compares = request.compare is Compare.SIZE_MTIME and request.mode is not Mode.VERIFY
     return keeps_names and compares

@@ -1,4 +1,4 @@
-"""Where to cut what is left of a listing, given marks in it and what may lie between them."""
+"""Chooses where to cut the rest of a listing, from known paths and estimates of the entries between them."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from msgspec import Struct
 
 from fanout.model.segment import Segment, after_subtree
 
-# Chosen: the least entries that are worth a segment of their own: about a second of listing.
+# Chosen: the fewest entries worth a segment of their own: about a second of listing.
 PIECE_ENTRIES = 5000.0
-# Chosen: what a directory counts of which nothing else is known: it may be worth one.
+# Chosen: the estimate for a directory of unknown size; it may be worth a segment.
 DIRECTORY_ENTRIES = PIECE_ENTRIES
-# Chosen: small directories that tell that those beside them are small too.
+# Chosen: so many small directories show that their siblings are small too.
 _TELL_OF_OTHERS = 32
 
 
 class Mark(Struct, frozen=True):
-    """A path to cut at, and about how many entries lie between it and the next mark."""
+    """A path to cut at, and the estimated number of entries between it and the next mark."""
 
     path: str
     entries: float
 
 
 class Level(Struct, frozen=True):
-    """What lies directly below ``directory`` after ``after``."""
+    """The part of ``directory`` directly below it that sorts after ``after``."""
 
     directory: str
     after: str = ""
 
 
 def levels(segment: Segment) -> list[Level]:
-    """The directories that the segment's begin lies in, innermost first, each with what follows the one inside it."""
+    """The directories above the segment's begin, innermost first, each with the position to continue from."""
     found = []
     after = segment.after
     directory = after[: after.rfind("/") + 1]
@@ -46,9 +46,9 @@ def levels(segment: Segment) -> list[Level]:
 
 
 class Contents(Struct, frozen=True):
-    """What a directory holds: marks between its files or keys, and the directories directly below.
+    """A directory's contents: marks between its files or keys, and its direct subdirectories.
 
-    Of very many names a part is seen; each directory then ``stands_for`` several.
+    Of very many names only a part is read; each directory then ``stands_for`` several.
     """
 
     marks: Sequence[Mark]
@@ -57,9 +57,9 @@ class Contents(Struct, frozen=True):
 
 
 def even_cuts(marks: Iterable[Mark], ways: int) -> list[str]:
-    """At most ``ways - 1`` of the marks, in order, that leave about as many entries between them.
+    """Return at most ``ways - 1`` of the marks, in order, with about as many entries between each two.
 
-    Fewer where the pieces would be smaller than ``PIECE_ENTRIES``, or than half of the others.
+    Returns fewer if pieces would be smaller than ``PIECE_ENTRIES``, or less than half the size of the others.
     """
     entries: dict[str, float] = {}
     for mark in marks:
@@ -81,19 +81,19 @@ def _share(entries: float, ways: int) -> float:
 
 
 class _Looked:
-    """A directory that was looked into; ``guess`` is what each directory below counts that was not."""
+    """A directory that was looked into; ``guess`` is the estimate for each subdirectory that was not."""
 
     def __init__(self, level: Level, contents: Contents) -> None:
         self.level, self.contents = level, contents
         self.depth = level.directory.count("/")
-        # The next one is the last; the order has nothing to do with what they hold.
+        # The next one is the last; this order is unrelated to sizes.
         self.others = sorted(contents.directories, key=lambda one: crc32(os.fsencode(one)))
         self.below: list[_Looked] = []
         self.entries = sum(mark.entries for mark in contents.marks)
         self.total = self.guess = 0.0
 
     def count(self, of_depth: Mapping[int, float]) -> None:
-        """Set ``total`` and ``guess``; ``of_depth`` is the mean of the directories of each depth further down."""
+        """Set ``total`` and ``guess``; ``of_depth`` is the mean size of directories at each deeper level."""
         found = [one.total for one in self.below]
         mean = sum(found) / len(found) if found else of_depth.get(self.depth + 1, DIRECTORY_ENTRIES)
         if len(found) < _TELL_OF_OTHERS:
@@ -102,17 +102,17 @@ class _Looked:
         self.total = self.entries + sum(found) + self.guess * len(self.others)
 
     def marks(self) -> Iterator[Mark]:
-        """Each directory's is before it, so that it is the first of its piece."""
+        """Yield a mark before each directory, so that the directory comes first in its piece."""
         yield from self.contents.marks
         yield from (Mark(one.removesuffix("/"), self.guess) for one in self.others)
         yield from (Mark(one.level.directory.removesuffix("/"), 0.0) for one in self.below)
 
 
 class Survey:
-    """Which directories of a segment to look into, so that it can be cut into ``ways`` pieces of like size.
+    """Chooses the directories of a segment to look into, so that it can be cut into ``ways`` pieces of like size.
 
-    A directory that was not looked into is taken to hold what those beside it do, or else those as deep, and
-    ``DIRECTORY_ENTRIES`` while few are known; one that may hold more than half a piece is to be looked into.
+    A directory not looked into is estimated by its siblings, or else by directories of the same depth. While few
+    are known, the estimate is ``DIRECTORY_ENTRIES``. A directory that may hold over half a piece is looked into.
     """
 
     def __init__(self, segment: Segment, ways: int) -> None:
@@ -122,7 +122,7 @@ class Survey:
         self._parents: dict[str, _Looked] = {}
 
     def next(self, most: int) -> list[Level]:
-        """The directories to look into now, at most so many, the largest first; none where the pieces are even."""
+        """Return at most ``most`` directories to look into, the largest first; none once the pieces are even."""
         if self._first:
             found, self._first = self._first[:most], self._first[most:]
             return found
@@ -137,7 +137,7 @@ class Survey:
         return result
 
     def add(self, level: Level, contents: Contents) -> None:
-        """Take what one of them holds; nothing, where it cannot be read."""
+        """Take the contents of a directory; empty contents if it cannot be read."""
         looked = _Looked(level, contents)
         self._looked.append(looked)
         above = self._parents.get(level.directory)

@@ -1,9 +1,8 @@
-"""Cutting a flat range of keys of which only a few can be seen: probing where most keys seem to be.
+"""Cuts a flat range of keys by probing: reads a few keys where most keys seem to be.
 
-A probe shows the first keys after a path. From what it shows come an alphabet for each place of a
-key and the density of keys there; the ranges that seem to hold the most are cut into equal parts of what is not
-seen of them, as many as are probed at once, and where nothing lies beyond a cut, shrunk. At the end a range is cut
-by its estimate alone, which asks for nothing.
+A probe shows the first keys after a path. The keys that probes show give an alphabet for each place of a key and
+the density of keys there. The fullest ranges are cut into equal parts of their unseen rest, as many as are probed
+at once. If no key lies beyond a cut, the range shrinks. The last cuts of a range use its estimate and no request.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from msgspec import Struct, field
 from fanout.facts import tuning
 from fanout.listing.cuts.cuts import Mark
 
-# Chosen: places of a key, after what all keys have in common, that its position is computed of.
+# Chosen: the number of places after the common prefix that a key's position is computed from.
 PLACES = 12
 # The last character of Unicode: sorts after every name's rest.
 AFTER_ALL = "\U0010ffff"
@@ -26,22 +25,22 @@ _BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
 _CLASSES = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 PAGE = 1000
-# Chosen: keys that a probe asks for. Each is the server's time and ours; some hundreds tell how dense keys lie.
+# Chosen: keys in one probe. Each costs time on both sides; some hundreds show the density of keys.
 SAMPLE = 300
-# Chosen: parts into which one range is cut at once; of very unlike parts most would be empty.
+# Chosen: parts into which one range is cut at once; with more, most parts of an uneven range would be empty.
 _PARTS = 16
-# Chosen: marks for each piece that is wanted: pieces are then of like size within a part of that.
+# Chosen: marks for each wanted piece; pieces then differ in size by a fraction of that.
 _MARKS_A_PIECE = 4
-# Chosen: a range that holds more than so many ordinary ones is cut on; where probes are used up, it is not believed.
+# Chosen: a range with over so many times the ordinary count is cut again; without probes left, it is capped.
 _MOST_MEDIANS = 4
 # The first keys after a path, none past the range's end, and whether there may be more.
 Page = tuple[Sequence[str], bool]
-# A page for each of the paths, of at most so many keys.
+# Returns a page for each path, of at most so many keys.
 Probe = Callable[[Sequence[str], int], Sequence[Page]]
 
 
 class _Range(Struct):
-    """The keys after ``after`` up to ``until``; ``seen`` are the first of them, ``whole`` if they are all."""
+    """The keys after ``after`` up to ``until``; ``seen`` are the first of them, ``whole`` if that is all."""
 
     after: str
     until: str
@@ -51,14 +50,14 @@ class _Range(Struct):
 
 
 class _Alphabet(Struct):
-    """The characters at each place after the first ``common`` ones, as far as they are known."""
+    """The known characters at each place after the first ``common`` ones."""
 
     common: int
     places: list[set[str]] = field(default_factory=lambda: [set() for _ in range(PLACES)])
     ordered: list[list[str]] = field(default_factory=list)
 
     def learn(self, keys: Sequence[str]) -> None:
-        """Take keys into account; digits all count once one is seen, letters as far as any place has them."""
+        """Add the characters of keys; one digit adds all digits, a letter those up to any place's range."""
         for key in keys:
             for place, letter in zip(self.places, key[self.common : self.common + PLACES], strict=False):
                 place.add(letter)
@@ -66,7 +65,7 @@ class _Alphabet(Struct):
         self.ordered = [_filled(place, everywhere) for place in self.places]
 
     def position(self, path: str) -> int:
-        """Where a path lies: each place is a digit of a base of its own. Never falls along the order of paths."""
+        """The position of a path, with a separate base for each place. Positions never fall along the order of paths."""
         number = 0
         for index, letters in enumerate(self.ordered):
             letter = path[self.common + index : self.common + index + 1]
@@ -75,7 +74,7 @@ class _Alphabet(Struct):
         return number
 
     def path_at(self, number: int, start: str) -> str:
-        """The path of a position: ``start`` holds what all keys have in common."""
+        """The path at a position; ``start`` holds the common prefix of all keys."""
         ranks = []
         for letters in reversed(self.ordered):
             number, rank = divmod(number, len(letters) + 2)
@@ -154,20 +153,20 @@ def _marks(ranges: list[_Range], alphabet: _Alphabet, ways: int) -> list[Mark]:
 
 
 class _Probes:
-    """A probe that counts down."""
+    """Sends probes and counts down those that are left."""
 
     def __init__(self, probe: Probe, count: int) -> None:
         self._probe = probe
         self.count = count
 
     def ask_all(self, after: Sequence[str], keys: int) -> Sequence[Page]:
-        """The first keys after each of the paths, and whether there may be more."""
+        """Return a page for each path: the first keys after it, and whether there may be more."""
         self.count -= len(after)
         return self._probe(after, keys)
 
 
 def _common_characters(probes: _Probes, seen: Sequence[str], after: str) -> int:
-    """How many characters all keys of the range have in common: no key lies beyond all that begin so."""
+    """The length of the common prefix of all keys in the range, proved by a probe beyond that prefix."""
     first = seen[0]
     low, high = 0, len(_common(first, seen[-1]))
     while low < high and probes.count > 0:
@@ -179,7 +178,7 @@ def _common_characters(probes: _Probes, seen: Sequence[str], after: str) -> int:
 
 
 def _top(probes: _Probes, alphabet: _Alphabet, seen: Sequence[str]) -> str:
-    """The largest character at the first place where keys differ: that after which nothing comes. ASCII comes first."""
+    """The largest character at the first place where keys differ, found by probes; ASCII is tried first."""
     start, place = seen[0][: alphabet.common], alphabet.common
     low, high = ord(seen[-1][place : place + 1] or "\0"), _LAST
     while low < high and probes.count > 0:
@@ -198,13 +197,13 @@ def _top(probes: _Probes, alphabet: _Alphabet, seen: Sequence[str]) -> str:
 
 
 def _spread(low: int, high: int, probes: _Probes) -> list[int]:
-    """Numbers after ``low`` up to ``high``, evenly; all of them, or as many as may be probed at once."""
+    """Evenly spaced numbers after ``low`` up to ``high``; all of them, or as many as can be probed at once."""
     count = min(tuning.CUT_PROBES_AT_ONCE, probes.count, high - low)
     return [low + (high - low) * number // count for number in range(1, count + 1)]
 
 
 def _cut(wide: list[_Range], ranges: list[_Range], probes: _Probes, alphabet: _Alphabet) -> bool:
-    """Cut ranges into equal parts of what is not seen of them; false where none has a path between."""
+    """Cut the unseen rest of ranges into equal parts; false if no range has a path to cut at."""
     parts = min(_PARTS, 1 + max(1, min(tuning.CUT_PROBES_AT_ONCE, probes.count) // max(1, len(wide))))
     cuts = [_between(one, alphabet, parts) for one in wide]
     for one, paths in zip(wide, cuts, strict=True):
@@ -223,7 +222,7 @@ def _cut(wide: list[_Range], ranges: list[_Range], probes: _Probes, alphabet: _A
 
 
 def _between(one: _Range, alphabet: _Alphabet, parts: int) -> list[str]:
-    """Paths that cut what is not seen of a range into equal parts, fewer where paths do not lie so near."""
+    """Paths that cut the unseen rest of a range into equal parts; fewer if paths cannot lie that close."""
     low, high = alphabet.position(one.seen[-1]), alphabet.position(one.until)
     last, end = one.seen[-1].encode(), one.until.encode()
     paths = []
@@ -236,16 +235,16 @@ def _between(one: _Range, alphabet: _Alphabet, parts: int) -> list[str]:
 
 
 def _median(values: list[float]) -> float:
-    """The middle value. The module ``statistics``, which has it, brings a dozen others to every cold start."""
+    """The middle value. Importing ``statistics`` for it would load a dozen modules at every cold start."""
     ordered = sorted(values)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def _estimates(ranges: list[_Range], alphabet: _Alphabet) -> list[float]:
-    """About how many keys each range holds: its width times the density of what was seen of it.
+    """Estimate how many keys each range holds: its width times the density of the keys seen in it.
 
-    A gap in what was seen makes a range look emptier than it is, so the ordinary density counts where it is more.
+    A gap among the seen keys makes a range look emptier than it is, so the ordinary density is the minimum.
     """
     spans = [(alphabet.position(one.seen[0]), alphabet.position(one.seen[-1])) for one in ranges]
     densities = [len(one.seen) / max(1, last - first) for one, (first, last) in zip(ranges, spans, strict=True)]

@@ -1,1 +1,1 @@
-"""What becomes of a pair: the rule, its proofs, its outcome."""
+"""Decides each pair: the rule, its proofs, its outcome."""

@@ -1,4 +1,4 @@
-"""How far a mount's clock is ahead of S3's, where both could be asked, and what follows for comparing their times."""
+"""Computes how far a mount's clock is ahead of S3's, and the margin that this adds to comparing times."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from msgspec import Struct
 
 _SECOND_NS = 1_000_000_000
 
-# The time that a store told, as the earliest and the latest that it may be: a header holds whole seconds.
+# The time that a store reported, as its earliest and latest possible value: a header holds whole seconds.
 Reading = tuple[int, int]
 
 
 class Ahead(Struct, frozen=True):
-    """The destination's clock less the source's: at least and at most so many nanoseconds."""
+    """The destination's clock minus the source's: bounds from below and above, in nanoseconds."""
 
     least_ns: int
     most_ns: int
@@ -30,21 +30,21 @@ SAME = Ahead(0, 0)
 
 
 def ahead_of(before: Reading, source: Reading, after: Reading) -> Ahead:
-    """What readings tell: two of the destination and one of the source between them."""
+    """Bounds from three readings: two of the destination with one of the source between them."""
     return Ahead(before[0] - source[1], after[1] - source[0])
 
 
 def wider_ns(ahead: Ahead) -> int:
-    """What is added to the margin by which an entry must be written after the source changed.
+    """Nanoseconds to add to the margin by which an entry must be written after the source changed.
 
-    A destination's clock that is ahead calls entries later than they are, so the difference is added, in whole
-    seconds. One that is behind only causes copies. What may be no difference at all counts as none.
+    A destination's clock that is ahead gives entries too late a time, so the difference is added, in whole seconds.
+    A clock that is behind only causes copies. A difference that may be zero counts as zero.
     """
     return -(-ahead.most_ns // _SECOND_NS) * _SECOND_NS if ahead.least_ns > 0 else 0
 
 
 def clocks_note(ahead: Ahead) -> str:
-    """What the summary says of clocks that differ by over a second; else nothing."""
+    """The summary's note on clocks that differ by over a second; empty otherwise."""
     differ, where = (ahead.least_ns, "ahead of") if ahead.least_ns > 0 else (-ahead.most_ns, "behind")
     if differ <= _SECOND_NS:
         return ""

@@ -1,4 +1,4 @@
-"""The clocks of both ends: measured by CheckMount, reckoned with by ListSegment."""
+"""The clocks of both ends: CheckMount measures them, ListSegment allows for the difference."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _ATTEMPTS = 3
 
 
 def _compares_clocks(plan: Plan) -> bool:
-    """Whether times of S3 and of a mount are compared, and the mount may be written to, which telling its time takes.
+    """Whether the run compares times of S3 with a mount's, and may write to the mount to read its clock.
 
-    Of a mount that is the source nothing is written, so its clock is not asked.
+    The run writes nothing to a mount that is the source, so it does not read that clock.
     """
     return plan.request.mode.writes and ends_to_prove(plan.request) is Ends.S3_TO_MOUNT
 
 
 def measure_clocks(plan: Plan, context: Context) -> list[str]:
-    """Write clocks.json where clocks are compared; returns what the summary should say."""
+    """Write clocks.json if clocks are compared; returns the notes for the summary."""
     if not _compares_clocks(plan):
         return []
     for attempt in range(1, _ATTEMPTS + 1):
@@ -59,10 +59,10 @@ def _measure(plan: Plan, context: Context) -> tuple[Ahead, Ahead]:
 
 
 def ahead_of_runs(plan: Plan, context: Context) -> Callable[[], int]:
-    """Says how far the destination's clock is ahead of the functions', in nanoseconds; a bucket is asked once.
+    """Return a function that says how far the destination's clock is ahead of the functions', in nanoseconds.
 
-    A mount was asked by CheckMount: a listing writes nothing there. The answer raises ``Throttled``
-    or ``Transient`` where S3 does not tell its time.
+    A bucket is asked once. CheckMount asked a mount, because a listing writes nothing there.
+    The function raises ``Throttled`` or ``Transient`` if S3 does not report its time.
     """
     if not plan.request.destination.is_keyed:
         measured = _measured(plan, context.ledger)
@@ -77,7 +77,7 @@ def _ahead_of_runs(destination: Tree, context: Context) -> Ahead:
 
 
 def wider_by(plan: Plan, ledger: Ledger) -> int:
-    """How much wider the margin is by which an entry must be written after the source changed, in nanoseconds."""
+    """Nanoseconds added to the margin by which an entry must be written after the source changed."""
     measured = _measured(plan, ledger)
     return wider_ns(measured.of_source) if measured else 0
 

@@ -1,4 +1,4 @@
-"""Whether an entry that stands at both ends is copied.
+"""Decides whether an entry that exists at both ends is copied.
 
 | kinds            | compare    | sizes  | times | written after the source changed | decision  |
 |------------------|------------|--------|-------|----------------------------------|-----------|
@@ -14,15 +14,15 @@
 | both symlinks    | as for files                                                                 |
 | both directories | as size-mtime, without sizes, unless always: copying one sets its attributes |
 
-"Written" and "changed" are the stores' own times (ctime, Last-Modified), which
-an owner cannot set back, so a file that was replaced by an older one is seen.
+"Written" and "changed" are the stores' own times (ctime, Last-Modified). An owner
+cannot set them back, so a file that was replaced by an older one is detected.
 The margin covers Last-Modified's whole seconds; within it the entry is copied
-again. "Times" are the owner's (mtime), which a copy carries along. They agree if
-they are equal to the nanosecond; where one end is an object they always do, because
-a LIST shows none. They tell what the others cannot: a directory that was
-renamed over another brings files whose ctime is old, and a destination may have
-been written by somebody else. ``compare`` is left to CopyShard, which reads
-both ends: a listing reads no file. An object may be a symlink (its body the target),
+again. "Times" are the owner's (mtime), which a copy preserves. They agree if
+they are equal to the nanosecond. If one end is an object they always agree, because
+a LIST shows none. They detect two cases that the stores' times miss: a directory renamed
+over another brings files whose ctime is old, and another program may have
+written the destination. CopyShard carries out ``compare`` and reads both
+ends: a listing reads no file. An object may be a symlink (its body the target),
 so a symlink on a file system and an object compare by time alone.
 """
 
@@ -41,7 +41,7 @@ MARGIN_NS = 1_000_000_000
 
 
 class Decision(StrEnum):
-    """What is to be done with an entry of the source."""
+    """The action for an entry of the source."""
 
     COPY = "copy"
     COMPARE = "compare"
@@ -50,9 +50,9 @@ class Decision(StrEnum):
 
 
 def decide(source: Entry, destination: Entry | None, compare: Compare, wider_ns: int = 0) -> Decision:
-    """The decision for one source entry; the module's table is its contract.
+    """Return the decision for one source entry; the module's table is its contract.
 
-    ``wider_ns`` is added to the margin: by so much the destination's clock is ahead.
+    ``wider_ns`` is added to the margin: the nanoseconds by which the destination's clock is ahead.
     """
     if destination is None:
         return Decision.COPY
@@ -67,7 +67,7 @@ def decide(source: Entry, destination: Entry | None, compare: Compare, wider_ns:
 
 
 def same_simple_etag(source: str, destination: str) -> bool:
-    """Whether two ETags are equal and each of the whole bytes: that of a multipart upload holds a hyphen."""
+    """Whether two ETags are equal and cover whole bytes; the ETag of a multipart upload holds a hyphen."""
     return bool(source) and source == destination and "-" not in source
 
 
@@ -77,7 +77,7 @@ def _may_be_same_kind(source: Kind, destination: Kind) -> bool:
 
 
 def _times_agree(source: Entry, destination: Entry) -> bool:
-    """An object has an ETag, and no time of its owner's that a LIST would show."""
+    """Whether the owner's times agree. An object, which has an ETag, shows no such time in a LIST."""
     return bool(source.etag or destination.etag) or source.mtime_ns == destination.mtime_ns
 
 
@@ -87,9 +87,9 @@ def unchanged_lengths(
     unproven: Sequence[bool] | None = None,
     wider_ns: int = 0,
 ) -> list[int]:
-    """Of files with the same names: how many follow each other that are unchanged, then that are not, and so on.
+    """Lengths of alternating runs of files with the same names: unchanged, then not, and so on.
 
-    What ``decisions.decide`` says of each under ``size-mtime``; those of ``unproven`` do not count as unchanged.
+    The rule is ``decisions.decide`` under ``size-mtime``; files of ``unproven`` do not count as unchanged.
     """
     margin_ns = MARGIN_NS + wider_ns
     known = not (source.etags or destination.etags)

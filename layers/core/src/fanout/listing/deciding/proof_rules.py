@@ -1,7 +1,7 @@
-"""Whether a file that times call unchanged is proved to be, where one end is a bucket.
+"""Decides whether a file that times call unchanged is proved to be, where one end is a bucket.
 
-A LIST shows no mtime of an object's owner, so the times of ``decisions`` compare two clocks and tell what must be
-copied, never what need not be. What the index of an earlier run says of a pair (see ``copied_index``) comes first:
+A LIST shows no owner's mtime of an object. The times of ``decisions`` compare two clocks, so they prove that a file
+must be copied, never that it need not be. The index of an earlier run (see ``copied_index``) comes first:
 
 | the index                                         | the pair is                                          |
 |---------------------------------------------------|------------------------------------------------------|
@@ -18,12 +18,12 @@ copied, never what need not be. What the index of an earlier run says of a pair 
 | S3, S3      | equal ETags of whole bytes: unchanged | both CRC64NVME are equal and no ``file-mtime``        |
 |             |                                       | differs or, where one lacks it, ``file-mtime`` equals |
 
-An object that is not the listed one by its ETag and size, or a symlink at one end alone, is copied. Where a HEAD tells
-nothing (no ``file-mtime``, no CRC64NVME), the pair is unchanged if the earlier run copied this very source and the
-object was written while that run went on, and else copied.
+An object whose ETag or size is not the listed one is copied, and so is a symlink at one end alone. If a HEAD gives no
+proof (no ``file-mtime``, no CRC64NVME), the pair is unchanged only if the earlier run copied this very source and the
+object was written during that run.
 
-An mtime that equals the Last-Modified to the nanosecond is taken at its word though a HEAD could show another
-``file-mtime``: nothing but a copy of this object gives a file that time, short of intent.
+An mtime that equals the Last-Modified to the nanosecond is trusted, though a HEAD could show another ``file-mtime``:
+only a copy of this object, or somebody's intent, gives a file that time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Ends(Enum):
 
 
 class Told(Enum):
-    """What a look at a pair tells."""
+    """The result of looking at a pair."""
 
     SAME = "same"
     OTHER = "other"
@@ -57,7 +57,7 @@ class Told(Enum):
 
 
 def ends_to_prove(request: Request) -> Ends | None:
-    """The ends of a request that compares times with a bucket; ``None`` where no proof is asked for."""
+    """The ends of a request that compares times with a bucket; ``None`` if no proof is needed."""
     if request.compare is not Compare.SIZE_MTIME or request.mode is Mode.VERIFY:
         return None
     if request.source.is_keyed:
@@ -80,7 +80,7 @@ def evident(ends: Ends, source: Entry, destination: Entry) -> bool:
 
 
 def evident_files(ends: Ends, source: FileColumns, destination: FileColumns) -> Sequence[bool]:
-    """The same of many files."""
+    """``evident`` for many files at once."""
     if ends is Ends.S3_TO_S3 and source.etags and destination.etags:
         return list(map(same_simple_etag, source.etags, destination.etags))
     if ends is Ends.S3_TO_MOUNT:
@@ -90,7 +90,7 @@ def evident_files(ends: Ends, source: FileColumns, destination: FileColumns) -> 
 
 
 def told(ends: Ends, source: Entry, destination: Entry, here: Found | None, there: Found | None) -> Told:
-    """What a HEAD tells: ``here`` of the source, ``there`` of the destination; only of ends that are buckets."""
+    """The result of a HEAD: ``here`` of the source, ``there`` of the destination; only of ends that are buckets."""
     if ends is Ends.MOUNT_TO_S3:
         return _told_of_one(there, destination, source, None)
     if ends is Ends.S3_TO_MOUNT:
@@ -106,7 +106,7 @@ def told(ends: Ends, source: Entry, destination: Entry, here: Found | None, ther
 
 
 def _told_of_one(found: Found | None, listed: Entry, file: Entry, without: int | None) -> Told:
-    """Of an object and a file; ``without`` is the mtime of an object that says none."""
+    """Compares an object with a file; ``without`` is the mtime to assume for an object that names none."""
     if found is None or not _is_listed(found, listed) or found.is_symlink != (file.kind is Kind.SYMLINK):
         return Told.OTHER
     mtime_ns = without if found.mtime_ns is None else found.mtime_ns

@@ -1,4 +1,4 @@
-"""What becomes of a pair: what times say, and of what they call unchanged what proves it."""
+"""Decides each pair by its times, and proves the pairs that times call unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 
 Look = Callable[[], Decision]
-# Of a HEAD: the copy says what is wrong, if anything is.
+# Errors of a HEAD that do not matter here: the copy reports them.
 _REFUSED = (AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFailed)
 
 
@@ -41,7 +41,7 @@ class Proofs:
         self._source, self._destination = source, destination
 
     def unchanged_lengths(self, source: FileColumns, destination: FileColumns) -> list[int]:
-        """How many files follow each other that are unchanged and proved to be at no request, then that are not..."""
+        """Lengths of alternating runs of files: unchanged and proved without a request, then not, and so on."""
         unproven = self._unproven_files(source, destination)
         return unchanged_lengths(source, destination, unproven, self._wider_ns)
 
@@ -60,7 +60,7 @@ class Proofs:
         return unproven if any(unproven) else None
 
     def decide(self, source: Entry, destination: Entry | None) -> Decision | Look:
-        """The decision, or what takes requests to come to it: a look, which any thread may take."""
+        """Return the decision or, if it takes requests, a look that any thread may run."""
         decision = decide(source, destination, self._compare, self._wider_ns)
         if decision is not Decision.UNCHANGED or destination is None:
             return decision
@@ -77,7 +77,7 @@ class Proofs:
         return partial(self._look, self._ends, source, destination, written_then)
 
     def _look(self, ends: Ends, source: Entry, destination: Entry, written_then: bool) -> Decision:
-        """One HEAD for each end that is a bucket. Raises ``Throttled`` or ``Transient`` where S3 does not answer."""
+        """Send one HEAD to each end that is a bucket. Raises ``Throttled`` or ``Transient`` if S3 does not answer."""
         try:
             here = None if ends is Ends.MOUNT_TO_S3 else self._source.find_stored(source.path)
             there = None if ends is Ends.S3_TO_MOUNT else self._destination.find_stored(destination.path)

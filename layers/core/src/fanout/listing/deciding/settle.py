@@ -1,4 +1,4 @@
-"""What a listed pair becomes: an outcome, an entry of a shard, or a name of a file with several."""
+"""Turns a listed pair into an outcome, an entry of a shard, or a name of a hard link."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DECIDED = (Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK)
 
 
 class Settler:
-    """Decides pairs, which may take requests, and settles them in their order."""
+    """Decides pairs, which may take requests, and settles them in listing order."""
 
     def __init__(self, writer: SegmentWriter, plan: Plan, proofs: Proofs, destination: Tree) -> None:
         self._writer, self._proofs = writer, proofs
@@ -34,7 +34,7 @@ class Settler:
         self._skips_symlinks = plan.request.symlinks is Symlinks.SKIP
 
     def ask(self, pair: Pair) -> Pair | Question:
-        """See ``LookupQueue``: the pair with its decision, or the question that gives it."""
+        """Return the pair with its decision, or the question that gives it; see ``LookupQueue``."""
         source, place = pair.source, pair.place
         if place.reason is None and place.path != source.path and source.kind is not Kind.SPECIAL:
             return partial(self._looked_up, pair)
@@ -56,7 +56,7 @@ class Settler:
         return pair, answer
 
     def settle(self, pair: Pair) -> None:
-        """Write what becomes of the pair."""
+        """Write the pair's outcome, shard entry or name."""
         source, place, writer = pair.source, pair.place, self._writer
         writer.begin(source)
         if place.path != source.path:
@@ -96,7 +96,7 @@ class Settler:
             writer.settle(source, Reason.DESTINATION_KIND)
 
     def _settle_verification(self, source: Entry, destination: Entry | None) -> None:
-        """What the listing alone can tell; the rest goes into shards, to be compared by what it holds."""
+        """Settle a pair that the listing alone can verify; put any other into a shard, to compare its content."""
         writer = self._writer
         decision = decide(source, destination, Compare.ALWAYS)
         if destination is None:
@@ -112,7 +112,7 @@ class Settler:
             writer.copy(replace(source, replaces=listed), is_new=False)
 
     def _groups_names(self, source: Entry) -> bool:
-        """Whether it is compared which names are one file; those of larger files are compared by several functions."""
+        """Whether the run compares hard links; several functions compare the names of larger files."""
         return self._compares_names and source.size <= tuning.COMPARE_BYTES
 
 

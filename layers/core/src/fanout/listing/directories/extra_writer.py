@@ -1,4 +1,4 @@
-"""What one ListSegment finds to be extra at the destination, in shards of deletions of bounded size."""
+"""Writes the extra entries that one ListSegment finds at the destination, in deletion shards of bounded size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lists_extras(request: Request) -> bool:
 
 
 class ExtraWriter:
-    """Collects extras. Files and directories stand in shards of their own: a directory goes when it is empty."""
+    """Collects extras. Directories get separate shards, because a directory is deleted only when it is empty."""
 
     def __init__(self, request: Request, segment: Segment, context: Context, source: Tree) -> None:
         self._segment, self._context, self._source = segment, context, source

@@ -1,4 +1,4 @@
-"""Which entries of the destination have no counterpart at the source, in one pass in path order.
+"""Finds entries of the destination that have no counterpart at the source, in one pass in path order.
 
 | the destination holds          | the source holds                 | on a file system | in a bucket |
 |--------------------------------|----------------------------------|------------------|-------------|
@@ -9,8 +9,8 @@
 | anything                       | nothing under its name           | extra            | extra       |
 
 On a file system a name is either a file or a directory. Where the ends differ in that, the copy of the
-source's entry fails with its reason, and what stands in its way is not deleted. In a bucket ``p`` and
-``p/`` are two keys that do not touch each other.
+source's entry fails with its reason, and the entry in its way is not deleted. In a bucket ``p`` and
+``p/`` are two independent keys.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from fanout.model.entry import Entry, Kind
 class Extras:
     """Finds extras as both listings stream by.
 
-    What is not certain yet is held: at most an entry for every byte of a path. ``at_source`` says
-    whether the source holds an entry of any kind but a directory under a name (without ``/``), or
-    anything below a path that ends in ``/``; it is asked for the topmost of extra directories, and
-    where a listing is cut.
+    Entries that are not certain yet are held: at most one for every byte of a path. ``at_source`` says
+    whether the source holds a non-directory entry under a name (without ``/``), or anything below a
+    path that ends in ``/``. It is called for the topmost of extra directories, and where a listing is
+    cut.
     """
 
     def __init__(self, at_source: Callable[[str], bool], *, on_files: bool) -> None:
@@ -37,7 +37,7 @@ class Extras:
         self._source_directories: list[str] = []
 
     def source_entry(self, path: str) -> list[Entry]:
-        """Take an entry of the source; returns what is now certain to be extra."""
+        """Take an entry of the source; returns the entries that are now certain to be extra."""
         if path.endswith("/"):
             above = [directory for directory in self._source_directories if path.startswith(directory)]
             self._source_directories = [*above, path]
@@ -48,7 +48,7 @@ class Extras:
         return extra
 
     def destination_entry(self, entry: Entry) -> list[Entry]:
-        """Take an entry that only the destination holds; returns what is now certain to be extra."""
+        """Take an entry that only the destination holds; returns the entries that are now certain to be extra."""
         extra = self._passed(entry.path)
         if not self._on_files:
             return [*extra, entry]
@@ -59,18 +59,18 @@ class Extras:
         return extra
 
     def close(self, *, cut: bool) -> list[Entry]:
-        """What is extra of the entries still held; after a cut listing each is looked up."""
+        """Return the extras among the entries still held; after a cut listing each is looked up."""
         held, self._held = self._held, []
         return [entry for entry in held if not (cut and self._at_source(_as_directory(entry)))]
 
     def _inside(self, entry: Entry) -> bool:
-        """Whether a directory lies in one that is kept, or in one that is extra itself."""
+        """Whether a directory lies in one that is kept, or in another extra directory."""
         if self._kept_below and entry.path.startswith(self._kept_below):
             return True
         return any(one.kind is Kind.DIRECTORY and entry.path.startswith(one.path) for one in self._held)
 
     def _unasked(self, entry: Entry) -> list[str]:
-        """The directories, topmost first, of which it is not known whether the source has a file of their name.
+        """The directories, topmost first, for which the source may have a file of the same name.
 
         A bucket may hold the key ``p`` beside the keys ``p/`` and ``p/q``.
         """

@@ -1,4 +1,4 @@
-"""Directories that only the destination holds, and whether entries of the source imply them."""
+"""Finds which directories that only the destination holds are implied by entries of the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directories of a listing that are unchanged as long as nothing in them is written."""
+"""Tracks the directories of a listing that stay unchanged until something in them is written."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fanout.model.entry import Entry
 class OpenDirectories:
     """The directories on the way down to the current path that look unchanged; call in path order.
 
-    Writing an entry into a directory moves the directory's mtime, so a directory of which
-    a direct child is written gets its attributes again, whatever they were before.
+    Writing an entry into a directory moves the directory's mtime. So a directory gets its attributes again if a
+    direct child is written, whatever they were before.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class OpenDirectories:
         return self._stack[-1] if self._stack and parent_of(path) == self._stack[-1].path else None
 
     def touched(self, path: str) -> Entry | None:
-        """The directory that is written into by writing ``path``, the first time that this happens."""
+        """The directory that writing ``path`` changes; ``None`` after the first time."""
         return self._stack.pop() if self.above(path) else None
 
     def rest(self) -> list[Entry]:

@@ -1,8 +1,8 @@
-"""The directories above entries that get their mode at the end although no entry stands for them.
+"""Directories above entries that get their mode at the end although they have no entry.
 
-A directory is made closed, and FinishTree gives it the mode of its entry. Keys imply directories that have none, and a
-manifest need not name those above what it names. Their rows are written while the tree is listed, before one is made,
-so that no end of a function loses them.
+A directory is made closed, and FinishTree gives it the mode of its entry. Keys imply directories without an entry, and
+a manifest need not name the directories above its entries. Their rows are written during the listing, before any is
+made, so that a function that ends early does not lose them.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from fanout.shards.made_directories import MadeDirectory
 from fanout.work.context import Context
 
 _ROWS_PER_FILE = 50_000
-# Directories that were looked up, of entries that do not come in the order of a listing.
+# Cached lookups of directories, for entries that do not come in listing order.
 _KEPT = 10_000
 
 
 def may_be_left_out(plan: Plan, segment: Segment) -> bool:
-    """Whether the run may make directories that no entry stands for; a resumed run carries over their rows."""
+    """Whether the run may make directories without an entry; a resumed run carries over their rows."""
     request = plan.request
     made = request.mode.writes and not request.destination.is_keyed and not segment.carried
     return made and (request.manifest is not None or request.source.is_keyed)
 
 
 class ParentDirectories:
-    """Collects what stands above the entries of one segment, and is neither an entry nor right at the destination."""
+    """Collects the directories above a segment's entries that are not entries and not right at the destination."""
 
     def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
         self._segment, self._context = segment, context
@@ -71,7 +71,7 @@ class ParentDirectories:
             self._seen.at_source(path)
 
     def _looked_up(self, there: str, here: str) -> None:
-        """Note a directory that stands at ``there``, or not yet, and at ``here`` at the source, if it has one."""
+        """Note a directory at ``there``, which may not exist yet, with its counterpart ``here`` at the source, if any."""
         found = self._find_there(there)
         if found is not None and found.changed_ns:
             return

@@ -1,4 +1,4 @@
-"""Directories above entries that are no entry themselves: keys imply them, and a manifest need not name them."""
+"""Directories above entries that have no entry: keys imply them, and a manifest need not name them."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.segment import Segment, within
 
 DEFAULT_DIRECTORY_MODE = 0o755
-# What a directory is made with until it gets its own mode. The sticky bit, which says nothing where nobody else may
-# write, tells such a directory from a private one: a run that is stopped leaves it, and the next run sees it.
+# The mode of a new directory until it gets its own. The sticky bit has no effect while nobody else may write. It tells
+# such a directory from a private one: a stopped run leaves it, and the next run recognizes it.
 UNFINISHED_MODE = stat.S_ISVTX | stat.S_IRWXU
 
 
 def is_unfinished(mode: int) -> bool:
-    """Whether a directory has the mode that a run makes it with; a set-gid bit comes from the directory above."""
+    """Whether a directory has the mode of a new one; a set-gid bit comes from the directory above."""
     return mode & 0o1777 == UNFINISHED_MODE
 
 
 class Seen(Enum):
-    """What the listings of both ends showed of a directory."""
+    """How the listings of both ends showed a directory."""
 
-    IMPLIED = auto()  # no entry of the source, and not or not finished at the destination
-    KNOWN = auto()  # an entry of the source, or finished at the destination
-    UNKNOWN = auto()  # its place in the order lies before the segment
+    IMPLIED = auto()  # no entry of the source; missing or unfinished at the destination
+    KNOWN = auto()  # an entry of the source; or finished at the destination
+    UNKNOWN = auto()  # sorts before the segment
 
 
 class SeenParents:
-    """Tells of each directory above the entries of a segment, once; call in path order, the destination first.
+    """Reports each directory above the entries of a segment once; call in path order, the destination first.
 
     Memory is bounded by the depth.
     """
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
-        # Those above the current path by their paths, and whether each was told of.
+        # Directories above the current path, by path, and whether each was reported.
         self._known: set[str] = set()
         self._told: set[str] = set()
         self._last = ""
@@ -47,11 +47,11 @@ class SeenParents:
 
     def at_destination(self, entry: Entry) -> None:
         """Take an entry of the destination."""
-        if entry.kind is Kind.DIRECTORY and entry.changed_ns:  # else no run has finished it
+        if entry.kind is Kind.DIRECTORY and entry.changed_ns:  # otherwise no run has finished it
             self._known = {one for one in self._known if entry.path.startswith(one)} | {entry.path}
 
     def above(self, path: str) -> list[tuple[str, Seen]]:
-        """The directories above an entry, topmost first, that were not told of yet."""
+        """The directories above an entry, topmost first, that were not reported yet."""
         last = parent_of(path)
         if last == self._last:
             return []
@@ -83,9 +83,9 @@ def parents_of(path: str) -> Iterator[str]:
 
 
 def mode_without_owner(mode: int | None) -> int:
-    """The mode of a directory that the request leaves out and the source has with ``mode``: the default, or narrower.
+    """The mode of a directory that the request leaves out, from its ``mode`` at the source: the default, or narrower.
 
-    It belongs to the function's user, so whoever is in its group may only what both group and others may at the source.
+    The function's user owns it, so its group gets only what both group and others have at the source.
     """
     if mode is None:
         return DEFAULT_DIRECTORY_MODE

@@ -1,7 +1,7 @@
-"""What an earlier run of the same transfer left at both ends, where a LIST alone does not tell enough.
+"""Records what an earlier run of the same transfer left at both ends, because a LIST alone shows too little.
 
-An object shows no time of its owner's in a LIST, so times alone take what is old for unchanged. The index of the last
-run that succeeded tells more of what ``decisions`` calls unchanged. It never makes unchanged what times call changed.
+A LIST shows no owner's time of an object, so times alone may call an old copy unchanged. The index of the last run
+that succeeded checks what ``decisions`` calls unchanged. It never makes unchanged what times call changed.
 
 | the index       | source    | destination        | the pair                                        |
 |-----------------|-----------|--------------------|-------------------------------------------------|
@@ -12,10 +12,10 @@ run that succeeded tells more of what ``decisions`` calls unchanged. It never ma
 | holds it        | is as was | is as was          | is vouched for                                  |
 | holds it        | is as was | differs            | differs                                         |
 
-An end is as it was by size, mtime, ctime and ETag; an object has one time for both. Whoever gives a file at the
-destination another owner moves its ctime, so it is copied again: a file that was replaced by one of the same mtime
-shows no other trace. What a run copied it has not seen at the destination after; the next run that finds it unchanged
-has. What follows from each state stands in ``fanout.listing.deciding.proof_rules``.
+An end is as it was by size, mtime, ctime and ETag; an object has one time for both. Giving a file at the destination
+another owner moves its ctime, so the file is copied again: a file replaced by one of the same mtime shows no other
+trace. A run does not see its own copies at the destination afterwards; the next run that finds them unchanged does.
+``fanout.listing.deciding.proof_rules`` says what follows from each state.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ State = tuple[int, int, int, str, int | None, int | None, str]
 _KINDS = (Kind.FILE, Kind.SYMLINK)
 # Entries of one row: keeps a line at about a hundred kilobytes.
 _A_ROW = 1_000
-# What may differ between two runs of which one uses the index of the other: it does not change what is listed.
+# Options that may differ between a run and the earlier run whose index it uses: they do not change the listing.
 _NOT_OF_THE_TREES = fields_up_to(Decides.ACTION)
 
 
 class Standing(Enum):
-    """What the index says of a pair; the table above."""
+    """The state of a pair in the index; the table above."""
 
     UNKNOWN = "unknown"
     DIFFERS = "differs"
@@ -59,7 +59,7 @@ class Standing(Enum):
 
 
 def keeps_index(plan: Plan) -> bool:
-    """Whether a run is of those that use an index: it lists two whole trees, compares times, and one is a bucket."""
+    """Whether a run uses an index: it lists two whole trees, compares times, and one end is a bucket."""
     request = plan.request
     with_bucket = request.source.is_keyed or request.destination.is_keyed
     whole = request.manifest is None and not plan.resumes and knows_extras(request)
@@ -68,13 +68,13 @@ def keeps_index(plan: Plan) -> bool:
 
 
 def transfer_digest(plan: Plan) -> str:
-    """What runs share of which one uses the index of the other."""
+    """The digest that a run shares with the earlier run whose index it uses."""
     same = {name: value for name, value in to_builtins(plan.request).items() if name not in _NOT_OF_THE_TREES}
     return sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
 
 
 def standing(known: State | None, found: State) -> Standing:
-    """The table above, of a part that can be read; ``known`` is what it holds of a path."""
+    """The state by the table above, of a part that can be read; ``known`` is the part's record of a path."""
     if known == found:
         return Standing.VOUCHED
     if known is None or known[:4] != found[:4] or known[4] is not None:
@@ -123,14 +123,14 @@ class IndexRows:
         return min(self._paths, key=os.fsencode), max(self._paths, key=os.fsencode)
 
     def rows(self) -> Iterator[Json]:
-        """What is written, in columns."""
+        """The rows to write, in columns."""
         for start in range(0, len(self), _A_ROW):
             part = slice(start, start + _A_ROW)
             yield {"paths": self._paths[part], "states": list(zip(*self._states[part], strict=True))}
 
 
 class IndexPart:
-    """What one file of an index holds. Raises ``KeyError``, ``TypeError`` or ``ValueError`` where it is none."""
+    """The content of one index file. Raises ``KeyError``, ``TypeError`` or ``ValueError`` if it is not one."""
 
     def __init__(self, rows: Iterator[Json]) -> None:
         self._known: dict[str, State] = {}
@@ -144,7 +144,7 @@ class IndexPart:
         return self._known
 
     def standings(self, source: FileColumns, destination: FileColumns) -> list[Standing]:
-        """What is said of each file, all of which lie in the part's bounds."""
+        """The state of each file; all must lie in the part's bounds."""
         known = list(map(self._known.get, source.paths))
         found = list(_states(source, destination))
         if known == found:
@@ -152,7 +152,7 @@ class IndexPart:
         return list(map(standing, known, found))
 
     def standing(self, source: Entry, destination: Entry) -> Standing:
-        """What is said of a file or symlink."""
+        """The state of a file or symlink."""
         return standing(self._known.get(source.path), _state(source, destination))
 
 

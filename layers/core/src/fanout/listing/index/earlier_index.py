@@ -26,16 +26,16 @@ from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.request.plan import Plan
 from fanout.shards.rounds import IndexFile
 
-# What a file is that is not there, or is no part of an index; an error of the store is not among them.
+# Errors of a file that is missing or is not part of an index; store errors are not among them.
 _UNREADABLE = (LedgerBroken, InvalidRequest, ValueError, KeyError, TypeError, EOFError, BadGzipFile, zlib.error)
 # A part that holds no path.
 _NOTHING = IndexPart(iter(()))
-# Parts that are held: entries are asked about in their order, but for some that are settled a little later.
+# Parts held in memory: lookups come in path order, except some entries that are settled a little later.
 _HELD = 2
 
 
 def note_earlier_run(plan: Plan, ledger: Ledger) -> None:
-    """Write down which run's index this one uses, for all its listings; none where there is none that can be read."""
+    """Write down which run's index this run uses in all its listings; none if no index can be read."""
     if not keeps_index(plan):
         return
     run_id, indexes, name = "", ledger.of_run(keys.INDEXES), f"{transfer_digest(plan)}.json"
@@ -50,9 +50,9 @@ def note_earlier_run(plan: Plan, ledger: Ledger) -> None:
 
 
 class EarlierIndex:
-    """Says how a pair that seems unchanged stands in the index; see ``fanout.listing.index.copied_index``.
+    """Gives the state in the index of a pair that seems unchanged; see ``fanout.listing.index.copied_index``.
 
-    For one thread: it holds the parts that were read last. Without an index nothing is read, and threads may ask.
+    For one thread: it holds the parts read last. Without an index it reads nothing, and any thread may call it.
     """
 
     def __init__(self, plan: Plan, ledger: Ledger) -> None:
@@ -71,7 +71,7 @@ class EarlierIndex:
                 _note(ledger, error)
 
     def standings(self, source: FileColumns, destination: FileColumns) -> list[Standing] | None:
-        """How each pair stands; ``None`` if all are vouched for."""
+        """The state of each pair; ``None`` if the index vouches for all."""
         if self._earlier is None:
             return [Standing.UNKNOWN] * len(source)
         found: list[Standing] = []
@@ -85,7 +85,7 @@ class EarlierIndex:
         return None if found.count(Standing.VOUCHED) == len(found) else found
 
     def standing(self, source: Entry, destination: Entry) -> Standing:
-        """How a pair stands, a file or symlink at both ends."""
+        """The state of a pair that is a file or symlink at both ends."""
         if self._earlier is None:
             return Standing.UNKNOWN
         file = self._files.holding(source.path)
@@ -93,14 +93,14 @@ class EarlierIndex:
         return Standing.UNKNOWN if part is None else part.standing(source, destination)
 
     def was_written_then(self, destination: Entry) -> bool:
-        """Whether an object was written while the earlier run went on, by its Last-Modified in whole seconds."""
+        """Whether an object was written during the earlier run, by its Last-Modified in whole seconds."""
         began_ns, ended_ns = self._span_ns
         return began_ns <= destination.changed_ns <= ended_ns - 1_000_000_000
 
     def was_written_since(self, destination: Entry, ahead_ns: Callable[[], int]) -> bool:
-        """Whether what stands at the destination was written after the earlier run ended: by another run, or others.
+        """Whether the destination's entry was written after the earlier run ended, by another run or program.
 
-        ``ahead_ns`` says how far the destination's clock may be ahead; it is asked where that matters.
+        ``ahead_ns`` says how far the destination's clock may be ahead; it is called only if that matters.
         """
         late_ns = destination.changed_ns - self._span_ns[1] - MARGIN_NS
         return late_ns > 0 and late_ns > ahead_ns()
@@ -128,6 +128,6 @@ def _read(earlier: Ledger) -> tuple[IndexFiles, tuple[int, int]]:
 
 
 def _note(ledger: Ledger, error: Exception) -> None:
-    """One note for the whole run, whoever writes it."""
+    """Write one note for the whole run; several functions may write it."""
     text = f"the index of the last run that succeeded cannot be read, its entries are looked at one by one: {error}"
     ledger.whole_run().note("index", [text[:500]])

@@ -1,4 +1,4 @@
-"""The index of what a run leaves at both ends, written while it lists, named when it has succeeded."""
+"""Writes the index of a run's results at both ends during the listing; names it once the run has succeeded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fanout.request.plan import Plan
 from fanout.shards.rounds import IndexFile, whole_listing
 from fanout.work.context import Context
 
-# Entries of one file: bounds the memory of who writes it and of who reads it, some tens of megabytes.
+# Entries of one file: bounds the memory of its writer and its readers to some tens of megabytes.
 ENTRIES_PER_FILE = 50_000
 
 
@@ -56,9 +56,9 @@ class IndexWriter:
 
 
 def no_index_note(plan: Plan, ledger: Ledger, entries: int) -> list[str]:
-    """What it means for the next run that this one, which did not succeed, leaves no index.
+    """The summary's note that this run did not succeed, so the next run has no index of it.
 
-    ``entries`` are those that it found unchanged or copied.
+    ``entries`` counts those that the run found unchanged or copied.
     """
     if not (keeps_index(plan) and plan.request.mode.writes):
         return []
@@ -73,7 +73,7 @@ def no_index_note(plan: Plan, ledger: Ledger, entries: int) -> list[str]:
 
 
 def name_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
-    """Make a run's index the one that the next run of the same transfer uses: the run has succeeded.
+    """Make a run's index the one that the next run of the same transfer uses. Call it after the run has succeeded.
 
     ``began`` and ``ended`` are seconds since 1970.
     """

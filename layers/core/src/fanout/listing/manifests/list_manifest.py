@@ -33,7 +33,7 @@ Late = Callable[[int], bool]
 
 
 class Lookups:
-    """What the two ends hold of a row's path. Many threads look up at once."""
+    """Looks up a row's path at both ends. Many threads look up at once."""
 
     def __init__(self, plan: Plan, source: Tree, destination: Tree) -> None:
         request = plan.request
@@ -45,7 +45,7 @@ class Lookups:
         self._is_file = lru_cache(_DIRECTORIES_KEPT)(self._find_file) if between else None
 
     def __call__(self, row: Row) -> tuple[Row, Entry | None, Place]:
-        """The row, with its entry or the reason why there is none; what stands at its place, and the place."""
+        """Return the row, its entry or the reason why it has none, the destination's entry, and its place."""
         if row.entry is None:
             row = self._at_source(row)
         entry = row.entry
@@ -66,7 +66,7 @@ class Lookups:
         return replace(row, entry=entry)
 
     def _files_above(self, path: str) -> tuple[str, ...]:
-        """The keys above a key that are files: a listing meets them on its way, a manifest need not hold them."""
+        """The keys above a key that are files. A listing meets them on its way; a manifest may omit them."""
         if self._is_file is None:
             return ()
         above = [path[:at] for at in range(1, len(path)) if path[at] == "/"]
@@ -82,8 +82,8 @@ def list_manifest(
 ) -> list[Segment]:
     """Settle the rows of a part until it ends, ``late`` says so or ``tuning.SEGMENT_ENTRIES`` are settled.
 
-    ``refuse`` takes rows that are about no entry. Returns what is left: the rest of the part, and directories
-    to list that an earlier run could not. Raises ``InvalidRequest`` where the manifest cannot be read.
+    ``refuse`` takes rows without an entry. Returns the remaining work: the rest of the part, and directories that
+    an earlier run could not list. Raises ``InvalidRequest`` if the manifest cannot be read.
     """
     assert plan.request.manifest is not None
     lines = ManifestLines(objects, plan.request.manifest, part)
@@ -125,7 +125,7 @@ def _same(place: Place) -> Place:
 
 
 def _row(line: bytes | None, part: ManifestPart, plan: Plan, lines: ManifestLines) -> Row | None:
-    """The row of a line. One that cannot be read, or is excluded, is about no entry; its reason says so."""
+    """The row of a line. A row that cannot be read, or is excluded, has no entry; its reason says why."""
     try:
         if line is None:
             raise BrokenRow(f"has over {tuning.MANIFEST_ROW_BYTES:,} bytes; write a row to a line")

@@ -13,7 +13,7 @@ from fanout.model.segment import ManifestPart
 from fanout.ports.aws import ObjectReader
 from fanout.request.manifest import ManifestLocation
 
-# What is asked for at once after the end of a part: the rest of its last row.
+# Bytes read at once after the end of a part: the rest of its last row.
 _LAST_ROW_BYTES = 64 * units.KIB
 _GZIP = 16 + zlib.MAX_WBITS
 _BOM = b"\xef\xbb\xbf"
@@ -22,8 +22,8 @@ _BOM = b"\xef\xbb\xbf"
 class ManifestLines:
     """The lines of a part, in order; holds ``tuning.MANIFEST_READ_BYTES`` and a row.
 
-    A line of over ``tuning.MANIFEST_ROW_BYTES`` comes as ``None``: it is read past and not held. Iterating raises
-    ``InvalidRequest`` where the file is not what was planned with, or cannot be read as its name says.
+    A line of over ``tuning.MANIFEST_ROW_BYTES`` comes as ``None``: it is skipped and not held. Iterating raises
+    ``InvalidRequest`` if the file is not the planned one, or is not in the format that its name says.
     """
 
     def __init__(self, objects: ObjectReader, location: ManifestLocation, part: ManifestPart) -> None:
@@ -42,7 +42,7 @@ class ManifestLines:
 
     @property
     def where(self) -> str:
-        """The place of the last line that was given, for people."""
+        """The position of the last line given, for messages."""
         known = f"line {self._line}" if self._part.line else f"the line that ends at byte {self._next}"
         return f"{known} of {self._name}"
 
@@ -87,7 +87,7 @@ class ManifestLines:
             offset += len(data)
 
     def _unpacked(self) -> Iterator[bytes]:
-        """What a gzip file of one or more members holds, in pieces of bounded size."""
+        """The unpacked bytes of a gzip file of one or more members, in pieces of bounded size."""
         unpacker, begun = zlib.decompressobj(_GZIP), False
         without_end = 0
         try:
@@ -101,7 +101,9 @@ class ManifestLines:
                         raise self._refused(problem, "write a row to a line")
                     yield piece
                     begun, rest = True, unpacker.unconsumed_tail
-                    more = len(piece) == tuning.MANIFEST_READ_BYTES  # what is packed may all be taken in already
+                    more = (
+                        len(piece) == tuning.MANIFEST_READ_BYTES
+                    )  # the decompressor may hold all packed bytes already
                     if unpacker.eof:
                         rest, unpacker, begun = unpacker.unused_data, zlib.decompressobj(_GZIP), False
                         more = False
@@ -115,9 +117,9 @@ class ManifestLines:
 
 
 def _split(chunks: Iterator[bytes], offset: int = 0, end: int | None = None) -> Iterator[tuple[bytes | None, int]]:
-    """The lines with their lengths; one that is too long without its bytes.
+    """Yield each line with its length; a line that is too long comes without its bytes.
 
-    Of such a line nothing is read after ``end``: where it ends does not matter to a part that ends before.
+    It is not read beyond ``end``: a part that ends before does not need the end of that line.
     """
     held: list[bytes] = []
     length = 0
@@ -136,11 +138,11 @@ def _split(chunks: Iterator[bytes], offset: int = 0, end: int | None = None) -> 
 
 
 def _line(held: list[bytes], last: bytes, length: int) -> tuple[bytes | None, int]:
-    """A line of ``length`` bytes, which ``held`` holds if it is not too long, and its last bytes."""
+    """A line of ``length`` bytes from the ``held`` pieces, if it is not too long, and its last bytes."""
     length += len(last)
     return b"".join([*held, last]) if length <= tuning.MANIFEST_ROW_BYTES else None, length
 
 
 def _plain(line: bytes | None, *, first: bool) -> bytes | None:
-    """A line without its carriage return and, the first one, without a mark of the byte order."""
+    """A line without its carriage return; the first line also without its byte order mark."""
     return None if line is None else line.removeprefix(_BOM if first else b"").removesuffix(b"\r")

@@ -1,7 +1,7 @@
 """The rows of a manifest as entries to look up; docs/how-to/manifests.md is the contract.
 
-A row is what somebody wrote, so nothing of it is believed: a path that leads out of the source is rejected,
-and what cannot be read becomes an outcome that names the row.
+A row is untrusted input. A path that leads out of the source is rejected. A row that cannot be read becomes an
+outcome that names the row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fanout.request.options import OnConflict
 from fanout.request.request import Request
 from fanout.request.units import parse_time
 
-# What S3 makes; anything else would go into a request's header as it stands in the manifest.
+# The format of an ETag from S3; any other text would go unchecked from the manifest into a request's header.
 _ETAG = re.compile(r'"?([0-9a-fA-F]{32}(?:-[0-9]{1,5})?)"?')
 _NO_OBJECT = {"islatest": "false", "isdeletemarker": "true"}
 Fields = Mapping[str, Any]
@@ -34,7 +34,7 @@ class BrokenRow(Exception):
 
 
 def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
-    """The row of a line, or ``None`` where it is about nothing that the source holds. Raises ``BrokenRow``."""
+    """The row of a line, or ``None`` if it names nothing in the source. Raises ``BrokenRow``."""
     text = line.decode("utf-8", "surrogateescape")
     fields = _json_fields(text) if part.rows is Rows.JSONL else _csv_fields(text, part)
     if part.rows is Rows.INVENTORY and not _is_object(fields, request):
@@ -106,7 +106,7 @@ def _path(fields: Fields, request: Request) -> str | None:
 
 
 def _speakable(path: str) -> str:
-    """The path as a listing writes it. Raises ``BrokenRow`` for one that no bytes stand for."""
+    """The path as a listing writes it. Raises ``BrokenRow`` if no bytes correspond to it."""
     try:
         return os.fsdecode(os.fsencode(path))
     except UnicodeEncodeError as error:
@@ -114,7 +114,7 @@ def _speakable(path: str) -> str:
 
 
 def _reason_against(path: str, request: Request) -> Reason | None:
-    """Why a path is refused before anything is looked up."""
+    """Why a path is refused before any lookup."""
     if "\0" in path:
         return Reason.NAME_NUL
     to_files = not request.destination.is_keyed and request.on_conflict is not OnConflict.ESCAPE
@@ -125,7 +125,7 @@ def _reason_against(path: str, request: Request) -> Reason | None:
 
 
 def _entry(path: str, fields: Fields) -> Entry | None:
-    """What a listing would show, if the row says it: size, ETag and time."""
+    """The entry that a listing would show, if the row gives size, ETag and time."""
     size, etag = str(fields.get("size", "")), _ETAG.fullmatch(str(fields.get("etag", "")))
     modified_ns = parse_time(str(fields.get("last_modified", fields.get("lastmodifieddate", ""))))
     if etag is None or modified_ns is None or not re.fullmatch("[0-9]{1,15}", size):

@@ -1,7 +1,7 @@
-"""Names that the other side cannot hold, escaped so that they can be had back.
+"""Escapes names that the other side cannot hold, so that they can be restored.
 
 `^` begins every escape, and a `^` of the name itself is escaped too, so two names never become
-the same. ``docs/reference/names.md`` shows it as a table that the tests run.
+the same. ``docs/reference/names.md`` shows this as a table that the tests run.
 
 A key as a file path, component by component:
 
@@ -58,7 +58,7 @@ def _escape_component(name: str, *, first: bool) -> str:
 def unescape_path(path: str, *, is_directory: bool) -> tuple[str, list[str]] | None:
     """The key of a file path, and the paths that must be files for it; ``None`` for what ``escape_key`` never makes.
 
-    A directory with a ``^`` at its end stands for a key only beside the file of that name.
+    A directory that ends in ``^`` maps back to a key only if the file of that name exists beside it.
     """
     names: list[str] = []
     beside: set[int] = set()

@@ -1,4 +1,4 @@
-"""Keys that are files and directories at once, where another segment lists the file."""
+"""Finds keys that are both file and directory, where another segment lists the file."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from fanout.request.request import Request
 
 
 def may_be_both(request: Request) -> bool:
-    """Whether ``a`` beside ``a/b`` can be met, and matters: keys that are to become files."""
+    """Whether keys become files, so that ``a`` beside ``a/b`` may occur and matters."""
     return request.source.is_keyed and not request.destination.is_keyed
 
 
 class FilesElsewhere:
     """Looks up, once each, the files that are a parent of a listed path and lie before the segment.
 
-    Such a file is a prefix of ``unlisted``, the path that the segment begins after: ``a``, ``a-5``, ``a/b`` is
-    the order of keys. So only parents that are one are looked up, at most one for each level of the path.
+    Such a file is a prefix of ``unlisted``, the path that the segment begins after: keys sort as ``a``, ``a-5``,
+    ``a/b``. So only parents that are such a prefix are looked up, at most one for each level of the path.
     """
 
     def __init__(self, unlisted: str, find: Find, place_of: Naming) -> None:
@@ -37,6 +37,6 @@ class FilesElsewhere:
         return (*before, *(one for one in listed if one not in before)) if before else listed
 
     def _is_file(self, name: str, above: tuple[str, ...]) -> bool:
-        """Whether a file stands there that is not rejected itself."""
+        """Whether a file exists there that is not itself rejected."""
         entry = self._find(name)
         return entry is not None and entry.kind is Kind.FILE and self._place_of(entry, above).reason is None

@@ -1,4 +1,4 @@
-"""The names of files with several that one segment found, kept until PartitionShards knows all of them."""
+"""Stores the hard-link names that one segment found until PartitionShards knows all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under which path an entry stands at the destination, or why it cannot stand there.
+"""Finds the path of an entry at the destination, or the reason why it cannot have one.
 
 | on_conflict | a name that the destination cannot hold | every other name                                        |
 |-------------|------------------------------------------|---------------------------------------------------------|
@@ -26,9 +26,9 @@ from fanout.request.options import OnConflict
 FilesAbovePath = tuple[str, ...]
 
 
-# Not frozen, though nothing changes one: each entry gets its own, see ``Entry``.
+# Not frozen, although never changed: each entry gets its own, see ``Entry``.
 class Place(Struct, frozen=True):
-    """A path at the destination; with a reason it cannot be had."""
+    """A path at the destination; if it has a reason, the path cannot be used."""
 
     path: str
     reason: Reason | None = None
