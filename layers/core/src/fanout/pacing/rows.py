@@ -61,7 +61,10 @@ def seen_of(
     rate_per_metered: float,
     rate: float | None,
 ) -> Seen:
-    """The state by the newest readings. ``rate`` is that of the functions, if any. Late I/O and use readings are ignored."""
+    """The state by the newest readings.
+
+    ``rate`` is that of the functions, if any. Late I/O and use readings are ignored.
+    """
     credits, io = _newest(readings, CREDITS), _newest(readings, IO_LIMIT, now)
     used = _newest(readings, METERED, now)
     return Seen(
