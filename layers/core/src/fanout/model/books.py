@@ -40,7 +40,7 @@ class Tally(Struct):
 
     @property
     def count(self) -> Count:
-        """What was counted so far."""
+        """The count so far."""
         return Count(self.entries, self.bytes)
 
 
@@ -50,7 +50,7 @@ def no_counts() -> dict[Result, Count]:
 
 
 class Books(Struct, frozen=True):
-    """What was listed at the source and what became of it."""
+    """The entries listed at the source, and their outcomes."""
 
     listed: Count = Count()
     by_result: Mapping[Result, Count] = field(default_factory=no_counts)

@@ -17,7 +17,7 @@ NOTHING_THERE = "-"
 
 
 class Kind(StrEnum):
-    """What an entry is; ``UNLISTABLE`` is a directory whose content cannot be read."""
+    """The kind of an entry; ``UNLISTABLE`` is a directory whose content cannot be read."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 # Not frozen, though nothing changes one: a listing makes two for each file, and a frozen one takes 2.0 µs, not 0.45.
 class Entry(Struct, frozen=True, omit_defaults=True):
-    """One thing in a tree, as a listing shows it. It is a value: whoever needs another one makes it by ``replace``.
+    """An entry of a tree, as a listing shows it. It is a value: ``replace`` makes a changed copy.
 
     ``path`` is relative to the tree's root, with ``/`` between components and at
     the end of a directory; bytes that are not UTF-8 stand as surrogate escapes.
@@ -66,7 +66,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 
 # Not frozen either: one is made for each file that is copied.
 class Attributes(Struct):
-    """What an entry carries beside its bytes; ``None`` means that the source does not know.
+    """The attributes of an entry; ``None`` means that the source does not know.
 
     ``mode`` is the whole ``st_mode``; times are in nanoseconds since 1970. ``modified_ns`` is when an object was
     written: a copy of it gets that time as its mtime where the object's metadata holds none.
@@ -94,7 +94,7 @@ class Attributes(Struct):
 
 
 class Found(Struct, frozen=True):
-    """What one request tells of a path; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one.
+    """The answer of one request about a path; ``crc64nvme`` is the store's own checksum of all bytes, if it keeps one.
 
     ``attributes`` are what the same answer told of the entry; ``None`` where ``open`` has to be asked.
     """

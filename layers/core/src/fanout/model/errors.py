@@ -133,7 +133,7 @@ class TimeUp(Exception):
 
 
 class ItemError(Exception):
-    """What is wrong with one entry; becomes its outcome."""
+    """A problem with one entry; it becomes the entry's outcome."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
@@ -142,7 +142,7 @@ class ItemError(Exception):
 
 
 def problem_of(error: Exception) -> ItemError:
-    """What is wrong with the one entry that was worked on when an exception came up; never the shard's, whatever it is.
+    """Turns an exception into a problem of the entry at work, so that no exception of an entry fails its shard.
 
     Raises what is about the whole task: no time or memory left, and the task errors but those that a store gives
     about one entry.

@@ -1,4 +1,4 @@
-"""What is known of a file system: its kind, its mode, its measurements."""
+"""The known state of a file system: its kind, its mode, its measurements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ class ThroughputMode(StrEnum):
 
 
 class Reading(Struct, frozen=True):
-    """One value of a metric and its time, seconds since 1970: bytes of credit, bytes a second, percent, or bytes."""
+    """A value of a metric and its time in seconds since 1970.
+
+    The value is in bytes of credit, bytes a second, percent, or bytes.
+    """
 
     at: float
     value: float

@@ -1,4 +1,4 @@
-"""What a check of a deployment found, each with its remedy."""
+"""Findings of the checks of a deployment, each with its remedy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Level(StrEnum):
 
 
 class Finding(Struct, frozen=True):
-    """One thing that was checked; ``remedy`` is empty where nothing is to be done."""
+    """The result of one check; ``remedy`` is empty where nothing is to be done."""
 
     name: str
     level: Level

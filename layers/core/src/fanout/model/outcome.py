@@ -1,4 +1,4 @@
-"""What became of an entry, and the closed list of reasons why it was not copied."""
+"""The outcome of an entry, and the closed list of reasons why it was not copied."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Reason(StrEnum):
 
     - unchanged, skipped: nothing is wrong. A remedy says how to have the entry copied all the same.
     - failed: the copy of this entry did not work. A run that resumes (``fanout retry``) tries it again.
-    - rejected: the entry as it stands cannot be copied there, whichever state finds that out, so trying again does
-      not help. A run that resumes keeps the result; the remedy asks for a new start.
+    - rejected: the destination cannot hold the entry as it stands. A new attempt does not help, whichever state finds
+      out. A run that resumes keeps the result; the remedy asks for a new start.
 
     A reason has one result in every phase. Only the request changes it: ``on_conflict: skip`` skips an entry whose
     name the destination cannot hold (``is_name``).

@@ -9,7 +9,7 @@ from fanout.facts import aws
 from fanout.model.outcome import Reason
 
 STAGING_PREFIX = ".fanout-staging-"
-# What a probe and the doctor make for themselves; no run stages there.
+# Hidden directories of probes and of the doctor; no run stages there.
 PROBE_PREFIX = f"{STAGING_PREFIX}probe-"
 DOCTOR_PREFIX = f"{STAGING_PREFIX}doctor-"
 
@@ -19,7 +19,8 @@ def reason_against_file_path(path: str) -> Reason | None:
 
     A single ``/`` at the end marks a directory and is not an empty component.
     """
-    # What nearly every path is, in 0.3 µs instead of 1.5: too short for a limit, and no dot where one could matter.
+    # Matches nearly every path, in 0.3 µs instead of 1.5: it is too short for a limit, and has no dot that could
+    # matter.
     short = len(path) <= (aws.NAME_BYTES if path.isascii() else aws.NAME_BYTES // 4)
     if short and path and path[0] not in "/." and "/." not in path and "//" not in path and "\0" not in path:
         return None
@@ -64,9 +65,8 @@ def key_too_long(path: str, prefix_bytes: int) -> Reason | None:
 class FilesAbove:
     """Finds keys below a key that is a file itself (``a`` beside ``a/b``) in one pass in key order.
 
-    Between ``a`` and ``a/b`` other keys that begin with ``a`` may stand (``a-b``
-    sorts before ``a/b``), so the files that are a prefix of the current key are
-    kept on a stack, at most one for every byte of a key.
+    Other keys that begin with ``a`` may stand between ``a`` and ``a/b``: ``a-b`` sorts before ``a/b``. So a stack
+    keeps the files that are a prefix of the current key, at most one for every byte of a key.
     """
 
     def __init__(self, files: tuple[str, ...] = ()) -> None:
@@ -94,5 +94,5 @@ class FilesAbove:
         self._stack += [path for path in paths if last.startswith(path)]
 
     def snapshot(self) -> tuple[str, ...]:
-        """The files to hand to the segment that goes on after the current key."""
+        """The files that the segment after the current key must know."""
         return tuple(self._stack)

@@ -66,12 +66,12 @@ class Segment(Struct, frozen=True, omit_defaults=True):
     """The entries whose path begins with ``prefix`` and lies after ``after``, up to ``until`` and with it.
 
     Paths compare by their bytes, as S3 compares keys. ``after`` and ``until`` are
-    whole paths below the tree's root, of an entry or of none; empty means no bound. ``files_above`` holds
-    the file keys before ``after`` that may still turn out to be directories too; those among the prefixes
-    of ``unlisted``, a path that another segment lists, are not known and must be looked up.
-    A segment with a ``manifest`` is the rows of that part of it, and one with ``carried`` what stands
-    under that key of the ledger, taken over from an earlier run; they have no bounds.
-    After ``budget_entries`` or ``budget_seconds`` the rest is handed back in about ``ways`` pieces.
+    whole paths below the tree's root, of an entry or of none; empty means no bound. ``files_above`` holds file keys
+    before ``after`` that later keys may show to be directories too. Another segment lists the path ``unlisted``:
+    files among its prefixes are not known here and must be looked up. A segment with a ``manifest`` holds the rows of
+    that part of it. One with ``carried`` takes over the parts of an earlier run that stand under this key of the
+    ledger. Neither has bounds. After ``budget_entries`` or ``budget_seconds`` the rest is handed back in about
+    ``ways`` pieces.
     """
 
     id: str
@@ -87,12 +87,12 @@ class Segment(Struct, frozen=True, omit_defaults=True):
     ways: int = tuning.FRONTIER_SEGMENTS
 
     def ends_below(self, directory: str) -> bool:
-        """Whether the segment ends inside a directory (whose path ends in ``/``), which another one then goes on in."""
+        """Whether the segment ends inside a directory (path ends in ``/``); another one continues there."""
         return self.until.startswith(directory) and self.until != ""
 
 
 class DestinationListing(Struct, frozen=True):
-    """What a segment holds at a destination that ListSegment does not see: files of entries.
+    """A segment's entries at a destination that ListSegment does not see, in files of the ledger.
 
     ``cut`` is the path after which the listing broke off, where it did.
     """
@@ -119,7 +119,7 @@ def within(segment: Segment, path: str) -> bool:
 
 
 def rest_of(segment: Segment, last: str, files_above: tuple[str, ...]) -> Segment:
-    """What is left of a segment after the path ``last`` of it."""
+    """The rest of a segment after its path ``last``."""
     return replace(segment, after=last, files_above=files_above)
 
 
@@ -153,8 +153,8 @@ def _piece(segment: Segment) -> Segment:
 def open_round(number: int, pieces: Sequence[Segment]) -> list[Segment]:
     """The pieces as segments of a round: numbered, and with a budget.
 
-    Few segments hand back early, in many pieces, so that all listers have work; many work
-    on, because the frontier is wide enough and each round costs a Map.
+    With few segments each hands back early, in many pieces, so that all listers get work. With many segments each
+    works on: the frontier is wide enough, and each round costs a Map.
     """
     few = len(pieces) < tuning.FRONTIER_SEGMENTS // 4
     entries = tuning.FIRST_SEGMENT_ENTRIES if few else tuning.SEGMENT_ENTRIES

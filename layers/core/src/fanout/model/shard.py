@@ -1,4 +1,4 @@
-"""What one function copies: a shard, a part of a big file with its receipts, names of files with several hard links."""
+"""The work of one function: a shard, a part of a big file with its receipts, names of files with several hard links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CREATIONS_PER_SECOND = 1 / aws.EFS_WRITE_SECONDS
 
 
 class Rates(Struct, frozen=True):
-    """What one function does: seconds an entry and bytes a second."""
+    """The speed of one function: seconds an entry and bytes a second."""
 
     seconds_per_entry: float
     bytes_per_second: float
@@ -28,7 +28,7 @@ class Rates(Struct, frozen=True):
 
 
 class Name(Struct, frozen=True):
-    """One name of a file with several: whether what stands at the destination is right, and its inode there."""
+    """A name of a file with several hard links: whether the destination's file is right, and its inode there."""
 
     entry: Entry
     unchanged: bool
@@ -63,7 +63,7 @@ class BigFile(Struct, frozen=True):
 
 
 class Receipt(Struct, frozen=True):
-    """What became of a block: its checksum and the destination's word for it, or why it failed."""
+    """The result of a block: its checksum and the destination's token for it, or why it failed."""
 
     index: int
     crc64nvme: int = NO_BYTES
@@ -73,7 +73,7 @@ class Receipt(Struct, frozen=True):
 
 
 class Shard(Struct, frozen=True, omit_defaults=True):
-    """What the other states need to know of a shard: its file in the ledger, its size, its predicted seconds.
+    """A shard as the other states know it: its file in the ledger, its size, its predicted seconds.
 
     A shard of ``blocks`` (the first, and the one after the last) is a part of the big file that ``key`` describes.
     """
@@ -87,7 +87,7 @@ class Shard(Struct, frozen=True, omit_defaults=True):
 
     @property
     def items(self) -> int:
-        """What the shard holds an outcome of each: entries, or blocks."""
+        """The number of entries, or of blocks, that each need an outcome."""
         return self.entries if self.blocks is None else self.blocks[1] - self.blocks[0]
 
 

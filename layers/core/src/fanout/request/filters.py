@@ -1,4 +1,4 @@
-"""Which entries a request is about; docs/how-to/filters.md is the contract, and its table is run by the tests.
+"""Filters: which entries a request is about. docs/how-to/filters.md is the contract; the tests run its table.
 
 | an entry                                              | is                                          |
 |-------------------------------------------------------|---------------------------------------------|
@@ -122,7 +122,7 @@ def _outside(value: int, lowest: int | None, highest: int | None) -> bool:
 class HeldDirectories:
     """Directories that no ``include`` names, kept until it shows whether they hold what is taken; call in path order.
 
-    What stands for a directory is a call that settles it: with ``True`` as taken, with ``False`` as skipped.
+    Each directory is held with a callback that settles it: ``True`` takes it, ``False`` skips it.
     Memory is bounded by the depth.
     """
 
@@ -145,7 +145,7 @@ class HeldDirectories:
             settle(True)
 
     def close(self, goes_on: Callable[[str], bool]) -> None:
-        """Settle what is held at the end of a segment: taken where another segment goes on in the directory."""
+        """Settle the held directories at the end of a segment; one in which another segment continues is taken."""
         for path, settle in self._stack:
             settle(goes_on(path))
         self._stack = []

@@ -10,8 +10,8 @@
 | ``/`` first   | anchored at the root; so is a pattern with ``/`` between names    |
 | ``/`` last    | directories alone                                                 |
 
-A pattern without any other ``/`` matches a name at any depth. What matches a directory matches all
-that it holds. The expression tries each name once, so no pattern takes exponential time.
+A pattern without any other ``/`` matches a name at any depth. A pattern that matches a directory matches all that it
+holds. The expression tries each name once, so no pattern takes exponential time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _ANY_DIRECTORIES = "(?:[^/]*/)*?"
 
 
 def compile_globs(patterns: Iterable[str]) -> re.Pattern[str]:
-    """What matches a path (a directory's ends in ``/``) that one of the patterns matches. Raises ``ValueError``."""
+    """A regular expression that matches each path that one of the patterns matches.
+
+    A directory's path ends in ``/``. Raises ``ValueError``.
+    """
     return re.compile("|".join(f"(?:{_path(pattern)})" for pattern in patterns), re.DOTALL)
 
 
@@ -63,7 +66,7 @@ def _sections(names: list[str], ending: str) -> str:
 
 
 def _name(name: str) -> str:
-    """One name, which is never empty; what stands between two ``*`` is found at its first place."""
+    """A name, never empty. Text between two ``*`` is matched at its first place."""
     chunks, position = [""], 0
     while position < len(name):
         char = name[position]

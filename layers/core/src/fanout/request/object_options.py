@@ -1,4 +1,4 @@
-"""What a request asks of the objects that it writes.
+"""Options of the objects that a run writes.
 
 | what           | from a mount                                | inside S3                                       |
 |----------------|---------------------------------------------|-------------------------------------------------|
@@ -25,7 +25,7 @@ _TAG_NAME, _TAG_VALUE = 128, 256
 _TAG_BYTES = 4096
 _METADATA_BYTES = 2048
 USER_PREFIX = "x-amz-meta-"
-# What a run writes itself, of a file: names as in adapters/s3/metadata.py.
+# Metadata of a file that the run writes itself: names as in adapters/s3/metadata.py.
 _OWN_METADATA = frozenset({"file-owner", "file-group", "file-permissions", "file-mtime", "file-atime"})
 # Names and the longest values of these.
 _OWN_BYTES = 128
@@ -41,8 +41,9 @@ class ContentType(StrEnum):
 
 
 class ObjectOptions(Struct, frozen=True):
-    """Storage class, KMS key and canned ACL, empty for the bucket's defaults, the Content-Type of files,
-    and tags and user metadata that each object gets; names of metadata come without ``x-amz-meta-``.
+    """Storage class, KMS key and canned ACL (empty: the bucket's default), Content-Type, tags and user metadata.
+
+    Names of metadata come without ``x-amz-meta-``.
     """
 
     storage_class: str = ""

@@ -22,7 +22,7 @@ NO_PROBE = "none"
 # Chosen: burst credits that stay for others.
 CREDIT_RESERVE_PERCENT = 20.0
 DEFAULT_PERCENT = 10.0
-# Of a field that also takes text with a unit.
+# Marks a field that also takes text with a unit.
 UNITS = {"units": True}
 
 
@@ -35,10 +35,10 @@ class Compare(StrEnum):
 
 
 class Mode(StrEnum):
-    """What the run does.
+    """The mode of a run.
 
-    Copy what is new or changed; the same, and delete what is not at the source; only compare
-    both ends by checksum; or only say what a copy and a sync would do.
+    Copy copies new and changed entries. Sync also deletes entries that the source lacks. Verify only compares both
+    ends by checksum. Plan only says what a copy and a sync would do.
     """
 
     COPY = "copy"
@@ -53,7 +53,7 @@ class Mode(StrEnum):
 
 
 class OnConflict(StrEnum):
-    """What is done with names that the destination cannot hold."""
+    """The policy for names that the destination cannot hold."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -62,7 +62,7 @@ class OnConflict(StrEnum):
 
 
 class Symlinks(StrEnum):
-    """What becomes of a symlink of the source."""
+    """The policy for symlinks of the source."""
 
     KEEP = "keep"
     FOLLOW = "follow"
@@ -70,7 +70,7 @@ class Symlinks(StrEnum):
 
 
 class Verify(StrEnum):
-    """What a copy verifies afterwards: nothing more, what it copied, or both whole trees.
+    """The verification after a copy: none, the copied entries, or both whole trees.
 
     ``CONTENT`` compares both trees by names, kinds, sizes and bytes, ``ALL`` by attributes too. In ``mode: verify``
     ``CONTENT`` means the same, and every other value means ``ALL``.
@@ -124,7 +124,7 @@ class DeleteGuard(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the run may use. ``max_concurrency`` is 0 in a request that leaves it to the stack, never in a plan.
+    """The limits of a run. ``max_concurrency`` is 0 in a request that leaves it to the stack, never in a plan.
 
     ``bytes_per_second`` and ``files_per_second`` hold over all functions that copy, verify or delete at the same time.
     """

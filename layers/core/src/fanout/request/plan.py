@@ -11,11 +11,10 @@ from fanout.request.request import Request
 
 
 class Plan(Struct, frozen=True):
-    """What the run does, the rates that it predicts with, and the runs that it resumes, the last one first.
+    """The request with all defaults, the rates for predictions, and the runs that it resumes, the last one first.
 
-    ``creations_per_second`` is what one directory of the destination takes, ``quota`` the most functions that the
-    account or a reservation lets a run start at once, ``None`` where it is not known.
-    ``began`` is in seconds since 1970.
+    One directory of the destination takes ``creations_per_second``. ``quota`` is the most functions that the account
+    or a reservation lets a run start at once; ``None`` if it is not known. ``began`` is in seconds since 1970.
     """
 
     run_id: str
@@ -34,7 +33,7 @@ class Plan(Struct, frozen=True):
 
 
 def settings_row(plan: Plan) -> Json:
-    """What a run was asked for and what it reckons with, as the report shows it."""
+    """The request and the rates of a run, as the report shows them."""
     row: Json = to_builtins(plan)
     return {"run_id": row.pop("run_id"), **row.pop("request"), **row}
 

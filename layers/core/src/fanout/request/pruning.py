@@ -29,7 +29,7 @@ class Pruning:
             yield entry
             return
         self._inside = directory
-        # Else it is another segment's, which gave it already.
+        # Otherwise another segment has listed it.
         if directory.startswith(self._prefix) and os.fsencode(directory) > self._after:
             yield entry if entry.path == directory else Entry(directory, Kind.DIRECTORY)
 

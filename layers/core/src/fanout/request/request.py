@@ -20,12 +20,12 @@ from fanout.request.options import (
     Verify,
 )
 
-# What can be done where a function sees one end alone.
+# The modes that work where a function sees one end alone.
 BETWEEN_MOUNTS = frozenset({Mode.COPY, Mode.VERIFY, Mode.PLAN})
 
 
 class Request(Options, frozen=True, kw_only=True):
-    """One transfer: the options, and its ends and what else a document holds in another form.
+    """A transfer: its options, its ends, and the fields that a document holds in another form.
 
     ``prices`` are dollars by the names of ``fanout.facts.prices``, instead of the table's.
     """
@@ -54,7 +54,7 @@ class Request(Options, frozen=True, kw_only=True):
 
     @property
     def verifies_after(self) -> Verify:
-        """What is verified after the copying; nothing where nothing is copied."""
+        """The verification after the copy; none in a mode that copies nothing."""
         return self.verify if self.mode.writes else Verify.NONE
 
     @property

@@ -1,4 +1,4 @@
-"""What each field of a request decides, and so between which runs it may differ: classified once, here.
+"""Classifies each field of a request, once: what it decides, and so between which runs it may differ.
 
 | class  | decides                               | a resumed run | the same transfer | the index of another run |
 |--------|---------------------------------------|---------------|-------------------|--------------------------|

@@ -1,4 +1,4 @@
-"""BeginVerification: plans the comparison of both trees after a copy, as a listing of its own."""
+"""BeginVerification: plans the comparison of both trees after a copy, with a separate listing."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from fanout.work.parallel import work_on
 def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan) -> Progress:
     """Note the checksums of the blocks of a part, and the file's attributes, at both ends or at the one seen here.
 
-    Whether they are equal is told when those of the whole file are there: ``compared_big_files``.
+    The comparison needs the checksums of the whole file: ``compared_big_files``.
     Raises ``Transient`` if nothing could be read for reasons that may pass.
     """
     here = Progress(shard.items, True, Count())
@@ -128,7 +128,7 @@ def _checksums(
 
 
 def _opened(tree: Tree, entry: Entry) -> Source:
-    """What the destination holds now, if it has the size of the source."""
+    """The destination's file as it is now, if it has the size of the source."""
     found = tree.find_stored(entry.path)
     if found is None or found.entry.size != entry.size:
         raise ItemError(Reason.DIFFERS, "the destination no longer holds a file of this size")

@@ -1,4 +1,4 @@
-"""What comparing both ends of big files found, from the checksums of their blocks."""
+"""Compares both ends of big files by the checksums of their blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What two ends hold of one entry beside its bytes, compared where both can hold it.
+"""Compares the attributes of an entry at two ends, as far as both ends can hold them.
 
 | ends                | mode, 12 bits | owner and group | mtime, ns | metadata and content headers |
 |---------------------|---------------|-----------------|-----------|------------------------------|
@@ -38,7 +38,9 @@ ATTRIBUTE_REASONS = (
 
 
 class Rules(Struct, frozen=True):
-    """What is compared beside bytes. ``keeps_owners``: the destination can; ``as_metadata``: both ends lie in S3.
+    """The rules of a comparison of attributes.
+
+    ``keeps_owners``: the destination can; ``as_metadata``: both ends lie in S3.
 
     ``added``: headers of metadata that the request gives each object, over that of the source.
     """
@@ -49,14 +51,14 @@ class Rules(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """One thing that differs, with both values."""
+    """A difference, with both values."""
 
     reason: Reason
     text: str
 
 
 def differences(kind: Kind, source: Attributes, destination: Attributes, rules: Rules) -> list[Difference]:
-    """What differs, the worst first; the module's table is the contract."""
+    """The differences, the worst first; the module's table is the contract."""
     if rules.as_metadata:
         return _metadata({**_as_metadata(source), **rules.added}, _as_metadata(destination))
     found: list[Difference] = []

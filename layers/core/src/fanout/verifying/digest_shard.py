@@ -57,7 +57,7 @@ def digest_shard(shard: Shard, context: Context) -> Json:
     if not found:
         for index, entry in unfinished:
             if context.limiter.cut_off(entry.size):
-                continue  # the next task goes on with it
+                continue  # the next task continues with it
             message = f"{entry.size} bytes are more than one function reads in its time"
             found[index] = SourceChecksum("", Reason.OUT_OF_TIME, message)
     if found:

@@ -1,8 +1,8 @@
 """Digests of a tree that do not depend on the order in which its entries are met.
 
-The digest of an entry is the SHA-256 of its path, kind, size and checksum; that of a
-directory is the sum of its entries' modulo 2**256, so that functions add up what each
-of them saw, in any order, and two trees can be compared directory by directory.
+The digest of an entry is the SHA-256 of its path, kind, size and checksum. The digest of a directory is the sum of
+its entries' digests modulo 2**256. So functions add up their parts in any order, and two trees can be compared
+directory by directory.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class TreeDigest:
         )
 
     def directories(self) -> Iterator[DirectoryDigest]:
-        """What each directory adds up to, in the order of their names."""
+        """The digest of each directory, in the order of their names."""
         for directory in sorted(self._sums):
             yield DirectoryDigest(directory, *self._sums[directory])
 

@@ -1,11 +1,11 @@
-"""Names whose file is told apart at one end from its other names, read from the shards of names."""
+"""Names that are grouped with others at one end and not at the other, read from the shards of names."""
 
 from __future__ import annotations
 
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Shard
 
-# What the ids of shards of names begin with.
+# The prefix of the ids of shards of names.
 NAME_SHARDS = "names-"
 
 

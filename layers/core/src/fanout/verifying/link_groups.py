@@ -1,4 +1,4 @@
-"""Whether names that are one file at the source are one file at the destination, and the other way round.
+"""Compares hard links: names of one file at the source must be names of one file at the destination, and vice versa.
 
 | names                                         | destination                   | becomes                              |
 |-----------------------------------------------|-------------------------------|--------------------------------------|
@@ -32,7 +32,7 @@ class ComparedName(Struct, frozen=True):
 
 
 def file_at_source(name: Name) -> str:
-    """Which file of the source it is a name of; a file with one name is told by its path."""
+    """Identifies the file at the source; the path identifies a file with one name."""
     return name.entry.inode or f"/{name.entry.path}"
 
 

@@ -1,4 +1,4 @@
-"""What a shard's entries hold at the source, as one function writes it and another reads it."""
+"""Checksums and attributes of a shard's entries at the source: one function writes them, another reads them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SourceChecksum(Struct, frozen=True):
     attributes: Attributes | None = None
 
     def get(self) -> Seen:
-        """What was seen. Raises ``ItemError`` if it could not be read."""
+        """The result of the look. Raises ``ItemError`` if it could not be read."""
         if self.reason is not None:
             raise ItemError(self.reason, self.message)
         return Seen(self.checksum, self.attributes)
@@ -44,7 +44,7 @@ def _row(index: int, one: SourceChecksum) -> list[Any]:
 
 
 def read_checksums(shard_id: str, ledger: Ledger) -> dict[int, SourceChecksum]:
-    """What every attempt wrote; of two for one entry the first that is a checksum."""
+    """The rows of all attempts; of two rows for one entry the first with a checksum counts."""
     found: dict[int, SourceChecksum] = {}
     for key in ledger.keys(keys.source_checksums_prefix(shard_id)):
         for row in ledger.read_rows(key):

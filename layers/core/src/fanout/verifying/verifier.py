@@ -20,7 +20,7 @@ from fanout.verifying.digests import entry_digest
 
 
 class Seen(Struct, frozen=True):
-    """What one look at an entry found: its checksum as S3 writes it (empty for a directory), and its attributes.
+    """The result of one look at an entry: its checksum as S3 writes it (empty for a directory), and its attributes.
 
     ``attributes`` are ``None`` where they were not asked for.
     """
@@ -91,7 +91,7 @@ class Verifier:
         return Verified(outcome, entry_digest(entry, here.checksum), there_digest, told, bool(entry.inode))
 
     def _found(self, path: str, listed: str) -> Found | None:
-        """What stands at the destination. Raises ``ItemError`` for another object than was listed."""
+        """The destination's entry. Raises ``ItemError`` for another object than was listed."""
         found = self._destination.find_stored(path)
         if found is not None and listed and found.entry.etag != listed:
             found = self._destination.find_stored(path)
@@ -100,7 +100,7 @@ class Verifier:
         return found
 
     def seen(self, tree: Tree, entry: Entry, found: Found | None) -> Seen:
-        """What an entry of either tree holds; ``found`` is an answer about it that need not be asked for again.
+        """The content of an entry of either tree; ``found`` is an answer about it that need not be asked for again.
 
         Raises ``ItemError`` and ``TimeUp``.
         """
@@ -142,7 +142,7 @@ def _attributes(tree: Tree, entry: Entry) -> Attributes:
 
 
 def _comparable(entry: Entry, found: Found | None) -> tuple[Entry, Found]:
-    """What stands at the destination. Raises ``ItemError`` if that alone shows that it is not what the source holds."""
+    """The destination's entry. Raises ``ItemError`` if that alone shows that it is not what the source holds."""
     if found is None:
         raise ItemError(Reason.MISSING, "the destination does not hold it")
     if (entry.kind is Kind.DIRECTORY) is not (found.entry.kind is Kind.DIRECTORY):
@@ -153,7 +153,7 @@ def _comparable(entry: Entry, found: Found | None) -> tuple[Entry, Found]:
 
 
 def differences_of(entry: Entry, here: Seen, there: Seen, rules: Rules | None, links: str = "") -> list[Difference]:
-    """What differs between two looks at an entry, the worst first."""
+    """The differences between two looks at an entry, the worst first."""
     found: list[Difference] = []
     source, destination = here.attributes, there.attributes
     if source is not None and destination is not None and entry.kind is not Kind.DIRECTORY:

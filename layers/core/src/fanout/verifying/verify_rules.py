@@ -1,4 +1,4 @@
-"""What a verification compares beside bytes, what it cannot compare, and why."""
+"""The attributes that a verification compares, and those that it cannot compare, with the reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class NotTold(Struct, frozen=True):
 
 
 class NotCompared(Struct, frozen=True):
-    """What was left out, the reason in a sentence, and how many entries it is about: ``None`` for the whole tree."""
+    """An omission of the comparison, the reason in a sentence, and the number of entries.
+
+    ``None`` for the whole tree.
+    """
 
     what: str
     why: str
@@ -38,7 +41,7 @@ class NotCompared(Struct, frozen=True):
 
 
 def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
-    """What is compared beside the bytes; ``None`` for nothing."""
+    """The rules for attributes; ``None`` for nothing."""
     if not compares_attributes(plan):
         return None
     return Rules(not _owner_limitation(ledger), plan.request.inside_s3, metadata_headers(plan.request.objects))
@@ -75,10 +78,10 @@ def write_not_told(shard_id: str, nonce: str, indexes: list[int], ledger: Ledger
 
 
 def not_compared(plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_big_files: int) -> list[NotCompared]:
-    """What could not be compared, each with the reason and, where it is about single entries, their number.
+    """The omissions of a verification of both trees, read from its ledger.
 
-    Of a verification of both trees, from the ledger that holds it. ``names_of_big_files`` are names of files with
-    several that were compared in blocks.
+    Each has its reason and, if it is about single entries, their number. ``names_of_big_files`` are names of files
+    with several that were compared in blocks.
     """
     if not compares_attributes(plan):
         return []

@@ -33,11 +33,11 @@ Work = tuple[Entry, Callable[[], Seen], Result]
 def verify_shard(shard: Shard, context: Context) -> Json:
     """Verify what the ledger does not show as verified; returns ``cursor`` and ``done`` as CopyShard does.
 
-    Both ends are asked anew: the source's checksum is its store's own or that of bytes read again, never that of
-    what was received while it was copied, which another object's bytes would fit as well. In ``mode: verify`` all
-    entries are compared, with their attributes unless the request is about content alone, and the outcomes are those
-    of the run; after a copy, those that were copied.
-    Raises ``Transient`` if nothing at all could be verified for reasons that may pass.
+    Both ends are asked again. The source's checksum is its store's own, or that of bytes read again. It is never that
+    of the bytes received during the copy: another object's bytes would fit that one too. In ``mode: verify`` it
+    compares all entries, with their attributes unless the request is about content alone, and writes the run's
+    outcomes. After a copy it compares the copied entries. Raises ``Transient`` if nothing at all could be verified
+    for reasons that may pass.
     """
     work = verify_blocks if shard.blocks is not None else _verify_entries
     return noted("verify", shard, context, lambda: work(shard, context))
@@ -105,7 +105,7 @@ def _verify(
     if not outcomes:
         for index, (entry, _, _) in unfinished:
             if context.limiter.cut_off(entry.size):
-                continue  # the next task goes on with it
+                continue  # the next task continues with it
             message = f"{entry.size} bytes are more than one function reads in its time"
             outcomes[index] = Outcome.because(entry, Reason.OUT_OF_TIME, message)
     if outcomes:
@@ -131,7 +131,7 @@ def _both_ends(shard: Shard, ledger: Ledger, source: Tree, verifier: Verifier) -
 
 
 def source_checksum(entry: Entry, source: Tree, verifier: Verifier) -> Seen:
-    """What a source entry holds that is still the one that was listed."""
+    """The content of a source entry that is still the one that was listed."""
     if entry.kind is Kind.DIRECTORY:
         return verifier.seen(source, entry, None)
     found = source.find_stored(entry.path)
