@@ -1,1 +1,1 @@
-"""What use cases ask of the outside, as protocols."""
+"""Protocols of all that use cases ask of the outside."""

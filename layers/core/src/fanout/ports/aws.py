@@ -14,11 +14,11 @@ class Executions(Protocol):
     """The executions of the state machine."""
 
     def running(self, execution: str) -> bool:
-        """Whether the execution of the ARN goes on; one that does not exist does not."""
+        """Whether the execution of the ARN still runs; false if it does not exist."""
 
 
 class Starts(Protocol):
-    """What starts runs."""
+    """Starts runs."""
 
     def start(self, machine: str, run_id: str, request: Json) -> bool:
         """Start a run of the state machine of the ARN; returns false where there is a run of this name already."""
@@ -45,7 +45,7 @@ class ObjectReader(Protocol):
 
 
 class Meter(Protocol):
-    """What a file system says about itself. Raises the errors of ``fanout.model.errors``."""
+    """The metrics of a file system. Raises the errors of ``fanout.model.errors``."""
 
     def describe(self, file_system_id: str) -> Described:
         """Its modes and its size by storage class. Raises ``NotFound``."""

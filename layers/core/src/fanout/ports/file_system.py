@@ -12,7 +12,7 @@ from fanout.ports.turns import Fence
 class FileSystem(Protocol):
     """Links, attributes of directories, and the run's staging directory with its right to write.
 
-    Asked where a function sees the mount. Raises ``ItemError`` for an entry.
+    Only functions that see the mount use it. Raises ``ItemError`` for an entry.
     """
 
     def link(self, entry: Entry, first: str) -> None:
@@ -27,7 +27,7 @@ class FileSystem(Protocol):
     def open_directory(self, entry: Entry, mode: int) -> None:
         """Give a directory that a run made, and no entry stands for, its mode.
 
-        One that has another mode than it is made with stays as it is; one that is not there is left out.
+        A directory with another mode than new ones have stays as it is; a missing one is left out.
         """
 
     def remove_directory(self, entry: Entry) -> None:
@@ -37,10 +37,10 @@ class FileSystem(Protocol):
         """
 
     def limitations(self) -> tuple[str, ...]:
-        """What this tree cannot keep of what it is given, a sentence each, found out by trying."""
+        """Tries what this tree cannot keep of an entry; returns a sentence for each."""
 
     def identity(self) -> str:
-        """What tells the root from another one that stands in its place later; empty where nothing can.
+        """Identifies the root, so that another directory in its place shows; empty if nothing can.
 
         Raises ``ItemError`` if it cannot be told.
         """

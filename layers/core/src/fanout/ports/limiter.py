@@ -1,4 +1,4 @@
-"""What holds work back to the rates that the run may use."""
+"""The port that holds work to the rates of the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fanout.model.errors import TimeUp
 
 
 class Limiter(ABC):
-    """What holds work back. Who asks is told when to ask again, so that nobody waits inside of it."""
+    """Holds work back. It tells the caller when to ask again, so that no caller waits inside it."""
 
     @abstractmethod
     def ask(self, size: int, ticket: object) -> float:

@@ -17,7 +17,7 @@ class MapRun(Struct, frozen=True):
 
     @property
     def ended(self) -> bool:
-        """Whether it has come to its end, whichever."""
+        """Whether the Map has ended, successfully or not."""
         return self.status != "RUNNING"
 
     @property

@@ -1,4 +1,4 @@
-"""What pacing needs of Step Functions; the ports of transfers stand in ``ports.tree``."""
+"""The port of Step Functions that pacing needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a probe needs of a file system; the ports of transfers stand in ``ports.tree``."""
+"""The port of a file system that a probe needs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class ProbeDirectory(Protocol):
         """Names what caches files: functions of one client see what another one wrote only on the server."""
 
     def free_bytes(self) -> int:
-        """What the file system says is free."""
+        """Free bytes by the file system's own account."""
 
     def prepare(self) -> Sequence[str]:
         """Make it, and remove what earlier probes left. Returns the names of those that are still at work."""
 
     def claim(self, name: str) -> bool:
-        """Make a directory in it that nobody made before; whether that is so."""
+        """Make a directory in it; false if it is there already."""
 
     def make(self, path: str) -> None:
         """Make a directory, unless it is there."""

@@ -40,6 +40,6 @@ class VersionedStore(Protocol):
     def write_version(self, key: str, data: bytes, version: str) -> None:
         """Write the object whole if it still has the version, or is not there where the version is empty.
 
-        Of two that write over one version at the same time one succeeds. Raises ``PreconditionFailed`` for the
+        If two write over one version at the same time, one succeeds. Raises ``PreconditionFailed`` for the
         other, and for an answer that was lost after the write: read again, and see who has written.
         """

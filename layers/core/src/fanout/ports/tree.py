@@ -23,7 +23,7 @@ class Source(Protocol):
 
     @property
     def attributes(self) -> Attributes:
-        """What the entry carries beside its bytes."""
+        """The attributes of the entry."""
 
     def read(self, offset: int, length: int) -> bytes:
         """Up to ``length`` bytes from ``offset``; fewer only at the end of the entry."""
@@ -79,7 +79,7 @@ class BlockTarget(Protocol):
     def write(self, index: int, offset: int, data: bytes, crc64nvme: int) -> str:
         """Write a block or, with ``takes_pieces``, a piece of one; the checksum is of the block so far.
 
-        Returns the destination's word for it, which ``complete`` wants back.
+        Returns the destination's token for it, which ``complete`` needs.
         """
 
     def sync(self) -> None:
@@ -98,7 +98,7 @@ class Tree(Protocol):
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """The entries of the segment in the order of their ``sort_key``.
 
-        Of a directory that ``prunes`` tells of, the directory stands for all that it holds.
+        Pruned directories are listed themselves, and their contents skipped.
         A missing root is an empty tree. Raises ``ListingIncomplete`` where a part cannot be read.
         """
 
@@ -112,15 +112,15 @@ class Tree(Protocol):
         """
 
     def find(self, path: str) -> Entry | None:
-        """The entry of one path as the listing shows it, or ``None`` where it is certain that there is none.
+        """The entry of a path as the listing shows it, or ``None`` if there certainly is none.
 
         A directory stands under a path that ends in ``/``, everything else under one that does not.
-        Raises ``AccessDenied``, ``Throttled`` or ``Transient`` where the store gives no answer, and ``ItemError`` where
-        what stands above the path is no directory, or not the one that it was.
+        Raises ``AccessDenied``, ``Throttled`` or ``Transient`` if the store gives no answer. Raises ``ItemError`` if
+        a component above the path is no directory, or another one than before.
         """
 
     def find_stored(self, path: str) -> Found | None:
-        """What stands at one path, of whatever kind, with the store's own checksum if it keeps one.
+        """The entry at a path, of whatever kind, with the store's own checksum if it keeps one.
 
         Raises as ``find``.
         """
@@ -130,7 +130,7 @@ class Tree(Protocol):
         """Whether ``open`` and ``Target.send`` ask a server and do not wait for it, so that a thread may ask again."""
 
     def small_files_from(self, source: Tree) -> SmallFiles | None:
-        """What copies small files from another tree to this one; ``None`` where only the general way leads."""
+        """Copies small files from another tree to this one; ``None`` where only the general way leads."""
 
     def open(self, entry: Entry) -> Source:
         """Open a file or symlink for reading."""
@@ -157,12 +157,12 @@ class Tree(Protocol):
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
         """Delete files, symlinks, specials or objects that still are what was listed (ETag, or size and mtime).
 
-        Returns, by path, why others stay. What is not there counts as deleted.
+        Returns, by path, why others stay. A missing entry counts as deleted.
         """
 
     @property
     def file_system(self) -> FileSystem | None:
-        """What only a file system does; ``None`` for a bucket, and where this function does not see the mount."""
+        """The operations of a file system; ``None`` for a bucket, and where this function does not see the mount."""
 
     def block_bytes(self, entry: Entry) -> int:
         """The size in which ``create`` wants the entry's blocks."""

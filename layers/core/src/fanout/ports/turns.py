@@ -20,9 +20,9 @@ class Fence(Struct, frozen=True):
 class Writer(Struct, frozen=True):
     """A run that writes below ``place``, a path or prefix of its store that is empty or ends in ``/``.
 
-    ``execution`` is the ARN of the run's execution, ``transfer`` a digest that runs of the same transfer share,
-    ``names`` whether the run copies what a manifest names, ``since`` when it began, in seconds since 1970.
-    ``fences`` are the runs that it took out of the list of a mount, and fences before it lists anything.
+    ``execution`` is the ARN of its execution, ``transfer`` a digest that runs of the same transfer share. ``names``:
+    the run copies the entries of a manifest. ``since``: when it began, in seconds since 1970. ``fences`` are the runs
+    that it took out of the list of a mount, and fences before it lists anything.
     """
 
     run_id: str
@@ -36,7 +36,7 @@ class Writer(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True):
-    """What a run that has its turn must know of the other ones: whom it fences, and whom it must not."""
+    """The other runs, as a run that has its turn must know them: those to fence, and those beside it."""
 
     fences: tuple[Fence, ...] = ()
     beside: frozenset[str] = frozenset()
@@ -46,13 +46,13 @@ class Turns(Protocol):
     """The runs that write to each store, of which two never write to the same tree at the same time."""
 
     def take(self, plan: Plan, execution: str) -> Writer | None:
-        """Enter a run that writes; returns the run of the same transfer that goes on already, if one does.
+        """Enter a run that writes; returns a running run of the same transfer, if there is one.
 
-        Raises ``DestinationBusy`` where another run that goes on has to end before.
+        Raises ``DestinationBusy`` if another running run must end first.
         """
 
     def turn(self, plan: Plan) -> Turn:
-        """What a run that has its turn must know of the others. Raises ``Superseded`` where it lost its turn."""
+        """The other runs, for a run that has its turn. Raises ``Superseded`` where it lost its turn."""
 
     def release(self, plan: Plan) -> None:
         """Take a run out that has nothing left at work."""

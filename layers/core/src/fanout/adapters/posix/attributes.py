@@ -17,7 +17,7 @@ _SET_ID = stat.S_ISUID | stat.S_ISGID
 def creation_mode(mode: int, *, uid: int | None, gid: int | None) -> int:
     """The mode to create a staged file with: all of it if its creator is its owner, else what the owner may.
 
-    So it is never wider than its source's, also before it has its owner.
+    The file is never more accessible than its source, also before it has its owner.
     """
     created = uid in (None, os.geteuid()) and gid in (None, os.getegid())
     return mode & (0o777 if created else stat.S_IRWXU)
@@ -28,8 +28,8 @@ def apply_attributes(
 ) -> None:
     """Owner, mode and times, with no operation for what is right already by ``found``.
 
-    Owner first: the mode is the owner's, and a change of owner clears set-id bits. A change that is not
-    permitted is left out: where an access point enforces an identity nobody can keep it.
+    Owner first: the mode is the owner's, and a change of owner clears set-id bits. A change that is not permitted is
+    left out: an access point that enforces an identity cannot keep owners.
     """
     found = found or os.fstat(descriptor)
     uid = found.st_uid if attributes.uid is None else attributes.uid
@@ -84,7 +84,7 @@ def times_of(mtime_ns: int, atime_ns: int | None) -> tuple[int, int]:
 
 
 def owner_limitation(directory: int, name: str) -> str | None:
-    """Why owners cannot be kept in this file system, found out on a file of its own; ``None`` if they can."""
+    """Tries owners on a file made for it, and returns why this file system cannot keep them; ``None`` if they can."""
     descriptor, found = open_staged(directory, name, 0o600)
     try:
         wanted = (found.st_uid + 1, found.st_gid + 1)

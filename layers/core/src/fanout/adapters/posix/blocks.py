@@ -84,6 +84,6 @@ class StagedBlocks:
         return found.st_size == self._size and attributes.copied_mtime_ns in (None, found.st_mtime_ns)
 
     def discard(self) -> None:
-        """See ``ports.tree.BlockTarget``. What cannot be removed now goes with the staging directory."""
+        """See ``ports.tree.BlockTarget``. The removal of the staging directory takes the rest."""
         with suppress(OSError, ItemError), self._directories.hold(self._staged) as staged:
             os.unlink(self._token, dir_fd=staged)

@@ -2,8 +2,8 @@
 
 CheckMount makes the directory, once a run, and nothing else ever does. A later run to the same destination removes
 it before it lists anything. Renames and links out of a removed directory fail, so what an earlier run's function had
-staged cannot become visible, however late that function wakes up. What does not pass through the directory (mkdir,
-attributes of directories, unlink, rmdir) looks at it first.
+staged cannot become visible, however late that function wakes up. Operations that do not pass through the directory
+(mkdir, attributes of directories, unlink, rmdir) check it first.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class FencingToken:
         self._looked_at = now
 
     def error(self, operation: str, error: OSError) -> ItemError | Superseded:
-        """What a failed operation at the destination means: the run's end where its directory is gone."""
+        """Translates a failed operation at the destination: the run is fenced if its directory is gone."""
         with suppress(OSError):
             if error.errno in _GONE and not self.is_there():
                 return Superseded(self._run_id)

@@ -68,7 +68,9 @@ def _remove(directory: int, entry: os.DirEntry[str], top: int) -> None:
 
 
 def remove_directory(above: int, name: str, *, keep: bool = False) -> None:
-    """Remove a directory with all that is in it, or with ``keep`` only what is in it. One that is gone is removed.
+    """Remove a directory with all that is in it, or with ``keep`` only what is in it.
+
+    A directory that is gone counts as removed.
 
     A symlink is not followed. Raises ``Transient`` where others go on writing to it for ``REMOVAL_SECONDS``, and
     ``OSError``: ``NotADirectoryError`` for anything else of that name, which is left.
@@ -81,7 +83,7 @@ def remove_directory(above: int, name: str, *, keep: bool = False) -> None:
 
 
 def _removed(above: int, name: str, keep: bool) -> bool:
-    """One pass; false where something was made in the meantime."""
+    """A single pass; false if something was made in the meantime."""
     try:
         directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
     except FileNotFoundError:

@@ -1,8 +1,8 @@
 """Small files from one directory tree to another, with the fewest steps between two operations.
 
-What the general way does with an object for each end costs the interpreter more than the operations themselves where
-a file has a few kilobytes. A source that is not as it was listed is left to the general way, which begins anew and
-says what is wrong.
+For a file of a few kilobytes, the general way, with an object for each end, costs the interpreter more than the
+operations themselves. A source that is not as it was listed is left to the general way, which begins anew and says
+what is wrong.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from fanout.model.outcome import Reason
 FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-# Opening asks the server for the attributes, later the client may answer from its cache. What changes
-# within half of the margin of a comparison is seen as changed by the next run.
+# Opening asks the server for the attributes, later the client may answer from its cache. The next run sees a change
+# within half of the margin of a comparison.
 FRESH_SECONDS = MARGIN_NS / 2 / 1_000_000_000
 
 

@@ -1,9 +1,8 @@
 """The run's own directory at the destination's root, where files stand until they are whole.
 
-A staged file gets its place at once, so a reader sees the old file or the new one, a name
-never grows by a suffix, and one removal clears what a crash left. Creations spread over one
-directory a thread and so do not queue behind each other (EFS tutorial: 127 files/s in one
-directory, 1,136 over 32).
+A rename puts a staged file in place, so a reader sees the old file or the new one. No name needs a suffix, and one
+removal clears the leftovers of a crash. Creations spread over one directory a thread and so do not queue behind each
+other (EFS tutorial: 127 files/s in one directory, 1,136 over 32).
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Staging:
         self._pid = os.getpid()
 
     def place(self) -> tuple[str, str]:
-        """A directory (a path of ``Directories``) and a file name in it that nobody else uses."""
+        """A directory (a path of ``Directories``) and a file name in it that no other attempt uses."""
         if not hasattr(self._thread, "directory"):
             own = next(self._threads) % _DIRECTORIES
             self._thread.directory = f"{self.path}{self._nonce}-{os.getpid()}/{own}/"
@@ -54,10 +53,9 @@ class Staging:
         """Give a staged file its place in a directory, at once, replacing a file that is there.
 
         A kernel lets one rename between two directories of a mount through at a time, for as
-        long as the server takes. So one thread of the process that made this renames; those that
-        find it at that, and those of other processes, link the file to its name and unlink the
-        staged one, which overlap over directories. What exists already, and what cannot be
-        linked, is renamed.
+        long as the server takes. So one thread of the process that made this renames. Threads that find it busy, and
+        those of other processes, link the file to its name and unlink the staged one; these overlap over directories.
+        A name that exists already, or a file that cannot be linked, takes a rename.
         """
         if self._pid == os.getpid() and self._renaming.acquire(blocking=False):
             try:
@@ -118,10 +116,10 @@ class Staging:
 
 
 def open_staged(directory: int, name: str, mode: int) -> tuple[int, os.stat_result]:
-    """A new file, open for writing, that nobody else can have put there.
+    """A new file, open for writing, that no other attempt can have made.
 
-    Without O_EXCL, for which NFS pays one more operation: the directory and the name are this
-    attempt's own, and a file that was there already has bytes or another name.
+    Without O_EXCL, which costs NFS one more operation: the directory and the name belong to this attempt, and a file
+    that was there already has bytes or another name.
     """
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=directory)
     try:

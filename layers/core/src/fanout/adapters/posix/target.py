@@ -84,7 +84,7 @@ class FileTarget:
         self._staged.let_go()
 
     def abort(self) -> None:
-        """See ``ports.tree.Target``. What cannot be removed now goes with the staging directory."""
+        """See ``ports.tree.Target``. The removal of the staging directory takes the rest."""
         if self._descriptor >= 0:
             with suppress(OSError):
                 os.close(self._descriptor)

@@ -196,7 +196,7 @@ class PosixTree:
 
     @property
     def delete_batch(self) -> int:
-        """One: every file is an operation of its own."""
+        """1: every file takes an operation."""
         return 1
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:

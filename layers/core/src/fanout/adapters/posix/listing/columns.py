@@ -1,4 +1,4 @@
-"""What names of one directory stand for, with plain files in columns."""
+"""Turns names of a directory into entries, with plain files in columns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def listed_of(
 ) -> list[Listed]:
     """The entries of names in the order of their keys, of which directories' end in ``/``; see ``entry_of``.
 
-    What became something else since its name was read stands at its new place.
+    An entry whose kind changed since its name was read stands at its new place.
     """
     if all(found):
         kept, there = list(names), cast(Sequence[os.stat_result], found)

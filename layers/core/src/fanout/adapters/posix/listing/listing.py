@@ -21,8 +21,8 @@ from fanout.model.errors import ItemError, ListingIncomplete, Transient
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Prunes, Segment, no_pruning
 
-# Of the way to a segment's prefix: nothing of the source is below it. A symlink on it that leads out of the root, or in
-# a circle, is an entry of the segment that it lies in.
+# A component on the way to a segment's prefix: the source has nothing below it. A symlink on it that leads out of the
+# root, or in a circle, is an entry of the segment that it lies in.
 _LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.EXDEV, errno.ELOOP)
 
 
@@ -38,8 +38,9 @@ def list_segment(
     """The segment's entries below ``root`` (a path of ``directories``), depth first, sorted by their bytes.
 
     A directory counts with its ``/``, so that the order is that of keys. Memory is bounded by ``tuning.NAMES_HELD``
-    for each directory on one path down the tree. What ``prunes`` tells of is not opened. Raises ``Transient`` for
-    an error of the file system that may pass, ``ListingIncomplete`` for any other. ``made``: see ``entry_of``.
+    for each directory on one path down the tree. Directories that ``prunes`` names are not opened. Raises
+    ``Transient`` for an error of the file system that may pass, ``ListingIncomplete`` for any other. ``made``: see
+    ``entry_of``.
     """
     with translated(root, segment):
         yield from _Listing(directories, root, follow, made=made).entries(segment, prunes)
@@ -61,7 +62,7 @@ def translated(root: str, segment: Segment) -> Iterator[None]:
 
 
 class _Listing:
-    """One listing; ``device`` is the file system of the root, in which an inode's number is its identity."""
+    """A listing at work; ``device`` is the file system of the root, in which an inode's number is its identity."""
 
     def __init__(self, directories: Directories, root: str, follow: bool, *, made: bool) -> None:
         self._directories, self._root, self._made = directories, root, made
@@ -170,7 +171,7 @@ class _Listing:
     def _listed(
         self, descriptor: int, path: str, way: Way, batch: Sequence[str], known: Mapping[str, Entry]
     ) -> list[Listed]:
-        """What names of a directory stand for, in order."""
+        """The entries of names of a directory, in order."""
         if self._follower is None:
             found = self._stats.each(partial(stats_of, descriptor), batch)
             return listed_of(path, batch, found, self._device, made=self._made)
@@ -179,7 +180,7 @@ class _Listing:
         return [*sorted(entries, key=lambda entry: entry.sort_key)]
 
     def _with_next(self, listed: list[Listed]) -> Iterator[Listed]:
-        """What is listed; the directories are read ahead, but not behind symlinks, where each needs its way."""
+        """The listed entries. Directories are read ahead, except behind symlinks, where each needs its own path."""
         if self._follower is None:
             self._ahead.found(self._below(listed))
         return iter(listed)
@@ -222,7 +223,7 @@ class _Listing:
     def _looked_up(
         self, found: Iterable[os.DirEntry[str]], names: Names, descriptor: int, path: str, way: Way
     ) -> Iterator[os.DirEntry[str]]:
-        """What is no symlink; symlinks are looked up, and handed to ``names``."""
+        """The entries that are no symlinks; symlinks are looked up and handed to ``names``."""
         for child in found:
             if not child.is_symlink():
                 yield child

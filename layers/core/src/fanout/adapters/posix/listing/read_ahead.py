@@ -1,7 +1,7 @@
 """Directories that are read before a listing comes to them, where the file system lets it wait for each.
 
-One directory after the other, a listing over a network waits most of its time: some milliseconds for each, whatever
-it holds. Threads read the next ones meanwhile. On a disk that answers at once they would only cost.
+A listing over a network that reads one directory after the other mostly waits: some milliseconds for each. Threads
+read the next ones meanwhile. On a disk that answers at once they would only cost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fanout.facts import tuning
 from fanout.model.columns import Listed
 from fanout.model.entry import Entry
 
-# What a directory holds and, of it, the directories that are to be read.
+# The content of a directory, and the directories in it that must be read.
 ListedBelow = tuple[list[Listed], Iterable[str]]
 Read = Callable[[str], ListedBelow | None]
 # Readings in a row that waited before others are begun ahead: one may have met what a disk had not in memory.
@@ -30,11 +30,10 @@ _IN_A_ROW = 2
 class ReadAhead:
     """Calls ``read`` for the directories that come next, the first ones first, also those below what it read.
 
-    ``read`` returns what a directory holds, in order, or ``None`` where it is to be read in its turn: if it is large,
-    which bounds memory, or cannot be read, so that errors come up at their place. At most
-    ``tuning.DIRECTORIES_AHEAD`` are under way. What was read waits for its turn: up to ``tuning.DIRECTORIES_HELD``,
-    or ``tuning.ENTRIES_HELD`` entries, after which none is begun; but the last of them makes room for one that comes
-    soon, and is read once more.
+    ``read`` returns the content of a directory, in order, or ``None`` to read it in its turn: if it is large, which
+    bounds memory, or unreadable, so that errors appear at their place. At most ``tuning.DIRECTORIES_AHEAD`` are under
+    way. Contents wait for their turn: up to ``tuning.DIRECTORIES_HELD`` directories or ``tuning.ENTRIES_HELD``
+    entries; then no other directory is begun. The last one makes room for one that comes sooner, and is read again.
     """
 
     def __init__(self, read: Read) -> None:
@@ -66,7 +65,7 @@ class ReadAhead:
         self._begin()
 
     def take(self, directory: str) -> list[Listed] | None:
-        """What a directory holds whose turn it is, or ``None`` if it was not read; those below it are taken already."""
+        """The content of the directory whose turn it is, or ``None`` if it was not read; those below it are begun."""
         self._known.discard(directory)
         while self._next and self._next[0][0] <= os.fsencode(directory):
             heappop(self._next)

@@ -1,7 +1,7 @@
 """The names of a directory in the order of keys, a bounded number at a time.
 
-A directory is read in no order. Of one that holds more than ``tuning.NAMES_HELD`` names the first so many
-are kept while it is read to its end, and it is read again for those after them.
+A directory is read in no order. A directory with more than ``tuning.NAMES_HELD`` names is read to its end several
+times; each time yields the next ``tuning.NAMES_HELD`` names in order.
 """
 
 from __future__ import annotations

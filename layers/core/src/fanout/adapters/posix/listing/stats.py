@@ -1,4 +1,4 @@
-"""What the file system says of an entry, in the domain's words."""
+"""Translates the file system's attributes of an entry."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from fanout.model.outcome import Reason
 
 
 def attributes_of(found: os.stat_result) -> Attributes:
-    """What an entry carries beside its bytes."""
+    """The attributes of an entry."""
     return Attributes(found.st_mode, found.st_uid, found.st_gid, found.st_mtime_ns, found.st_atime_ns)
 
 
 def entry_of(path: str, found: os.stat_result, device: int = -1, *, made: bool = False) -> Entry:
-    """What stands at a path, given without ``/`` at its end; with its inode if it is one of ``device``.
+    """The entry at a path, given without ``/`` at its end; with its inode if it lies on ``device``.
 
     With ``made``, at a destination, a directory that no run has finished counts as older than any source.
     """
@@ -67,8 +67,8 @@ def require_copy(found: os.stat_result, entry: Entry) -> None:
 class Waited:
     """The seconds in which this thread did not run since this was made, if it ever waited for an answer.
 
-    A thread that was only kept from the processor, on a busy machine or in a function that has a part of one, gave it
-    up of its own will at no time.
+    A thread that only lost the processor, on a busy machine or in a function with a part of one, has no voluntary
+    context switch.
     """
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class Stats:
         self._threads: ThreadPoolExecutor | None = None
 
     def each(self, ask: Callable[[Sequence[str]], list[_Found]], names: Sequence[str]) -> list[_Found]:
-        """What ``ask`` says of the names, in their order; it is asked for some of them at a time."""
+        """The answers of ``ask`` for the names, in their order; threads ask for some names at a time."""
         waited = Waited()
         found = ask(names[:_IN_A_ROW])
         if len(names) <= _IN_A_ROW:

@@ -81,8 +81,8 @@ def _libc() -> ctypes.CDLL:
 def walk(root: int, path: str, flags: int) -> tuple[int, int]:
     """The same component by component; returns also when the youngest symlink on the way changed (ctime, ns).
 
-    Of the directories above only the identities are held, and ``..`` is held against them: a directory that was
-    moved meanwhile leads to none that was not passed on the way down.
+    It keeps only the identities of the directories above, and compares ``..`` with them. So a directory that was
+    moved meanwhile cannot lead out to one that was not passed on the way down.
     """
     rest = deque(path.split("/"))
     above: list[tuple[int, int]] = []

@@ -60,7 +60,7 @@ class Directories:
     A path is relative to ``base``, ends in ``/`` or is empty for the base itself.
     No component may be a symlink, so nothing opened here lies outside the base. ``follow``
     opens one all the same, for a source whose symlinks are followed; it answers for where they lead.
-    No lock is held over a system call; a descriptor is closed only when nobody holds it.
+    No lock is held over a system call; a descriptor is closed only when no thread holds it.
     ``before_making`` is called with the path of a directory that is to be made, and raises where it must not be.
     """
 
@@ -82,7 +82,7 @@ class Directories:
     def hold(self, path: str, *, create: bool = False) -> Held:
         """The descriptor of a directory, made with those above it if ``create``; for ``with`` or until ``let_go``.
 
-        One thread opens or makes it, the others that want it wait for that one. Raises
+        The first thread opens or makes it; others that want it wait for that thread. Raises
         ``OSError`` if it is not there, and ``ItemError`` if a component is a symlink.
         """
         with self._lock:
@@ -185,7 +185,7 @@ class Directories:
     def nearest(self, path: str) -> str:
         """The deepest directory at a path or above it that is there. Raises as ``hold`` for anything but ENOENT.
 
-        One pass, whatever the depth: up to what is open, then down to the first that is missing.
+        A single pass, whatever the depth: up to an open directory, then down to the first missing one.
         """
         below = []
         with self._lock:
@@ -215,5 +215,5 @@ class Directories:
         return os.path.samestat(here, os.stat(self._base))
 
     def close(self) -> None:
-        """Close every descriptor that nobody holds."""
+        """Close every descriptor that no thread holds."""
         self.forget("")

@@ -28,8 +28,8 @@ _REASONS = {
 class Way(Struct, frozen=True):
     """The directories from the root down to one: their identities, and when the youngest symlink among them changed.
 
-    A directory that stands on its own way is a loop. What lies behind a symlink that was
-    turned to something else counts as changed, however old it is.
+    A directory that stands on its own way is a loop. A file behind a symlink that was changed counts as changed,
+    however old the file is.
     """
 
     identities: tuple[tuple[int, int], ...] = ()
@@ -91,7 +91,7 @@ class Follower:
         return replace(entry, changed_ns=max(entry.changed_ns, changed_ns))
 
     def _behind(self, path: str) -> tuple[os.stat_result, int]:
-        """What a symlink leads to, never opened for reading, and when a symlink on the way to it last changed."""
+        """The target of a symlink, never opened for reading, and when a symlink on the way to it last changed."""
         with self._directories.hold(self._root) as root:
             descriptor, changed_ns = walk(root, path, os.O_PATH)
         try:

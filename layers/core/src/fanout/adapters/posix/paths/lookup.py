@@ -13,9 +13,9 @@ from fanout.model.path_rules import reason_against_file_path
 
 
 def find_source(directories: Directories, root: str, path: str) -> Entry | None:
-    """What stands at a path of a source, given without ``/`` at its end; ``None`` only where it is certainly nothing.
+    """The entry at a path of a source, given without ``/`` at its end; ``None`` only where it is certainly nothing.
 
-    So the directories above must be real ones, which can be searched and are still at their place. Raises
+    The directories above must be real directories that can be searched and are still at their place. Raises
     ``AccessDenied``, ``ItemError`` with ``Reason.SOURCE_CHANGED``, or ``Transient`` where there is no answer.
     """
     if _is_no_name(path):

@@ -1,1 +1,1 @@
-"""What ProbeEfs does to a file system."""
+"""The operations of a probe on a file system."""

@@ -1,4 +1,4 @@
-"""Trying a mount: what a run does with files is done with one of its own, below a hidden directory."""
+"""Tries a mount: makes the operations of a run on files of its own, below a hidden directory."""
 
 from __future__ import annotations
 

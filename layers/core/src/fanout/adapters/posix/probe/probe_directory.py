@@ -1,8 +1,8 @@
 """The directory that a probe works in, below a mount and never through a symlink.
 
-Its name and a marker in it say that it is a probe's; what has only one of both is left alone. A probe that works makes
-a directory in it for each of its tasks, which moves its mtime: what nothing was made in for ``ABANDONED_SECONDS``, by
-the file system's own clock, was left by a probe that was stopped.
+Its name and a marker in it say that it is a probe's; what has only one of both is left alone. A probe makes a
+directory in it for each of its tasks, which moves its mtime. If that is older than ``ABANDONED_SECONDS`` by the file
+system's clock, a stopped probe left it.
 """
 
 from __future__ import annotations
