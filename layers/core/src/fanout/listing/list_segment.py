@@ -117,7 +117,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
                 continue
             assert not isinstance(destination, FileColumns)
             if destination is not None and destination.kind is Kind.DIRECTORY:
-                # In its turn: entries below the directory are settled before it and must not find another one in its place.
+                # In its turn: entries settled before it, below the directory, must not find another in its place.
                 queue.run(partial(writer.seen, source, destination))
             elif destination is not None or counts_scope:
                 writer.seen(source, destination)
