@@ -1,4 +1,4 @@
-"""What a probe measures, and how its budget is split over the experiments before any of them begins.
+"""Defines a probe's experiments, and splits its budget over them before any of them begins.
 
 | experiment         | what varies                                  | functions      | unit           |
 |--------------------|----------------------------------------------|----------------|----------------|
@@ -67,8 +67,8 @@ SHARED_THREADS = 16
 # Chosen: few, because a kernel lets one thread at a time write into a file, and sends what they wrote all at once.
 RANGED_THREADS = 2
 CREATING_THREADS = 32
-# Chosen: the share of the seconds that rounds are given, and by when the last of them ends whatever happened before;
-# what is left is for starting functions, and for removing what was written.
+# Chosen: the share of the seconds given to rounds; the last round ends by then, whatever happened before.
+# The rest is for starting functions, and for removing the files written.
 ROUNDS_PART = 0.6
 ENDS_PART = 0.85
 # Chosen: what one function works at most, well below its time limit.
@@ -76,7 +76,7 @@ ROUND_SECONDS = 100.0
 
 
 class ProbeRequest(Struct, frozen=True):
-    """What a probe may do, and where; ``path`` is a directory below the mount's root, empty for the root."""
+    """The limits and the place of a probe; ``path`` is a directory below the mount's root, empty for the root."""
 
     path: str
     budget_bytes: int
@@ -86,7 +86,7 @@ class ProbeRequest(Struct, frozen=True):
 
 
 class Point(Struct, frozen=True):
-    """One thing that is measured: so many threads each write or read ``files`` files of ``file_bytes``."""
+    """One measurement: so many threads each write or read ``files`` files of ``file_bytes``."""
 
     threads: int = 1
     directories: int = 1
@@ -117,7 +117,7 @@ class Round(Struct, frozen=True):
     points: tuple[Point, ...]
 
     def name(self, member: int) -> str:
-        """Of the directory that a member works in, and of what it hands in."""
+        """Names a member's directory and the results that it hands in."""
         return f"{self.number:02d}-{member:02d}"
 
 

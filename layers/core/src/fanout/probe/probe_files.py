@@ -27,7 +27,7 @@ def directories_of(place: str, point: Point) -> list[str]:
 
 
 def writing(directory: ProbeDirectory, place: str, point: Point, effort: Effort) -> Callable[[int], Iterator[Record]]:
-    """What a thread does that writes files: a record each, from before its creation until it is closed."""
+    """Writes files in one thread: a record for each file, from before its creation until it is closed."""
     places = directories_of(place, point)
 
     def work(thread: int) -> Iterator[Record]:
@@ -50,7 +50,7 @@ def writing(directory: ProbeDirectory, place: str, point: Point, effort: Effort)
 def creating(
     directory: ProbeDirectory, place: str, point: Point, effort: Effort, experiment: Experiment
 ) -> Callable[[int], Iterator[Record]]:
-    """What a thread does that makes empty files: the latency is of the creation alone, the rate also of the close."""
+    """Makes empty files in one thread: the latency is of the creation alone, the rate includes the close."""
     places = directories_of(place, point)
 
     def work(thread: int) -> Iterator[Record]:
@@ -69,9 +69,9 @@ def creating(
 def ranging(
     directory: ProbeDirectory, path: str, first: int, point: Point, effort: Effort
 ) -> Callable[[int], Iterator[Record]]:
-    """What a thread does that writes a range of one file from ``first`` on: a record of all that is synced at once.
+    """Writes a range of one file from ``first`` on, in one thread: a record for each sync.
 
-    A sync waits for what all threads of a client wrote into the file, so there is one in half of the time.
+    A sync waits for the writes of all threads of a client to the file, so there is one after half of the time.
     """
     together = max(1, int(effort.rate * effort.left_seconds / 2 / point.threads / point.file_bytes))
 
@@ -99,7 +99,7 @@ def ranging(
 def reading(
     directory: ProbeDirectory, paths: deque[str], point: Point, effort: Effort
 ) -> Callable[[int], Iterator[Record]]:
-    """What a thread does that reads files, each once, of which its client is to keep nothing: a record each."""
+    """Reads files in one thread, each once and without the client's cache: a record for each file."""
 
     def work(_thread: int) -> Iterator[Record]:
         while paths and not effort.is_over:

@@ -1,4 +1,4 @@
-"""What one function of a probe may use, and how its threads use it."""
+"""The share of a probe that one function may use, and its threads' use of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Allowance:
 
     @property
     def left(self) -> int:
-        """Bytes that nobody took."""
+        """Bytes not taken yet."""
         return self._left
 
     @property

@@ -37,10 +37,10 @@ NO_BYTES = "the bytes of the budget did not suffice"
 
 
 def run_experiment(context: Context, number: int, member: int, directories: Directories) -> Json:
-    """Measure, within what the plan allots, and write down what came of it.
+    """Measure within the plan's limits, and write down the result.
 
-    What fails on the file system is a row, and the other experiments go on. A second attempt of the same task finds
-    that its directory was made already, and does nothing: the first one may have used all that was allotted.
+    An error of the file system becomes a row, and the other experiments continue. A second attempt of the same task
+    finds that its directory exists and does nothing: the first attempt may have used the whole allotment.
     """
     plan = context.ledger.read(keys.PLAN, ProbePlan)
     if not 0 <= number < len(plan.rounds) or not 0 <= member < plan.rounds[number].functions:
@@ -86,7 +86,7 @@ def _alone(one: Round, directory: ProbeDirectory, effort: Effort, samples: Sampl
 
 
 def _try_out(one: Round, member: int, directory: ProbeDirectory, effort: Effort) -> None:
-    """One small file, which is no sample: it says how much can be written in the time of a sample."""
+    """Write one small file, which is no sample; it shows how much can be written in the time of a sample."""
     size = min(TRIAL_BYTES, effort.allowance.left // TRIAL_SHARE)
     if size:
         place = f"{one.name(member)}/trial"
@@ -94,7 +94,7 @@ def _try_out(one: Round, member: int, directory: ProbeDirectory, effort: Effort)
 
 
 def _sample(experiment: Experiment, point: Point, place: str, directory: ProbeDirectory, effort: Effort) -> list[float]:
-    """One sample: a rate, or the seconds of each file."""
+    """Take one sample: a rate, or the seconds of each file."""
     for path in directories_of(place, point):
         directory.make(path)
     if experiment in (Experiment.CREATE_LATENCY, Experiment.CREATIONS):
@@ -153,9 +153,9 @@ def _together(
 
 
 def _wait_for_all(one: Round, member: int, effort: Effort, context: Context) -> int:
-    """Wait until all functions of the round are there, half of its time at most, and begin when they do.
+    """Wait until all functions of the round are there, but at most half of its time.
 
-    Returns how many are missing. All begin at the same time, which each reckons from when the last one came.
+    Returns how many are missing. All begin at the same time, which each computes from the arrival of the last one.
     """
     clock, ledger = effort.clock, context.ledger
     until = clock.now() + effort.left_seconds / 2
