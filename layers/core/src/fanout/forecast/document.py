@@ -20,7 +20,7 @@ _DAY_SECONDS = 86_400
 
 
 class ForecastPace(Struct, frozen=True):
-    """What reaches the limit of the file systems: functions at once, threads and bytes a second of each."""
+    """The functions at once, and the threads and bytes a second of each, that reach the file systems' limit."""
 
     max_concurrency: int
     threads: int
@@ -142,7 +142,7 @@ def _drained(drain: Drain, begins: float) -> Drained:
 
 
 def credit_sentence(credits: Credits, begins: float) -> str:
-    """What becomes of the credits, for people: they last, are held to the reserve, or run out all the same."""
+    """A sentence on the credits for people: they last, are held to the reserve, or run out in spite of it."""
     said = _end(credits.drain, credits, begins)
     if not credits.is_held:
         return said

@@ -20,7 +20,7 @@ from fanout.shards.packing import target_seconds
 
 
 class Known(Struct, frozen=True):
-    """What is known of the tree and of the file systems, by mount, beside the request.
+    """The input of a forecast beside the request: the tree, and the file systems by mount.
 
     All entries are new at the destination, and ``extras`` are there that a sync deletes. ``largest_directory`` is the
     number of files in the directory that has most of them, 0 for many directories; it counts where the destination is
@@ -61,7 +61,7 @@ def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
 def idle_state(
     mode: ThroughputMode, standard_bytes: int = 0, provisioned: float = 0.0, credits_bytes: float | None = None
 ) -> FileSystemState:
-    """A file system of a mode by its published figures, that nobody else uses; with all its credits, if not told."""
+    """A file system of a mode by its published figures, without other users; with all credits unless given."""
     credits = None
     if mode is ThroughputMode.BURSTING:
         credits = most_credits(standard_bytes) if credits_bytes is None else credits_bytes

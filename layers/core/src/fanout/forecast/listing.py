@@ -1,4 +1,4 @@
-"""What listing and partitioning a tree take, on paper: rounds by the budgets of segments."""
+"""Estimates listing and partitioning a tree: rounds by the budgets of segments."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What goes on beside the copying and costs as well: PaceCopy, the looks of functions at the limits, and deleting.
+"""Costs outside the copy: PaceCopy, the functions' polling of limits, and deletion.
 
-As pacing/pace_copy.py and rates/throttle.py do it. Asking Step Functions for a Map, or EFS for itself, costs nothing.
+Follows pacing/pace_copy.py and rates/throttle.py. Asking Step Functions for a Map, or EFS for itself, costs nothing.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from fanout.request.request import Request
 # As templates set them: memory of PaceCopy, and of a function that deletes; and the time that PaceCopy works.
 PACE_GB, DELETE_GB = 0.256, 1.769
 PACE_TASK_SECONDS = 840.0
-# Of a decision: reads of both rates; lists of two minutes' throttling and writes of rate and row, which cost the same.
+# A decision: reads both rates; lists two minutes' throttling, writes rate and row, which cost the same.
 DECISION_GETS, DECISION_PUTS = 2, 4
-# Of a look of a function at both rates; with one it lists the others too, in two minutes' notes.
+# A poll by a function reads both rates; with a rate it also lists the other functions, in two minutes' notes.
 LOOK_GETS, LOOK_LISTS = 2, 2
-# Of a shard of deletions: its rows are read, its attempt, outcomes and checkpoint written; states of its child.
+# A shard of deletions: reads its rows; writes attempt, outcomes and checkpoint; states of its child.
 DELETE_PUTS, DELETE_GETS, DELETE_TRANSITIONS = 4, 3, 3
 # EndPacing and the states around it, and those around the deletions.
 PACE_TRANSITIONS, AROUND_DELETING = 4, 6
