@@ -1,4 +1,4 @@
-"""What PaceCopy starts from: how many functions at first, at what rate, and what there is to do to each file system."""
+"""Computes the start of PaceCopy: the first functions and rate, and the work for each file system."""
 
 from __future__ import annotations
 

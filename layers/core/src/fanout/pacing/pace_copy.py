@@ -1,7 +1,7 @@
-"""PaceCopy: watches what the file systems have to give while CopyShards goes on, and moves its pace.
+"""PaceCopy: adjusts the pace of the CopyShards Map to the file systems' metrics while it runs.
 
-It works for some minutes and says whether the Map has ended, so that a run of a day takes a hundred tasks. It learns of
-the end from a note that EndPacing leaves, which it looks for every second or few, or else from the Map itself.
+It works for some minutes and says whether the Map has ended, so that a run of a day takes a hundred tasks. It polls
+every second or few for a note that EndPacing leaves at the end, and asks the Map itself if there is none.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def end_pacing(context: Context) -> Json:
 def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
     """Pace until the Map has ended or the time is up; returns ``done``.
 
-    What cannot be asked or set is a note, and no error: the copying goes on, as carefully as without a metric.
+    A metric or setting that fails becomes a note, not an error: the copying continues as if without a metric.
     """
     pacer = _Pacer(execution_arn, context, maps)
     stop_at, began = context.stop_at, context.clock.now()
@@ -68,7 +68,7 @@ def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
 
 
 class _Pacer:
-    """One task's view of the Map and of the file systems."""
+    """One task's access to the Map and to the file systems."""
 
     def __init__(self, execution_arn: str, context: Context, maps: MapRuns) -> None:
         self.execution_arn, self.context, self.maps = execution_arn, context, maps
@@ -133,7 +133,7 @@ class _Pacer:
         return len({key for one in (minute - 1, minute) for key in ledger.keys(f"{keys.THROTTLED}{one:010d}/")})
 
     def _tried(self, problem: str, ask: Callable[[], Found]) -> Found | None:
-        """What was asked for; a failure is noted once for each kind."""
+        """Return the answer; a failure is noted once for each kind."""
         try:
             return ask()
         except FanoutError as error:

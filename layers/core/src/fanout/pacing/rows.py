@@ -14,7 +14,7 @@ from fanout.pacing.rule import LATE_SECONDS, Pacing, Seen, credits_left
 
 
 class MountWork(Struct, frozen=True):
-    """What the run does to a file system: metered bytes, and what turns a metered rate into that of the functions."""
+    """The run's load on a file system: metered bytes, and the factor from a metered rate to the functions' rate."""
 
     metered: float
     rate_per_metered: float
@@ -29,7 +29,7 @@ class PacingPlan(Struct, frozen=True):
 
 
 class DecidedFor(Struct, frozen=True):
-    """What a decision saw of a file system; ``None`` where credits play no part, or nothing was known."""
+    """A decision's readings of a file system; ``None`` if credits play no part, or nothing was known."""
 
     mount: str
     credits_bytes: float | None
@@ -61,7 +61,7 @@ def seen_of(
     rate_per_metered: float,
     rate: float | None,
 ) -> Seen:
-    """What the readings say now; ``rate`` is the one that functions have kept to, if any. Late ones say nothing."""
+    """The state by the current readings; ``rate`` is the functions' last one, if any. Late readings do not count."""
     credits, io = _newest(readings, CREDITS), _newest(readings, IO_LIMIT, now)
     used = _newest(readings, METERED, now)
     return Seen(
@@ -87,7 +87,7 @@ def _newest(readings: Readings, name: str, now: float | None = None) -> Reading 
 def decision(
     now: float, before: Pacing, after: Pacing, seen: Sequence[Seen], running: int, waiting: int, throttled: int
 ) -> Decision:
-    """One decision: what was seen, and what was set."""
+    """One decision: its readings and its settings."""
     return Decision(
         at=round(now, 3),
         running=running,

@@ -1,6 +1,6 @@
-"""What the pacing of a run starts from: what there is to do to each measured file system, and the plan's own figures.
+"""Computes the start of a run's pacing: the work for each measured file system, and the plan's own figures.
 
-The forecast and the run itself begin with it, so that what is said is what is done.
+Forecast and run both begin with it, so that the run does what the forecast says.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from fanout.request.request import Request
 
 
 def bounds_of(request: Request, planned: int) -> Bounds:
-    """What the request allows, and the plan wants."""
+    """The pacing that the request allows and the plan wants."""
     limits = request.limits
     return Bounds(limits.max_concurrency, planned, limits.credit_reserve_percent, limits.bytes_per_second)
 
 
 def entry_bytes_of(request: Request) -> float:
-    """What the operations of an entry count as, at the end that counts most."""
+    """The operations that an entry counts as, at the end that counts most."""
     operations = OPERATIONS_PER_FILE if not request.destination.is_keyed else READ_OPERATIONS_PER_FILE
     return operations * EFS_LEAST_METERED
 
