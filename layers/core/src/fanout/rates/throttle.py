@@ -31,8 +31,8 @@ from fanout.rates.run_limits import (
 )
 from fanout.rates.shares import Bucket, Presence
 
-# Chosen: a function looks for other limits and functions soon after its begin, when others begin too, and less often
-# where so many look that it would be more than this many a second.
+# Chosen: a function polls limits and functions soon after its begin, when others begin too. It polls less often if
+# all functions together would exceed this many polls a second.
 FIRST_LOOKS_SECONDS = (0.5, 1.0, 2.0)
 LOOKS_PER_SECOND = 50.0
 # Chosen: for so long a function that hears late of another one makes up for it.
@@ -91,7 +91,7 @@ class Throttle(TaskLimiter):
         return not self._idle()
 
     def cut_off(self, size: int) -> bool:
-        """See ``TaskLimiter``. What the whole rate does not move in a function's time, no other task can do."""
+        """See ``TaskLimiter``. False if the whole rate is too low to move it in a function's time: no task could."""
         seconds = aws.FUNCTION_SECONDS - tuning.DEADLINE_RESERVE_SECONDS
         with self._lock:
             costs = [(one.rate, amount(name, Cost(size, 1), self._rate)) for name, one in self._buckets.items()]
@@ -105,7 +105,7 @@ class Throttle(TaskLimiter):
                 self._ledger.mark(note_key(self._phase, minute_of(ended.ended), ended))
 
     def _idle(self) -> bool:
-        """Whether there is no limit; looks first if it is time to. Nothing goes on before the first look."""
+        """Whether there is no limit; polls first if it is due. Nothing begins before the first poll."""
         if self._now() >= self._look_at:
             self._look()
         while not self._looks:
