@@ -27,7 +27,7 @@ def check_mount(context: Context) -> Json:
     """
     plan = context.ledger.read_plan()
     writes = plan.request.mode.writes and is_fenced(plan.request)
-    # Asked first, so that an attempt that comes late makes nothing.
+    # Checked first, so that a late attempt makes nothing.
     turn = context.turns.turn(plan) if writes and context.turns is not None else Turn()
     check_ends(plan, context, on_mount=True)
     check_ends(plan, context, on_mount=False)
