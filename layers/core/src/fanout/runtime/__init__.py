@@ -1,1 +1,1 @@
-"""What a deployed function starts from: settings, clients, events, handlers, telemetry."""
+"""Runs a deployed function: settings, clients, events, handlers, telemetry."""

@@ -79,12 +79,12 @@ def _data_client() -> S3Client:
 
 
 def _client_for(request: Request) -> S3Client:
-    """What asks the buckets of a request."""
+    """The client for the buckets of a request."""
     return _data_client().for_buckets(headers_of_buckets(request.bucket_options))
 
 
 def _objects_for(request: Request) -> S3ObjectReader:
-    """What reads the manifest of a request, which may lie in the ledger of an earlier run."""
+    """The reader of a request's manifest, which may lie in the ledger of an earlier run."""
     client = _client_for(request)
     return S3ObjectReader(lambda bucket: _work_client() if bucket == settings().work_bucket else client)
 
@@ -104,14 +104,14 @@ def make_work_store() -> S3WorkStore:
 
 @cache
 def make_executions() -> StepFunctionsExecutions:
-    """What asks about executions and starts them."""
+    """The client that starts executions and asks about them."""
     from fanout.adapters.aws.step_functions import StepFunctionsExecutions
 
     return StepFunctionsExecutions(settings().region, settings().states_url)
 
 
 def make_account() -> Account:
-    """What asks Lambda about the account."""
+    """The client that asks Lambda about the account."""
     from fanout.adapters.aws.lambda_account import LambdaAccount
 
     return LambdaAccount(settings().region, settings().lambda_url)
@@ -168,7 +168,7 @@ def both_are_mounts(plan: Plan) -> bool:
 
 
 def make_map_runs() -> MapRuns:
-    """What knows the Maps of an execution."""
+    """The client for the Maps of an execution."""
     from fanout.adapters.aws.step_functions import StepFunctionsMaps
 
     return StepFunctionsMaps(settings().region, settings().states_url)
@@ -195,7 +195,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
 
 @cache
 def _client_id() -> str:
-    """Of this process: in Lambda of the environment, which is a client of the file system with a cache of its own."""
+    """The id of this process. In Lambda it stands for the environment, a file system client with its own cache."""
     return secrets.token_hex(4)
 
 
@@ -211,7 +211,7 @@ def probe_directories(probe_id: str, path: str) -> Iterator[PosixProbeDirectory]
 
 
 def make_entry_copier(plan: Plan) -> EntryCopier | None:
-    """What copies inside the store that holds both ends, if one does."""
+    """The copier inside the store that holds both ends, if one does."""
     source, destination = plan.request.source, plan.request.destination
     if isinstance(source, S3Location) and isinstance(destination, S3Location):
         objects = plan.request.objects

@@ -1,4 +1,4 @@
-"""What the states hand to the functions, typed."""
+"""The typed events that the states pass to the functions."""
 
 from __future__ import annotations
 
