@@ -29,7 +29,7 @@ _PARTS = ("copied", "unchanged", "skipped", "failed", "rejected")
 
 
 class Findings(Struct, frozen=True):
-    """What the page shows: summary.json, plan.json, the failures by class, what tasks and pacing did over time."""
+    """The content of the page: summary.json, plan.json, failures by class, tasks and pacing over time."""
 
     summary: SummaryDocument
     plan: Json

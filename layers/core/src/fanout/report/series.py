@@ -1,4 +1,4 @@
-"""What happened over time: bytes, entries and tasks at work, as stepped areas."""
+"""Draws a run over time: bytes, entries and tasks at work, as stepped areas."""
 
 from __future__ import annotations
 
