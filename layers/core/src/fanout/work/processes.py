@@ -83,7 +83,7 @@ def _positions(count: int) -> int:
     """A file in memory that holds the positions 0 to ``count`` - 1, at its beginning.
 
     It is opened by its name, because only then Linux locks the offset that processes share (``FMODE_ATOMIC_POS``, set
-    in fs/open.c). Linux does not lock the offset of a file from ``memfd_create``: processes that read it at the same time
+    in fs/open.c). Linux does not lock the offset of a file from ``memfd_create``: processes that read it together
     received the same positions twice.
     """
     made = os.memfd_create("positions", os.MFD_CLOEXEC)
