@@ -142,7 +142,7 @@ class Throttle(TaskLimiter):
             present = self._present() if rates else []
             with self._lock:
                 self._set(rates, rate, present)
-        except FanoutError as error:  # what was known goes on, and the next look asks again
+        except FanoutError as error:  # the known values stay valid, and the next poll asks again
             self.problem = f"{type(error).__name__}: {error}"
         finally:
             with self._lock:
