@@ -24,7 +24,6 @@ from benchmarks.data_sets import DATA_SETS, make
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.engine import partition
 from benchmarks.worker import RUN, context_of
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.ledger.ledger import Ledger
 from fanout.work.context import never_forks
@@ -44,7 +43,7 @@ def copied(source: Path, *, forks: bool) -> tuple[float, float]:
     context.destination(ledger.read_plan()).check(writing=True)
     began, used = time.monotonic(), _processor()
     for shard in shards:
-        copy_shard(shard, context if forks else replace(context, forks=never_forks), crc64nvme)
+        copy_shard(shard, context if forks else replace(context, forks=never_forks))
     return time.monotonic() - began, _processor() - used
 
 

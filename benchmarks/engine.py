@@ -22,6 +22,7 @@ from fanout.finishing.withdrawal import withdraw
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Books
+from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry
 from fanout.model.location import MountLocation
 from fanout.model.outcome import Result
@@ -56,7 +57,8 @@ def copy_tree(source: Path, mounts: list[Path], scratch: Path) -> EngineRun:
     started = time.monotonic()
     peak_mb = _run_workers(shards, source, mounts, scratch)
     finishing = context_of(scratch, source, mounts[0], "finish")
-    assemble_big_files(finishing, ledger.read_plan(), lambda: False)  # before it such a file is not there
+    begun = list(ledger.keys(keys.BIG_FILES_BEGUN))
+    assemble_big_files(finishing, ledger.read_plan(), begun, NEVER)  # before it such a file is not there
     ended = time.monotonic()
     withdraw(ledger.read_plan(), finishing)
     finished = time.monotonic()

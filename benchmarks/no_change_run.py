@@ -42,7 +42,7 @@ def context_of(source: Path, destination: Path, scratch: Path) -> Context:
     return Context(
         ledger=Ledger(DirectoryStore(scratch), RUN),
         clock=clock,
-        deadline=clock.now() + SECONDS,
+        ends_at=clock.now() + SECONDS,
         nonce="bench",
         source=lambda _: PosixTree(source, "", RUN, "bench", "source"),
         destination=lambda _: PosixTree(destination, "", RUN, "bench"),

@@ -9,23 +9,20 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from fanout.books.run_books import SHARDS_AT_ONCE
+from benchmarks import scale_phases as phases
+from benchmarks.scale_phases import COPIED_PER_SECOND, FILES_A_DIRECTORY, HELD_ROW_BYTES, LEDGER_SECONDS, SHARD_SECONDS
 from fanout.facts import aws, tuning
 from fanout.facts.prices import prices_with
 from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.forecast.listing import LISTED_PER_SECOND, walk_listing
 from fanout.listing.index.index_writer import ENTRIES_PER_FILE
-from fanout.partition.partition_shards import LOOSE_ENDS_READ
 from fanout.shards.attempt import NOTE_EVERY_SECONDS
 
 DOCUMENT = Path(__file__).parents[1] / "docs/understand/limits.md"
 SIZES = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 
-# Assumed: files of 100 KB that one function copies a second, each with one GET and, to S3, one PUT.
-COPIED_PER_SECOND = 300
 FILE_BYTES = 100_000
-COPYING_FUNCTIONS = 1_000
-SHARD_SECONDS = 60
+COPYING_FUNCTIONS = phases.FUNCTIONS
 FUNCTION_GB = 1.769
 # As template.yaml sets it, less what the interpreter and the libraries take.
 FUNCTION_MB = 1769 - 200  # template.yaml
@@ -35,25 +32,9 @@ EVENTS_AROUND = 100
 # Bytes of a row: of an entry in a shard before compression, of a shard in shards.json and in a round's record.
 SHARD_ROW_BYTES = 260
 SEGMENT_ROW_BYTES = 400 + 2 * aws.KEY_BYTES
-# Assumed: one request to the ledger, seconds; and reading an entry of a loose end back into a shard.
-LEDGER_SECONDS = 0.02
-REPACK_SECONDS = 0.00005
-# Assumed: files of a directory, shards that write into one, directories that FinishTree sets a second; names in a
-# hundred that are further ones of a file, and how many of them are linked a second; a row of the ledger read, seconds.
-FILES_A_DIRECTORY = 100
-SHARDS_A_DIRECTORY = 2
-FINISHED_PER_SECOND = 1_000
-LINKED_PERCENT = 1
-LINKED_PER_SECOND = 500
-ROW_SECONDS = 0.00001
-# Events and states of one FinishTree: five and one of the Task, two and one of the Choice after it.
-EVENTS_A_FINISH = 7
-STATES_A_FINISH = 2
 # Python objects of one entry of an index, bytes; measured with paths of 50 bytes: 485, and 600 while it is
 # read. Two parts are held, one is made.
 HELD_INDEX_BYTES = 1_000
-# Python objects of one shard's or segment's row when a function holds it, bytes; assumed: 1.2 KB.
-HELD_ROW_BYTES = 1_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +59,35 @@ class Walk:
     widest_round_bytes: int
     gathered_bytes: int
     index_bytes: int
-    partition_bytes: int
+    partition_bytes: float
     gather_seconds: float
     partition_seconds: float
+    books_seconds: float
+    books_bytes: float
     summarise_seconds: float
-    finish_tasks: int
-    finish_seconds: float
-    finish_last_seconds: float
+    remove_seconds: float
+    finish: phases.Finish
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Seconds of the run's phases, one after the other."""
+        return {
+            "listing": self.list_seconds + self.rounds * self.gather_seconds,
+            "partitioning": self.partition_seconds,
+            "copying": self.copy_seconds,
+            "finishing": self.finish.seconds,
+            "summarising": self.summarise_seconds,
+        }
+
+    @property
+    def seconds(self) -> float:
+        """The whole run."""
+        return sum(self.parts.values())
+
+    @property
+    def binds(self) -> str:
+        """The phase that takes longest."""
+        return max(self.parts, key=lambda name: self.parts[name])
 
     @property
     def dollars(self) -> float:
@@ -110,7 +113,7 @@ def walk(entries: int) -> Walk:
     shard_files = shards + segments
     # Where an end is a bucket; each segment reads its parts of the last run's, and two that other ones read too.
     index_files = math.ceil(entries / ENTRIES_PER_FILE) + segments
-    finish = _finish(entries, shards)
+    finish = phases.finish(entries, shards)
     notes = math.ceil((listing.function_seconds + copy_function_seconds) / NOTE_EVERY_SECONDS)
     return Walk(
         entries=entries,
@@ -120,10 +123,10 @@ def walk(entries: int) -> Walk:
         shards=shards,
         list_seconds=listing.seconds,
         copy_seconds=copy_function_seconds / min(COPYING_FUNCTIONS, shards),
-        events=EVENTS_AROUND + EVENTS_A_ROUND * rounds + EVENTS_A_FINISH * finish.tasks,
-        transitions=transitions + STATES_A_FINISH * finish.tasks,
-        invocations=segments + shards + 2 * rounds + finish.tasks,
-        function_seconds=listing.function_seconds + copy_function_seconds + 60 * rounds + finish.seconds,
+        events=EVENTS_AROUND + EVENTS_A_ROUND * rounds + finish.events,
+        transitions=transitions + finish.transitions,
+        invocations=segments + shards + 2 * rounds + finish.rounds + 1 + finish.shards,
+        function_seconds=listing.function_seconds + copy_function_seconds + 60 * rounds + finish.function_seconds,
         list_requests=math.ceil(entries / 1000) + segments * 20,
         ledger_puts=shard_files + 3 * segments + 8 * shards + index_files + 3 + notes,
         ledger_gets=3 * segments + 8 * shards + index_files + 4 * segments,
@@ -131,42 +134,15 @@ def walk(entries: int) -> Walk:
         widest_round_bytes=widest * SEGMENT_ROW_BYTES,
         gathered_bytes=math.ceil((shards + index_files) / rounds + 2 * widest) * HELD_ROW_BYTES,
         index_bytes=index_files * HELD_ROW_BYTES + 3 * ENTRIES_PER_FILE * HELD_INDEX_BYTES,
-        partition_bytes=(shards + segments) * HELD_ROW_BYTES,
-        gather_seconds=widest * LEDGER_SECONDS,
-        partition_seconds=rounds * LEDGER_SECONDS + _loose_entries(segments) * REPACK_SECONDS,
-        summarise_seconds=shards * 4 * LEDGER_SECONDS / SHARDS_AT_ONCE,
-        finish_tasks=finish.tasks,
-        finish_seconds=finish.seconds,
-        finish_last_seconds=finish.last_seconds,
+        partition_bytes=phases.partition_bytes(entries, shards, segments),
+        gather_seconds=phases.gather_seconds(widest),
+        partition_seconds=phases.partition_seconds(entries, rounds, segments),
+        books_seconds=phases.books_seconds(entries, shards),
+        books_bytes=phases.books_bytes(shards),
+        summarise_seconds=phases.summarise_seconds(entries, shards),
+        remove_seconds=phases.remove_seconds(entries),
+        finish=finish,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """FinishTree, task after task; ``last_seconds`` is what one task does that cannot be divided."""
-
-    tasks: int
-    seconds: float
-    last_seconds: float
-
-
-def _finish(entries: int, shards: int) -> Finish:
-    """Further names are linked, then directories set; each task reads again what is linked, and the last one all
-    directories, for those that are set last."""
-    directories = entries / FILES_A_DIRECTORY * SHARDS_A_DIRECTORY
-    names = entries * LINKED_PERCENT / 100
-    reading = shards * LEDGER_SECONDS / tuning.LEDGER_FILES_AHEAD + directories * ROW_SECONDS
-    again = names * ROW_SECONDS
-    work = names / LINKED_PER_SECOND + directories / FINISHED_PER_SECOND + 2 * reading
-    task = aws.FUNCTION_SECONDS - tuning.DEADLINE_RESERVE_SECONDS
-    tasks = math.ceil(work / (task - again))
-    return Finish(tasks, work + tasks * again, again + reading)
-
-
-def _loose_entries(segments: int) -> float:
-    """Entries of loose ends that are read again: all of few, half a shard each; of many those below a quarter."""
-    shard = COPIED_PER_SECOND * SHARD_SECONDS
-    return segments * shard / 2 if segments <= LOOSE_ENDS_READ else segments / 4 * shard / 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +165,8 @@ def checks(run: Walk) -> list[Check]:
     return [
         Check("events of the execution's history", run.events, aws.HISTORY_EVENTS),
         Check("items of the widest round's Map", run.widest_round, aws.MAP_ITEMS),
+        Check("items of FinishShards", run.finish.shards, aws.MAP_ITEMS),
+        Check("bytes of an item of FinishShards", run.finish.shard_bytes, aws.STATE_BYTES),
         Check("items of CopyShards", run.shards, aws.MAP_ITEMS),
         Check("bytes of the widest round's list", run.widest_round_bytes, aws.READER_BYTES),
         Check("bytes of shards.json", run.shards_json_bytes, aws.READER_BYTES),
@@ -197,11 +175,15 @@ def checks(run: Walk) -> list[Check]:
         Check("seconds of a ListSegment", tuning.SEGMENT_SECONDS, aws.FUNCTION_SECONDS),
         Check("seconds of GatherSegments", run.gather_seconds, aws.FUNCTION_SECONDS),
         Check("seconds of PartitionShards", run.partition_seconds, aws.FUNCTION_SECONDS),
+        Check("seconds of FinishTree", run.finish.alone_seconds, aws.FUNCTION_SECONDS),
+        Check("seconds of a FinishShard", run.finish.shard_seconds, aws.FUNCTION_SECONDS),
+        Check("seconds of BeginDeletion", run.books_seconds, aws.FUNCTION_SECONDS),
         Check("seconds of SummariseTransfer", run.summarise_seconds, aws.FUNCTION_SECONDS),
-        Check("seconds of FinishTree's last pass", run.finish_last_seconds, aws.FUNCTION_SECONDS),
         Check("MB that GatherSegments holds", run.gathered_bytes / 1e6, FUNCTION_MB),
         Check("MB of the index that ListSegment holds", run.index_bytes / 1e6, FUNCTION_MB),
         Check("MB that PartitionShards holds", run.partition_bytes / 1e6, FUNCTION_MB),
+        Check("MB that FinishTree holds", run.finish.alone_bytes / 1e6, FUNCTION_MB),
+        Check("MB that BeginDeletion and SummariseTransfer hold", run.books_bytes / 1e6, FUNCTION_MB),
         Check("requests a second to the ledger and the lists", per_second, aws.S3_GET_PER_SECOND),
     ]
 
@@ -219,8 +201,14 @@ def document() -> str:
         ("ledger: PUT, GET", [f"{run.ledger_puts:,}, {run.ledger_gets:,}" for run in runs]),
         ("hours of listing", [f"{run.list_seconds / 3600:.2f}" for run in runs]),
         (f"hours of copying with {COPYING_FUNCTIONS:,} functions", [f"{run.copy_seconds / 3600:.2f}" for run in runs]),
-        ("FinishTree, tasks one after the other", [f"{run.finish_tasks:,}" for run in runs]),
-        ("hours of finishing", [f"{run.finish_seconds / 3600:.2f}" for run in runs]),
+        (
+            "rounds of FinishShards; shards, one function each",
+            [f"{run.finish.rounds}; {run.finish.shards:,}" for run in runs],
+        ),
+        ("hours of finishing", [f"{run.finish.seconds / 3600:.2f}" for run in runs]),
+        ("minutes of the whole run", [f"{run.seconds / 60:,.0f}" for run in runs]),
+        ("what takes longest", [run.binds for run in runs]),
+        ("hours that RemoveDirectories adds to a sync", [f"{run.remove_seconds / 3600:.2f}" for run in runs]),
         ("dollars, without the data's own requests and metering", [f"{run.dollars:,.2f}" for run in runs]),
     ]
     quotas = [
@@ -240,13 +228,15 @@ what the model says, or a quota is not kept.
 | a function copies | {COPIED_PER_SECOND} files of {FILE_BYTES // 1000} KB a second |
 | a shard takes | {SHARD_SECONDS} s |
 | a request to the ledger takes | {LEDGER_SECONDS * 1000:.0f} ms |
-| a directory has | {FILES_A_DIRECTORY} files, which {SHARDS_A_DIRECTORY} shards write |
-| FinishTree sets | {FINISHED_PER_SECOND:,} directories a second |
-| further names of a file | {LINKED_PERCENT} name in a hundred; {LINKED_PER_SECOND} are linked a second |
+| a directory has | {FILES_A_DIRECTORY} files |
+| a function sets | {tuning.DIRECTORIES_PER_SECOND:,} directories a second |
+| further names of a file | {phases.LINKED_PERCENT} name in a hundred; {tuning.LINKS_PER_SECOND} are linked a second |
+| a round of FinishShards takes beside its shards | {phases.FINISH_ROUND_SECONDS:.0f} s |
+| a Map starts | {aws.MAP_CHILDREN_PER_SECOND} functions a second |
+| a sync finds extra | {phases.EXTRA_PERCENT} entry in a hundred |
 
 Every entry is new and copied. Segments are cut evenly. Quotas and prices were read in {aws.DATE}; the other constants
-are the product's own (`fanout.facts`). FinishTree is one function after the other: beyond some ten million entries a
-run waits longer for it than for the copying.
+are the product's own (`fanout.facts`).
 
 ## What a run takes
 
@@ -256,9 +246,21 @@ run waits longer for it than for the copying.
 
 {_table("entries", quotas)}
 
-`fanout.facts.tuning` and `fanout.facts.aws` set them, the latter with their pages. FinishTree's last pass reads all
-directories again, for those that their owner could not pass afterwards. One task does it by itself; where the time of
-a task is used up, the pass begins in a new one.
+`fanout.facts.tuning` and `fanout.facts.aws` set them, the latter with their pages.
+
+## What binds
+
+| phase of one function | grows with | what binds at a billion |
+|---|---|---|
+| GatherSegments | segments of a round | requests one after the other |
+| PartitionShards | names of files with several | grouping them, {tuning.LINKED_NAMES:,} at a time |
+| FinishTree | files of outcomes | listing their keys before each round |
+| BeginDeletion, SummariseTransfer | shards | four requests a shard |
+| RemoveDirectories | directories that the run made | it sets the times of all of them again, task after task |
+
+A copy waits longest for its listing, which {LIST_CONCURRENCY} functions do at a time. RemoveDirectories is no part of
+the minutes above: only a sync that deletes waits for it. It is not divided, so a sync that makes ten million
+directories and deletes something takes hours longer.
 
 ## A directory of very many names
 

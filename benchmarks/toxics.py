@@ -179,8 +179,10 @@ class Runs:
             event = {"run": run, "shard": row["shard"], "cursor": 0}
             while not event.get("done"):
                 event = self._task(lambda event=event: copy(json.loads(json.dumps(event)), LambdaContext()))  # type: ignore[misc]
-        while not self._task(lambda: finish({"run": run, "state": {"run": run}}, LambdaContext()))["done"]:
-            pass
+        finished = {"done": False}
+        while not finished["done"]:  # a round counts as mapped, so FinishTree carries it out itself
+            state = {"run": run, "finish": finished}
+            finished = self._task(lambda state=state: finish({"run": run, "state": state}, LambdaContext()))  # type: ignore[misc]
 
     def _task(self, do: Callable[[], Answer]) -> Answer:
         for attempt in range(ATTEMPTS):

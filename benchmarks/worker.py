@@ -15,7 +15,6 @@ from msgspec import convert
 
 from benchmarks.directory_store import DirectoryStore
 from benchmarks.machine_clock import MachineClock
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.ledger.ledger import Ledger
@@ -32,7 +31,7 @@ def context_of(ledger: Path, source: Path, mount: Path, nonce: str) -> Context:
     return Context(
         ledger=Ledger(DirectoryStore(ledger), RUN),
         clock=clock,
-        deadline=clock.now() + SECONDS,
+        ends_at=clock.now() + SECONDS,
         nonce=nonce,
         source=lambda _: PosixTree(source, "", RUN, nonce, "source"),
         destination=lambda _: PosixTree(mount, "copy", RUN, nonce),
@@ -47,7 +46,7 @@ def main(arguments: list[str]) -> int:
     for row in rows:
         shard = convert(json.loads(row), Shard)
         context = context_of(Path(ledger), Path(source), Path(mount), f"{shard.id}")
-        done = copy_shard(shard, context, crc64nvme)["done"] and done
+        done = copy_shard(shard, context)["done"] and done
     return 0 if done else 1
 
 

@@ -13,15 +13,18 @@ from typing import Any
 from cfnlint.decode import cfn_yaml
 from msgspec import Struct
 
+from fanout.books.next_step import RULES
 from fanout.model.outcome import Reason
 from fanout.probe.request import ProbeFields
 from fanout.request.checked import fields_of
+from fanout.request.options import Mode
 from fanout.request.parse import Fields
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = ROOT / "docs/reference/parameters.md"
 REQUEST = ROOT / "docs/reference/request.md"
 REASONS = ROOT / "docs/reference/reasons.md"
+NEXT = ROOT / "docs/how-to/resume-and-retry.md"
 PACKAGES = ROOT / "docs/develop/packages.md"
 TEMPLATE = ROOT / "template.yaml"
 END = "<!-- end -->\n"
@@ -122,6 +125,17 @@ def reasons_page() -> str:
     return _with_part(REASONS, "reasons", reasons())
 
 
+def next_steps() -> str:
+    """docs/how-to/resume-and-retry.md with its table written anew."""
+    rows = []
+    for rule in RULES:
+        modes = ", ".join(f"`{mode.value}`" for mode in Mode if mode in rule.modes) or "any"
+        command = rule.step.verb and f"`fanout {rule.step.verb.value}`"
+        rows.append(f"| {modes} | {cell(rule.how)} | {cell(rule.step.text)} | {command} |")
+    table = ["", "| mode | the run | what to do next | command |", "|---|---|---|---|", *rows, "", ""]
+    return _with_part(NEXT, "next", "\n".join(table))
+
+
 def _with_part(page: Path, name: str, part: str) -> str:
     """A page with what stands between the marks of a generated part replaced."""
     return _replaced(page.read_text(encoding="utf-8"), page.name, name, part)
@@ -142,6 +156,7 @@ def main(arguments: list[str]) -> int:
         (PARAMETERS, parameters()),
         (REQUEST, fields()),
         (REASONS, reasons_page()),
+        (NEXT, next_steps()),
         (PACKAGES, packages()),
     ):
         if path.exists() and path.read_text() == text:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import S3Location, parse_location
-from fanout_cli.local.stack import MOUNT_NAME
+from fanout.request.checked import checked
+from fanout.request.parse import Fields, parse_request
+from fanout_cli.local.paths import MOUNT_NAME
 
 DEFAULT_MOUNT = "data"
+# Stands for the stack's first mount, whose name only the stack knows.
+_DEFAULT = "first"
+_MOUNT = re.compile(r"efs://([a-z][a-z0-9-]{0,31})/")
 
 
 def parse_mounts(texts: list[str], default: Path) -> dict[str, Path]:
@@ -54,10 +61,40 @@ def _s3(option: str, text: str) -> S3Location:
     return location
 
 
-def read_request(path: Path) -> Any:
-    """The JSON document of a request file. Raises ``InvalidRequest`` that names the file."""
+def mounts_of(document: Any, default: str = DEFAULT_MOUNT) -> tuple[str, ...]:
+    """The mounts that a request names, or the default one."""
+    ends = [document.get(end) for end in ("source", "destination")] if isinstance(document, dict) else []
+    found = [match[1] for end in ends if isinstance(end, str) and (match := _MOUNT.match(end))]
+    return tuple(dict.fromkeys(found)) or (default,)
+
+
+def check_request(document: Any) -> None:
+    """Raise ``InvalidRequest`` for what no stack could run; what only a stack knows, its mounts, is left to it.
+
+    The rest of a request with ``resume_from`` stands in the ledger of the run that it names.
+    """
+    if isinstance(document, dict) and document.get("resume_from"):
+        checked({"source": "", "destination": "", **document}, Fields)
+    elif isinstance(document, dict):
+        _check_with_some_mounts(document, mounts_of(document))
+    else:
+        parse_request(document, (), sys.maxsize)
+
+
+def _check_with_some_mounts(document: Any, named: tuple[str, ...]) -> None:
+    """``efs:///`` may be the mount that the other end names, or another one: either may be right."""
     try:
-        return json.loads(path.read_bytes())
+        parse_request(document, named, sys.maxsize)
+    except InvalidRequest:
+        if not any(str(document.get(end)).startswith("efs:///") for end in ("source", "destination")):
+            raise
+        parse_request(document, (_DEFAULT, *named), sys.maxsize)
+
+
+def read_request(path: Path) -> Any:
+    """The JSON document of a request file, ``-`` for standard input. Raises ``InvalidRequest`` that names the file."""
+    try:
+        return json.loads(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
     except OSError as error:
         raise InvalidRequest(
             str(path), f"cannot be read ({error.strerror})", "name a file that holds a request"

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    EndpointConnectionError,
-    NoCredentialsError,
-    NoRegionError,
-    PartialCredentialsError,
-    ProfileNotFound,
-)
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
 
 _EXPIRED = ("ExpiredToken", "ExpiredTokenException", "UnrecognizedClientException", "InvalidClientTokenId")
 _DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "403")
@@ -26,16 +20,26 @@ class CommandError(Exception):
 @contextmanager
 def human_errors() -> Iterator[None]:
     """Turn the errors of AWS's client that a person can do something about into ``CommandError``."""
+    from botocore.exceptions import (
+        BotoCoreError,
+        ClientError,
+        EndpointConnectionError,
+        NoCredentialsError,
+        NoRegionError,
+        PartialCredentialsError,
+        ProfileNotFound,
+    )
+
     try:
         yield
     except (NoCredentialsError, PartialCredentialsError) as error:
-        raise CommandError("no AWS credentials were found; run `aws configure` or set AWS_PROFILE") from error
+        raise CommandError("no AWS credentials were found; run `aws configure` or give --profile") from error
     except NoRegionError as error:
         raise CommandError(
-            "no AWS region is set; set AWS_DEFAULT_REGION or AWS_REGION, or a region in the profile"
+            "no AWS region is set; give --region, or set AWS_REGION or a region in the profile"
         ) from error
     except ProfileNotFound as error:
-        raise CommandError(f"{error}; set AWS_PROFILE to one of `aws configure list-profiles`") from error
+        raise CommandError(f"{error}; give --profile one of `aws configure list-profiles`") from error
     except EndpointConnectionError as error:
         raise CommandError(f"{error}; check the network and the region") from error
     except ClientError as error:

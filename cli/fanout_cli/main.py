@@ -1,50 +1,22 @@
-"""The command ``fanout``."""
+"""The command ``fanout``. What a command needs is imported when it runs (``commands.lazy_group``)."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fanout import __version__
-from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest
-from fanout.request.parse import parse_request
-from fanout_cli.arguments import parse_load, parse_mounts, parse_save, read_request
-from fanout_cli.commands import (
-    doctor_command,
-    estimate_command,
-    limit_command,
-    local_commands,
-    probe_command,
-    run_commands,
-    selftest_command,
-)
-from fanout_cli.demo import run_demo
-from fanout_cli.local.errors import LocalRunError
-from fanout_cli.local.paths import LocalPaths
-from fanout_cli.runs.local_run import LocalOptions, local_runs
-from fanout_cli.runs.progress import dump
-from fanout_cli.runs.results import EXIT_FAILED, RunResult, refused
-from fanout_cli.terminal import Terminal
+from fanout_cli.commands.lazy_group import LazyGroup
 
 app = typer.Typer(
-    help="Moves trees of files between Amazon S3 and Amazon EFS.", no_args_is_help=True, pretty_exceptions_enable=False
+    cls=LazyGroup,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="The guide: docs/index.md. Most commands take --stack, --region and --profile, or --local.",
 )
-
-StateOption = Annotated[
-    Path | None, typer.Option("--state", help="Where the local stack keeps its state; default: .fanout in the checkout")
-]
-
-local_commands.register(app)
-run_commands.register(app)
-doctor_command.register(app)
-estimate_command.register(app)
-probe_command.register(app)
-limit_command.register(app)
-selftest_command.register(app)
 
 
 def _version(wanted: bool) -> None:
@@ -60,86 +32,3 @@ def fanout(
     ] = False,
 ) -> None:
     """Moves trees of files between Amazon S3 and Amazon EFS."""
-
-
-@app.command()
-def demo(state: StateOption = None) -> None:
-    """Move a real tree from S3 to EFS and back through the state machine on this machine."""
-    try:
-        status = run_demo(Terminal(), state)
-    except (LocalRunError, FanoutError) as error:
-        Terminal(stderr=True).say_error(error)
-        status = EXIT_FAILED
-    raise typer.Exit(status)
-
-
-@app.command()
-def local(
-    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request")],
-    mount: Annotated[
-        list[str] | None, typer.Option(help="NAME=DIRECTORY serves efs://NAME/; the first is efs:///; may be repeated")
-    ] = None,
-    s3_endpoint: Annotated[
-        str, typer.Option(help="URL of an S3 server that holds the trees; default: the emulator's")
-    ] = "",
-    s3_load: Annotated[
-        list[str] | None, typer.Option(help="DIRECTORY=s3://bucket/prefix/ is uploaded first; may be repeated")
-    ] = None,
-    s3_save: Annotated[
-        list[str] | None, typer.Option(help="s3://bucket/prefix/=DIRECTORY is downloaded after; may be repeated")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Where the run's ledger and report go; default: below the state")
-    ] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document")] = False,
-    state: StateOption = None,
-) -> None:
-    """Run one request on this machine through the state machine.
-
-    Exit status: 0 if the run succeeded, 1 if it failed or has failed entries, 2 if the request is invalid.
-    """
-    console = Terminal(stderr=True)
-    try:
-        result = _run_local(request, mount, s3_endpoint, s3_load, s3_save, output, state, console)
-    except InvalidRequest as error:
-        result = refused(error)
-    except (LocalRunError, AccessDenied) as error:
-        console.say_error(error)
-        raise typer.Exit(EXIT_FAILED) from error
-    _show(result, json_output, console)
-    raise typer.Exit(result.exit_status)
-
-
-def _run_local(
-    request: Path,
-    mount: list[str] | None,
-    s3_endpoint: str,
-    s3_load: list[str] | None,
-    s3_save: list[str] | None,
-    output: Path | None,
-    state: Path | None,
-    console: Console,
-) -> RunResult:
-    document = read_request(request)
-    paths = LocalPaths.find(state=state)
-    mounts = parse_mounts(mount or [], paths.state / "mount")
-    if not (isinstance(document, dict) and document.get("resume_from")):  # the earlier run's request has the rest
-        parse_request(document, tuple(mounts), sys.maxsize)
-    options = LocalOptions(
-        mounts=mounts,
-        s3_endpoint=s3_endpoint,
-        loads=[parse_load(text) for text in s3_load or []],
-        saves=[parse_save(text) for text in s3_save or []],
-        output=output,
-    )
-    with local_runs(options, console, state) as runs:
-        return runs.run(document)
-
-
-def _show(result: RunResult, json_output: bool, console: Console) -> None:
-    if result.error is not None:
-        console.print(f"{result.error['name']}: {result.error['message']}", style="red", markup=False, soft_wrap=True)
-    if json_output:
-        sys.stdout.write(dump(result.document()) + "\n")
-    elif result.paths.get("report"):
-        console.print(f"report: {result.paths['report']}", soft_wrap=True, markup=False)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.http.transport import Transport
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
@@ -17,6 +15,7 @@ from fanout.adapters.s3.tree import S3Tree
 from fanout.copying.copier import Copier
 from fanout.listing.deciding.decisions import Decision, decide
 from fanout.listing.march import merge
+from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import S3Location
@@ -80,7 +79,7 @@ def save(client: S3Client, location: S3Location, directory: Path) -> int:
 
 
 def _copy(option: str, source: Tree, target: Tree, entries: list[Entry]) -> None:
-    copier = Copier(source, target, crc64nvme, lambda: False)
+    copier = Copier(source, target, NEVER)
     for _, outcome in copier.copy_all(enumerate(entries), THREADS):
         if outcome.result is not Result.COPIED:
             raise InvalidRequest(option, f"{outcome.path!r}: {outcome.reason} ({outcome.message})", "")
@@ -100,8 +99,3 @@ def _without_filled_directories(entries: Iterator[Entry]) -> Iterator[Entry]:
             yield entry
     if held is not None:
         yield held
-
-
-def new_run_id(name: str) -> str:
-    """An id that sorts by time and that no other run of this machine has."""
-    return f"{name}-{time.strftime('%Y%m%dT%H%M%S')}-{time.time_ns() % 1_000_000:06d}"

@@ -8,18 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import ClientError
-
+from fanout_cli.account import is_chosen, session_options, stated
 from fanout_cli.command_error import CommandError, code_of
-from fanout_cli.local.clients import Clients
-from fanout_cli.local.deployment import STACK_NAME as LOCAL_STACK_NAME
 from fanout_cli.local.errors import LocalRunError
-from fanout_cli.local.keeper import read_up
 from fanout_cli.local.paths import LocalPaths
+
+if TYPE_CHECKING:
+    from fanout_cli.local.clients import Clients
 
 DEFAULT_STACK = "fanout"
 NEEDED = ("StateMachineArn", "WorkBucketName")
@@ -50,7 +47,9 @@ class Stack:
     @property
     def stack_name(self) -> str:
         """The stack in CloudFormation."""
-        return LOCAL_STACK_NAME if self.is_local else self.name
+        from fanout_cli.local.deployment import STACK_NAME
+
+        return STACK_NAME if self.is_local else self.name
 
     @property
     def state_machine_arn(self) -> str:
@@ -73,19 +72,24 @@ class Stack:
 
 def find_stack(name: str | None, local: bool, state: Path | None) -> Stack:
     """The stack that the options name; without any, the local one if it is up, else ``fanout`` on AWS."""
+    if local and is_chosen():
+        raise CommandError("--region and --profile are of AWS; leave them out, or leave --local out")
     if local and name:
         raise CommandError("--stack and --local exclude each other; give one of them")
     if local:
         return local_stack(state)
     named = name or os.environ.get("FANOUT_STACK")
-    if not named:
-        with suppress(CommandError, LocalRunError):  # not up, or not in a checkout
-            return local_stack(state)
+    if not named and not is_chosen():
+        with suppress(LocalRunError):  # not in a checkout
+            if LocalPaths.find(state=state).up.exists():
+                return local_stack(state)
     return deployed_stack(named or DEFAULT_STACK)
 
 
 def deployed_stack(name: str) -> Stack:
     """A stack on AWS, with the person's own credentials and region. Raises ``CommandError``."""
+    from botocore.exceptions import ClientError
+
     client = _aws_client_maker()
     try:
         [described] = client("cloudformation").describe_stacks(StackName=name)["Stacks"]
@@ -93,7 +97,7 @@ def deployed_stack(name: str) -> Stack:
         if code_of(error) == "ValidationError" and "does not exist" in str(error):
             region = client("cloudformation").meta.region_name
             raise CommandError(
-                f"no stack {name!r} in {region}; name it with --stack, set AWS_REGION, or deploy it with `sam deploy`"
+                f"no stack {name!r} in {region}; name it with --stack, --region, or deploy it with `sam deploy`"
             ) from error
         raise
     outputs = {one["OutputKey"]: one["OutputValue"] for one in described.get("Outputs", [])}
@@ -101,12 +105,14 @@ def deployed_stack(name: str) -> Stack:
     missing = [output for output in NEEDED if output not in outputs]
     if missing:
         raise CommandError(f"the stack {name!r} has no output {missing[0]}: it is not a fan-out transfer; name another")
-    return Stack(name, outputs, client, f"--stack {name}", POLL_SECONDS_REMOTE, parameters)
+    return Stack(name, outputs, client, f"--stack {name}{stated()}", POLL_SECONDS_REMOTE, parameters)
 
 
 def _aws_client_maker() -> Callable[[str], Any]:
-    # As the `aws` command does; boto3 itself reads AWS_DEFAULT_REGION alone.
-    session = boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
+    import boto3
+    from botocore.config import Config
+
+    session = boto3.Session(**session_options())
     config = Config(
         connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, retries={"mode": "standard", "max_attempts": 4}
     )
@@ -121,7 +127,14 @@ def _aws_client_maker() -> Callable[[str], Any]:
 
 def local_stack(state: Path | None) -> Stack:
     """The stack on this machine that ``fanout up`` keeps running. Raises ``CommandError`` if it is not up."""
-    up = read_up(LocalPaths.find(state=state))
+    from fanout_cli.local.clients import Clients
+    from fanout_cli.local.keeper import read_up
+
+    paths = LocalPaths.find(state=state)
+    up = read_up(paths)
+    if up is None and paths.up.exists():
+        log = paths.log("keeper")
+        raise CommandError(f"the local stack has died (log: {log}); run `fanout up` again, or name one with --stack")
     if up is None:
         raise CommandError("the local stack is not up; run `fanout up`")
     return stack_at(Clients(up["endpoint"], Path(up["ca_bundle"])), up["outputs"])

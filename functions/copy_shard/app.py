@@ -6,7 +6,6 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.model.document import Json
 from fanout.runtime.events import End, copy_event, end_of
@@ -25,5 +24,5 @@ def handler(event: Json, context: Any) -> Json:
     """Copy one shard, or stage it, or write what is staged, as far as there is time; hands back where it stands."""
     task = copy_event(event)
     state, use_case = USE_CASES[end_of(event)]
-    copied = handle(state, event, context, lambda step: use_case(task.shard, step, crc64nvme), shard_id=task.shard.id)
+    copied = handle(state, event, context, lambda step: use_case(task.shard, step), shard_id=task.shard.id)
     return {"run": task.run, "shard": to_builtins(task.shard), **copied}

@@ -6,10 +6,15 @@ from typing import Any
 
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.document import Json
-from fanout.runtime.events import deletes_later
+from fanout.runtime.events import deletes_later, round_mapped
 from fanout.runtime.handlers import handle
+from fanout.work.context import Context
 
 
 def handler(event: Json, context: Any) -> Json:
     """Finish the destination."""
-    return handle("FinishTree", event, context, lambda step: finish_tree(step, deletes=deletes_later(event)))
+
+    def finish(step: Context) -> Json:
+        return finish_tree(step, deletes=deletes_later(event), mapped=round_mapped(event))
+
+    return handle("FinishTree", event, context, finish)

@@ -6,7 +6,6 @@ from typing import Any
 
 from msgspec import convert, to_builtins
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.model.document import Json
 from fanout.model.shard import Shard
 from fanout.runtime.events import End, end_of, field
@@ -21,5 +20,5 @@ def handler(event: Json, context: Any) -> Json:
     """Verify one shard, or read its source for the function that does not see that, as far as there is time."""
     shard = convert(field(event, "shard"), Shard)
     state, use_case = USE_CASES[end_of(event)]
-    verified = handle(state, event, context, lambda step: use_case(shard, step, crc64nvme), shard_id=shard.id)
+    verified = handle(state, event, context, lambda step: use_case(shard, step), shard_id=shard.id)
     return {"run": field(event, "run"), "shard": to_builtins(shard), **verified}

@@ -213,7 +213,7 @@ class Lab:
         return Context(
             ledger=ledger,
             clock=self.clock,
-            deadline=self.clock.now() + 900,
+            ends_at=self.clock.now() + 900,
             nonce=nonce,
             source=lambda plan: tree("source", plan),
             destination=lambda plan: tree("destination", plan),

@@ -10,12 +10,13 @@ from typing import Any
 
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
+from fanout.finishing.divide import FinishShard
+from fanout.finishing.finish_shard import finish_shard
 from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
@@ -169,13 +170,13 @@ class Machine:
 
     def _copy_shard(self, shard: Shard) -> None:
         if not self.lab.between_mounts:
-            self._until_done("copy", partial(copy_shard, shard, crc64nvme=crc64nvme), "both")
+            self._until_done("copy", partial(copy_shard, shard), "both")
             return
         following = "pack"
         for _ in range(TASKS):
             if following == "pack":
-                self._task("pack", partial(pack_shard, shard, crc64nvme=crc64nvme), "source")
-            answer = self._task("unpack", partial(unpack_shard, shard, crc64nvme=crc64nvme), "destination")
+                self._task("pack", partial(pack_shard, shard), "source")
+            answer = self._task("unpack", partial(unpack_shard, shard), "destination")
             following = answer["next"]
             if following == "done":
                 return
@@ -186,7 +187,7 @@ class Machine:
         sees = "destination" if self.lab.between_mounts else "both"
         try:
             deletes = error is None and extras > 0
-            self._until_done("finish", partial(finish_tree, deletes=deletes), sees)
+            self._finish(deletes, sees)
             self.result.finished = True
             if error is not None:
                 return error
@@ -204,6 +205,21 @@ class Machine:
             self._prefix = ""
             return error or caught.row
         return None
+
+    def _finish(self, deletes: bool, sees: str) -> None:
+        mapped = -1
+        for _ in range(TASKS):
+            answer = self._task("finish", partial(finish_tree, deletes=deletes, mapped=mapped), sees)
+            if answer["done"]:
+                return
+            mapped = answer["round"]
+            for row in self._rows(answer["key"]) if answer["count"] else ():
+                shard = convert(row["shard"], FinishShard)
+                try:
+                    self._until_done("finish shard", partial(finish_shard, shard), sees)
+                except Caught:
+                    continue  # the Map tolerates it, and FinishTree goes on with it
+        raise Endless("the tree is never finished")
 
     def _delete(self) -> None:
         """RemoveDirectories comes last in any case: with it goes the run's right to write."""
@@ -226,8 +242,8 @@ class Machine:
             sees = "destination" if self.lab.between_mounts else "both"
             try:
                 if self.lab.between_mounts:
-                    self._until_done("digest", partial(digest_shard, shard, crc64nvme=crc64nvme), "source")
-                self._until_done("verify", partial(verify_shard, shard, crc64nvme=crc64nvme), sees)
+                    self._until_done("digest", partial(digest_shard, shard), "source")
+                self._until_done("verify", partial(verify_shard, shard), sees)
             except Caught:
                 continue  # the Map tolerates it, and the summary finds it
 

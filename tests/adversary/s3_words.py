@@ -10,8 +10,7 @@ from email.utils import formatdate
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from xml.sax.saxutils import escape
 
-from fanout.adapters.checksum import crc64nvme
-from fanout.model.checksum import to_base64
+from fanout.model.checksum import crc64nvme, to_base64
 
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _SPACE = ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'

@@ -17,8 +17,7 @@ from urllib.parse import parse_qsl, unquote
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from fanout.adapters.checksum import crc64nvme
-from fanout.model.checksum import to_base64
+from fanout.model.checksum import crc64nvme, to_base64
 from tests.adversary.s3_words import (
     FULL,
     Answer,

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.client.client import S3Client
+from fanout.model.checksum import crc64nvme
 from fanout.model.errors import NotFound, PreconditionFailed, Transient
 from tests.adversary.conductor import Conductor
 from tests.adversary.lies import LIES

@@ -41,10 +41,19 @@ def test_a_tree_that_one_function_lists_in_seconds_takes_one_round() -> None:
     assert (scale.walk(50_000).rounds, scale.walk(50_000).segments) == (1, 1)
 
 
-def test_finishing_is_walked_task_by_task() -> None:
-    small, large = scale.walk(1_000_000), scale.walk(1_000_000_000)
-    assert small.finish_tasks == 1
-    assert large.finish_tasks >= large.finish_seconds / aws.FUNCTION_SECONDS
-    grown = large.events - small.events
+def test_finishing_takes_no_longer_than_copying() -> None:
+    for size in scale.SIZES:
+        run = scale.walk(size)
+        assert run.finish.seconds <= run.copy_seconds
+
+
+def test_a_hundred_million_entries_take_less_than_45_minutes() -> None:
+    assert scale.walk(100_000_000).seconds < 45 * 60
+
+
+def test_finishing_is_walked_round_by_round() -> None:
+    small, large = scale.walk(100_000), scale.walk(1_000_000_000)
+    assert (small.finish.rounds, small.finish.shards) == (0, 0)
+    assert large.finish.rounds == 2
     rounds = scale.EVENTS_A_ROUND * (large.rounds - small.rounds)
-    assert grown == rounds + scale.EVENTS_A_FINISH * (large.finish_tasks - small.finish_tasks)
+    assert large.events - small.events == rounds + large.finish.events - small.finish.events

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from msgspec import convert
 from playwright.sync_api import Page
 
+from fanout.books.next_step import Verb, next_step_of
+from fanout.books.summary_document import SummaryDocument
 from fanout.report.text import dollars, duration, spoken
 from tests.browser.conftest import Open, Report, make_report
 from tests.support.paced_runs import MINUTES, decisions
@@ -87,9 +90,9 @@ def test_the_verdict_comes_first_and_the_way_to_retry_with_it(report: Report, op
     assert page.locator("main > :first-child h1").count() == 1
     commands = page.locator("pre").all_inner_texts()
     run_id = report.summary["run_id"]
-    wanted = [f"fanout retry {run_id}", f'{{"resume_from": "{run_id}"}}']
-    retries = status != "SUCCEEDED" and report.summary["mode"] != "verify"
-    assert commands == (wanted if retries else [])
+    step = next_step_of(convert(report.summary, SummaryDocument))
+    resumes = [f'{{"resume_from": "{run_id}"}}'] if step.verb is Verb.RETRY and report.summary["mode"] == "copy" else []
+    assert commands == ([] if status == "SUCCEEDED" else [step.command(run_id), *resumes])
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -51,28 +51,46 @@ class Aws:
 
     def summary(self, run_id: str, status: str, **totals: int) -> None:
         names = ("listed", "copied", "unchanged", "skipped", "failed", "rejected", "deleted")
-        books = {name: {"entries": totals.get(name, 0), "bytes": 0} for name in names}
+        books = {name: {"entries": totals.get(name, 0), "bytes": 3072 if name == "copied" else 0} for name in names}
         error = None if status == "SUCCEEDED" else {"name": "FailedWithItems", "message": "2 entries failed"}
         document = {"status": status, "error": error, "totals": books, "seconds": {"copy": 1.5}}
         self.put(f"runs/{run_id}/summary.json", document)
         self.put(f"runs/{run_id}/failures.jsonl", b'{"path": "p"}\n')
         self.put(f"runs/{run_id}/report.html", b"<html>")
 
+    def change(self, run_id: str, **fields: Any) -> None:
+        """Lay fields over the summary of a run."""
+        key = f"runs/{run_id}/summary.json"
+        document = json.loads(self.client("s3").get_object(Bucket=BUCKET, Key=key)["Body"].read())
+        self.put(key, {**document, **fields})
+
+    def file(self, document: Any) -> str:
+        """A file that holds a document."""
+        path = self.directory / "request.json"
+        path.write_text(json.dumps(document))
+        return str(path)
+
+    def planned(self, run_id: str, mode: str, **fields: Any) -> None:
+        """What of a run's ledger says that it had a plan; the request is one that this stack's runs take."""
+        request = {"mode": mode, "source": "s3://b/", "seconds": 0, "end": "SUCCEEDED", **fields}
+        self.put(f"runs/{run_id}/request.json", {"request": request})
+        self.put(f"runs/{run_id}/plan.json", {"request": {"mode": mode}})
+
     def skipped(self, run_id: str, holder: str) -> None:
         """The files of a run that was skipped."""
         self.summary(run_id, "SUCCEEDED")
-        key = f"runs/{run_id}/summary.json"
-        document = json.loads(self.client("s3").get_object(Bucket=BUCKET, Key=key)["Body"].read())
         reason = f"the run {holder} carries out the same transfer"
-        self.put(key, {**document, "status": "SKIPPED", "skipped": {"reason": reason, "holder": holder}})
+        self.change(run_id, status="SKIPPED", skipped={"reason": reason, "holder": holder})
 
     def fanout(self, *arguments: str) -> Result:
         return CliRunner().invoke(app, [*arguments, "--state", str(self.state)])
 
-    def start(self, run_id: str, end: str = "SUCCEEDED", seconds: int = 0) -> Result:
-        request = self.directory / "request.json"
-        request.write_text(json.dumps({"seconds": seconds, "end": end}))
-        return self.fanout("start", str(request), "--name", run_id, "--stack", "mine")
+    def start(self, run_id: str, end: str = "SUCCEEDED", seconds: int = 0) -> None:
+        """Start a run that waits and ends as it is told; no request of a real one does."""
+        steps = self.client("stepfunctions")
+        [machine] = steps.list_state_machines()["stateMachines"]
+        document = json.dumps({"seconds": seconds, "end": end})
+        steps.start_execution(stateMachineArn=machine["stateMachineArn"], name=run_id, input=document)
 
     def request_of(self, run_id: str) -> Any:
         [arn] = [arn for arn in self.executions() if arn.endswith(f":{run_id}")]
@@ -121,7 +139,7 @@ def session() -> boto3.Session:
 def aws(session: boto3.Session, environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
         found = Aws(tmp_path, tmp_path / "state", session)
-        monkeypatch.setattr("fanout_cli.stacks.boto3.Session", lambda **_: session)
+        monkeypatch.setattr("boto3.Session", lambda **_: session)
         machine = found.client("stepfunctions").create_state_machine(
             name="mine-transfer", roleArn="arn:aws:iam::123456789012:role/transfer", definition=json.dumps(DEFINITION)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -185,6 +186,7 @@ def test_the_rest_of_the_stack_is_looked_at(aws: Aws, whole: dict[str, str]) -> 
     shown = aws.fanout("doctor", "--stack", STACK)
     assert shown.exit_code == 1
     assert "ok   credentials: " in shown.stdout
+    assert re.search(r"[0-9]+ checks: [1-9][0-9]* failed, [0-9]+ with a warning", shown.stderr)
 
 
 def test_less_concurrency_than_the_stack_starts_is_a_warning(

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import NoRegionError
 from typer.testing import CliRunner
 
 from fanout.ledger.documents import document_row
 from fanout.ledger.keys import WAITING
 from fanout.ledger.seals import sealed_json
 from fanout.planning.waiting import Waiting
+from fanout_cli.local.paths import LocalPaths
 from fanout_cli.main import app
+from fanout_cli.runs.listed import ListedRun, show
 from fanout_cli.stacks import _aws_client_maker
+from fanout_cli.terminal import Terminal
 from tests.cli.conftest import Aws
 
 MINE = ("--stack", "mine")
+GOOD = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}
 
 
 def ended(aws: Aws, run_id: str) -> None:
@@ -31,28 +38,57 @@ def ended(aws: Aws, run_id: str) -> None:
 
 
 def test_start_returns_at_once_and_says_how_to_follow(aws: Aws) -> None:
-    started = aws.start("run-1", seconds=60)
+    started = aws.fanout("start", aws.file(GOOD), "--name", "run-1", *MINE)
     assert started.exit_code == 0, started.stderr
     assert "run-1 runs on the stack mine" in started.stderr
     assert "follow it: fanout watch run-1 --stack mine" in started.stderr
-    assert aws.request_of("run-1") == {"seconds": 60, "end": "SUCCEEDED"}
-    assert aws.fanout("stop", "run-1", *MINE).exit_code == 0
+    assert aws.request_of("run-1") == GOOD
 
 
 def test_start_prints_json_if_asked(aws: Aws) -> None:
-    (aws.directory / "r.json").write_text('{"seconds": 0, "end": "SUCCEEDED"}')
-    started = aws.fanout("start", str(aws.directory / "r.json"), *MINE, "--json")
+    started = aws.fanout("start", aws.file(GOOD), *MINE, "--json")
     document = json.loads(started.stdout)
     assert document["execution_arn"].endswith(f":execution:mine-transfer:{document['run_id']}")
-    again = aws.fanout("start", str(aws.directory / "r.json"), "--name", document["run_id"], *MINE)
+    assert re.fullmatch(r"copy-\d{4}-\d{6}-[a-z0-9]{3}", document["run_id"])
+    again = aws.fanout("start", aws.file(GOOD), "--name", document["run_id"], *MINE)
     assert again.exit_code in (0, 2)
+
+
+def test_start_reads_standard_input(aws: Aws) -> None:
+    words = ["start", "-", "--name", "run-1", *MINE, "--state", str(aws.state)]
+    assert CliRunner().invoke(app, words, input=json.dumps(GOOD)).exit_code == 0
+    assert aws.request_of("run-1") == GOOD
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({}, "source: is missing"),
+        ([], "request: is not a JSON object"),
+        ({**GOOD, "exclud": ["*.tmp"]}, "exclud: unknown field; did you mean exclude?"),
+        ({**GOOD, "limits": {"max_concurency": 1}}, "did you mean max_concurrency?"),
+        ({"resume_from": "run-0", "sorce": 1}, "sorce: unknown field; did you mean source?"),
+        ({**GOOD, "source": "efs:///a/", "destination": "efs:///a/b"}, "destination: "),
+    ],
+)
+def test_start_refuses_a_wrong_request_before_anything_starts(aws: Aws, document: object, said: str) -> None:
+    refused = aws.fanout("start", aws.file(document), *MINE)
+    assert (refused.exit_code, aws.executions()) == (2, [])
+    assert said in refused.stderr
+
+
+def test_the_first_mount_may_be_the_named_one_or_another(aws: Aws) -> None:
+    for number, mode in enumerate(("copy", "sync")):
+        ends = {"source": "efs:///a", "destination": "efs://other/a" if mode == "copy" else "efs://data/b"}
+        name = f"run-{number}"
+        assert aws.fanout("start", aws.file({**ends, "mode": mode}), "--name", name, *MINE).exit_code == 0
 
 
 @pytest.mark.parametrize(
     ("end", "status", "code", "said"),
     [
         ("SUCCEEDED", "SUCCEEDED", 0, "SUCCEEDED: listed 3, copied 3"),
-        ("FailedWithItems", "FAILED_WITH_ITEMS", 1, "go on with what is left: fanout retry run-1 --stack mine"),
+        ("FailedWithItems", "FAILED_WITH_ITEMS", 1, "next: follow the remedies of the failures"),
     ],
 )
 def test_watch_waits_for_the_end_and_gives_the_verdict(aws: Aws, end: str, status: str, code: int, said: str) -> None:
@@ -73,7 +109,7 @@ def test_a_run_that_was_skipped_says_why_and_which_run_to_follow(aws: Aws, comma
     document = json.loads(answer.stdout)
     assert (document["status"], document["error"], document["skipped"]["holder"]) == ("SKIPPED", None, "run-1")
     if command == "watch":
-        assert "follow that one: fanout watch run-1 --stack mine" in answer.stderr
+        assert "next: follow the run that does the work\n  fanout watch run-1 --stack mine" in answer.stderr
         assert "retry" not in answer.stderr
     ended(aws, "run-2")
     [row] = json.loads(aws.fanout("list", *MINE, "--json").stdout)
@@ -85,7 +121,8 @@ def test_an_invalid_request_ends_with_status_2_and_its_message(aws: Aws) -> None
     watched = aws.fanout("watch", "run-1", *MINE, "--json")
     assert watched.exit_code == 2
     assert json.loads(watched.stdout)["error"] == {"name": "InvalidRequest", "message": "as asked"}
-    assert "InvalidRequest: as asked" in watched.stderr
+    assert "FAILED: the request was refused\nInvalidRequest: as asked" in watched.stderr
+    assert "next: correct the field that the error names" in watched.stderr
     assert "retry" not in watched.stderr
 
 
@@ -107,22 +144,54 @@ def test_stop_stops_and_says_how_to_go_on(aws: Aws) -> None:
     aws.start("run-1", seconds=60)
     stopped = aws.fanout("stop", "run-1", *MINE)
     assert stopped.exit_code == 0
-    assert "go on with it: fanout retry run-1 --stack mine" in stopped.stderr
+    assert "a retry starts the request again from the beginning\n  fanout retry run-1 --stack mine" in stopped.stderr
     ended(aws, "run-1")
     again = aws.fanout("stop", "run-1", *MINE, "--json")
     assert json.loads(again.stdout) == {"run_id": "run-1", "stopped": False}
     report = aws.fanout("report", "run-1", *MINE)
     assert report.exit_code == 2
-    assert "run-1 was stopped and has no report; go on with it" in report.stderr
+    assert "run-1 was stopped and has no report; a retry starts" in report.stderr
 
 
 def test_retry_starts_a_run_that_resumes(aws: Aws) -> None:
     aws.start("run-1", "FailedWithItems")
+    aws.planned("run-1", "copy")
     ended(aws, "run-1")
     retried = aws.fanout("retry", "run-1", "--name", "run-2", *MINE, "--json")
     assert retried.exit_code == 0
     assert aws.request_of("run-2") == {"resume_from": "run-1"}
     assert json.loads(retried.stdout)["run_id"] == "run-2"
+
+
+@pytest.mark.parametrize("mode", ["sync", "verify", "plan"])
+def test_retry_of_another_mode_starts_its_stored_request_again(aws: Aws, mode: str) -> None:
+    aws.start("run-1", "FailedWithItems")
+    aws.planned("run-1", mode)
+    ended(aws, "run-1")
+    assert aws.fanout("retry", "run-1", "--name", "run-2", *MINE).exit_code == 0
+    assert aws.request_of("run-2") == {"mode": mode, "source": "s3://b/", "seconds": 0, "end": "SUCCEEDED"}
+
+
+def test_retry_again_lists_a_copy_again(aws: Aws) -> None:
+    aws.start("run-1", "FailedWithItems")
+    aws.planned("run-1", "copy", resume_from="run-0")
+    ended(aws, "run-1")
+    assert aws.fanout("retry", "run-1", "--again", "--name", "run-2", *MINE).exit_code == 0
+    assert aws.request_of("run-2") == {"mode": "copy", "source": "s3://b/", "seconds": 0, "end": "SUCCEEDED"}
+
+
+def test_retry_of_a_run_that_never_had_a_plan_starts_the_input_of_its_execution(aws: Aws) -> None:
+    aws.start("run-1", "AccessDenied")
+    ended(aws, "run-1")
+    assert aws.fanout("retry", "run-1", "--name", "run-2", *MINE).exit_code == 0
+    assert aws.request_of("run-2") == {"seconds": 0, "end": "AccessDenied"}
+
+
+@pytest.mark.parametrize(("mode", "said"), [("copy", "copies what is left, without listing"), ("sync", "starts the")])
+def test_stop_says_what_a_retry_does_in_that_mode(aws: Aws, mode: str, said: str) -> None:
+    aws.start("run-1", seconds=60)
+    aws.planned("run-1", mode)
+    assert f"next: a retry {said}" in aws.fanout("stop", "run-1", *MINE).stderr
 
 
 def test_retry_refuses_a_run_that_goes_on(aws: Aws) -> None:
@@ -156,6 +225,45 @@ def test_list_shows_the_newest_runs_with_their_counts(aws: Aws) -> None:
     assert table.stdout.count("run-") == 1
 
 
+def test_list_in_a_pipe_is_plain_lines_with_whole_ids_ends_bytes_and_error(aws: Aws) -> None:
+    run_id = "nightly-of-the-projects-of-the-whole-institute-1123-020000-abc"
+    aws.start(run_id, "FailedWithItems")
+    ended(aws, run_id)
+    aws.summary(run_id, "FAILED_WITH_ITEMS", copied=7)
+    aws.change(run_id, mode="sync", source="s3://in/projects/", destination="efs://data/projects")
+    aws.start("refused", "InvalidRequest")
+    ended(aws, "refused")
+    head, *lines = aws.fanout("list", *MINE).stdout.splitlines()
+    assert head.split("\t")[:3] == ["run", "mode", "status"]
+    rows = {line.split("\t")[0]: line.split("\t") for line in lines}
+    assert rows[run_id][1:3] == ["sync", "FAILED_WITH_ITEMS"]
+    assert rows[run_id][5:7] == ["7", "3 KiB"]
+    assert rows[run_id][8:] == ["s3://in/projects/", "efs://data/projects", "FailedWithItems"]
+    assert rows["refused"][-1] == "InvalidRequest"
+
+
+def test_in_a_terminal_of_80_columns_no_id_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    long = ListedRun("n" * 80, "SUCCEEDED", datetime(2026, 11, 23), 1.0, 1, 0, 5, "copy", "s3://in/", "efs:///out")
+    show([long], Terminal(width=80))
+    shown = capsys.readouterr().out
+    assert "n" * 80 in shown
+    assert "  s3://in/ to efs:///out\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(("report",), "fanout-run-2"), (("stop",), "run-2 had ended"), (("watch",), "watching run-2")],
+)
+def test_without_a_run_it_is_the_newest(aws: Aws, words: tuple[str, ...], said: str) -> None:
+    assert "has no run yet" in aws.fanout(*words, *MINE).stderr
+    for run_id in ("run-1", "run-2"):
+        aws.start(run_id)
+        ended(aws, run_id)
+        aws.summary(run_id, "SUCCEEDED", copied=1)
+        time.sleep(0.01)
+    assert said in aws.fanout(*words, *MINE).stderr
+
+
 def test_report_brings_the_files_and_opens_the_page(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
@@ -177,6 +285,7 @@ def test_what_is_not_there_is_said_in_one_sentence(aws: Aws) -> None:
     for verb in ("watch", "stop", "report"):
         found = aws.fanout(verb, "nix", *MINE)
         assert found.exit_code == 2
+        assert "watching" not in found.stderr
         assert "no run 'nix' in the stack 'mine'; `fanout list --stack mine` shows the runs" in found.stderr
     unknown = aws.fanout("list", "--stack", "other")
     assert unknown.exit_code == 2
@@ -203,9 +312,9 @@ def test_without_credentials_or_region_the_remedy_is_named(environment: Callable
 
     environment("AWS_ACCESS_KEY_ID")
     environment("AWS_SECRET_ACCESS_KEY")
-    assert listed() == "no AWS credentials were found; run `aws configure` or set AWS_PROFILE\n"
+    assert listed() == "no AWS credentials were found; run `aws configure` or give --profile\n"
     environment("AWS_DEFAULT_REGION")
-    assert listed() == "no AWS region is set; set AWS_DEFAULT_REGION or AWS_REGION, or a region in the profile\n"
+    assert listed() == "no AWS region is set; give --region, or set AWS_REGION or a region in the profile\n"
 
 
 @pytest.mark.parametrize(
@@ -223,6 +332,28 @@ def test_the_region_comes_from_the_variables_that_the_aws_command_reads(
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     assert _aws_client_maker()("s3").meta.region_name == used
+
+
+def test_region_and_profile_are_options(
+    environment: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[dict[str, str | None]] = []
+
+    def session(**options: str | None) -> object:
+        asked.append(options)
+        raise NoRegionError
+
+    monkeypatch.setattr("boto3.Session", session)
+    runner = CliRunner()
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    runner.invoke(app, ["list", "--stack", "mine", "--region", "eu-north-1", "--profile", "prod"])
+    runner.invoke(app, ["doctor", "--stack", "mine"])
+    assert asked == [
+        {"region_name": "eu-north-1", "profile_name": "prod"},
+        {"region_name": "eu-west-1", "profile_name": None},
+    ]
+    mixed = runner.invoke(app, ["list", "--local", "--region", "eu-north-1", "--state", str(tmp_path)])
+    assert "--region and --profile are of AWS" in mixed.stderr
 
 
 def test_the_local_stack_must_be_up(environment: object, tmp_path: Path) -> None:
@@ -249,9 +380,8 @@ def test_watching_gives_the_status_of_the_summary(
 ) -> None:
     if with_summary:
         aws.summary("run-1", summary, listed=3)
-    request = aws.directory / "request.json"
-    request.write_text(json.dumps({"seconds": 0, "end": end}))
-    watched = aws.fanout("start", str(request), "--name", "run-1", "--watch", "--json", *MINE)
+    aws.start("run-1", end)
+    watched = aws.fanout("watch", "run-1", "--json", *MINE)
     assert (json.loads(watched.stdout)["status"], watched.exit_code) == (status, code)
     assert f"{status}: " in watched.stderr
 
@@ -286,3 +416,36 @@ def test_a_ledger_that_is_not_whole_does_not_end_the_watching(aws: Aws) -> None:
     aws.put("runs/run-1/phases/plan.json", b"{")
     aws.summary("run-1", "SUCCEEDED", listed=3, copied=3)
     assert aws.fanout("watch", "run-1", *MINE).exit_code == 0
+
+
+def test_a_local_stack_that_died_is_told_from_one_that_is_not_up(environment: object, tmp_path: Path) -> None:
+    up = LocalPaths.find(state=tmp_path).up
+    up.parent.mkdir(parents=True, exist_ok=True)
+    up.write_text('{"endpoint": "https://127.0.0.1:9", "ca_bundle": "none"}')
+    for words in (["list"], ["list", "--local"]):
+        died = CliRunner().invoke(app, [*words, "--state", str(tmp_path)])
+        assert (died.exit_code, "the local stack has died" in died.stderr) == (2, True)
+
+
+def test_a_local_run_beside_the_local_stack_says_how_to_use_it(
+    environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fanout_cli.runs.local_run.read_up", lambda paths: {"pid": 1})
+    (tmp_path / "r.json").write_text(json.dumps(GOOD))
+    refused = CliRunner().invoke(app, ["local", "r.json", "--state", str(tmp_path)])
+    assert refused.exit_code == 1
+    assert "fanout start REQUEST.json --local --watch" in refused.stderr
+
+
+def test_control_c_of_a_local_run_says_what_stays(
+    environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fanout_cli.runs.local_run.local_runs", interrupted)
+    monkeypatch.setattr("fanout_cli.demo.run_demo", interrupted)
+    (tmp_path / "r.json").write_text(json.dumps(GOOD))
+    for words in (["local", "r.json"], ["demo"]):
+        ended = CliRunner().invoke(app, [*words, "--state", str(tmp_path)])
+        assert (ended.exit_code, "what is copied stays" in ended.stderr) == (130, True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanout.adapters.checksum import crc64nvme
+from fanout.model.checksum import crc64nvme
 from fanout.model.entry import Entry, Kind
 from fanout.model.shard import Receipt
 from fanout.ports.tree import Tree

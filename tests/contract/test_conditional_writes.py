@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec.structs import replace
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.tree import S3Tree
 from fanout.facts.units import MIB
-from fanout.model.checksum import to_base64
+from fanout.model.checksum import crc64nvme, to_base64
+from fanout.model.deadline import NEVER
 from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.location import S3Location
@@ -201,10 +201,6 @@ def ends(s3_server: S3Server) -> Iterator[Ends]:
     proxy.close()
 
 
-def never() -> bool:
-    return False
-
-
 @pytest.mark.parametrize("size", [3, PART + 1])
 @pytest.mark.parametrize("listed", ["nothing", "an object"])
 def test_a_late_copy_inside_s3_changes_nothing_and_its_own_may_come_twice(ends: Ends, size: int, listed: str) -> None:
@@ -217,11 +213,11 @@ def test_a_late_copy_inside_s3_changes_nothing_and_its_own_may_come_twice(ends: 
         put(ends.destination, Entry("f", Kind.FILE, 5), b"older")
     entry = replace(found, replaces=stored(ends.destination)[0])
     checksum = to_base64(crc64nvme(b"s" * size))
-    assert [ends.copier.copy(entry, never) for _ in range(2)] == [checksum, checksum]
+    assert [ends.copier.copy(entry, NEVER) for _ in range(2)] == [checksum, checksum]
     put(ends.destination, Entry("f", Kind.FILE, 5), b"newer")
     before = stored(ends.destination)
     with pytest.raises(ItemError) as caught:
-        ends.copier.copy(entry, never)
+        ends.copier.copy(entry, NEVER)
     assert caught.value.reason is Reason.DESTINATION_CHANGED
     assert stored(ends.destination) == before
 
@@ -234,7 +230,7 @@ def test_a_copy_of_an_object_without_a_checksum_finds_itself_too(ends: Ends) -> 
     found = ends.source.find("f")
     assert found is not None
     entry = replace(found, replaces=NOTHING_THERE)
-    checksums = {ends.copier.copy(entry, never) for _ in range(2)}
+    checksums = {ends.copier.copy(entry, NEVER) for _ in range(2)}
     assert checksums <= {None, to_base64(crc64nvme(b"plain"))}
     assert stored(ends.destination)[1] == b"plain"
 
@@ -246,5 +242,5 @@ def test_a_source_that_changed_is_still_told_from_a_destination_that_did(ends: E
     assert found is not None
     put(ends.source, Entry("f", Kind.FILE, size), b"n" * size)
     with pytest.raises(ItemError) as caught:
-        ends.copier.copy(replace(found, replaces=NOTHING_THERE), never)
+        ends.copier.copy(replace(found, replaces=NOTHING_THERE), NEVER)
     assert caught.value.reason is Reason.SOURCE_CHANGED

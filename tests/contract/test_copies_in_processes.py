@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
 from fanout.copying.copier import Copier
 from fanout.copying.forked_copier import ForkedCopier
-from fanout.model.checksum import NO_BYTES
+from fanout.model.checksum import NO_BYTES, crc64nvme
+from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry
 from fanout.model.errors import Transient
 from fanout.model.outcome import Outcome, Result
@@ -29,7 +29,7 @@ CONTENT = {name: name.encode() * (number % 50) for number, name in enumerate(NAM
 
 def copied(source: Tree, destination: Tree, processes: int = 3) -> dict[str, Outcome]:
     entries = list(source.list(Segment("all")))
-    copier = ForkedCopier(Copier(source, destination, crc64nvme, lambda: False), processes)
+    copier = ForkedCopier(Copier(source, destination, NEVER), processes)
     found = {entries[index].path: outcome for index, outcome in copier.copy_all(list(enumerate(entries)), 12)}
     assert not copier.unfinished
     return found
@@ -70,7 +70,7 @@ def test_a_process_that_is_killed_fails_the_task_and_halves_no_file(
         client.put_object(bucket, f"in/{name}", data, {}, crc64nvme=crc64nvme(data, NO_BYTES))
     source, destination = S3Tree(client, bucket, "in/"), writable(PosixTree(tmp_path, "out", "run", "one"))
     entries = list(enumerate(source.list(Segment("all"))))
-    copier = ForkedCopier(Dying(source, destination, crc64nvme, lambda: False), 2)
+    copier = ForkedCopier(Dying(source, destination, NEVER), 2)
     with pytest.raises(Transient):
         list(copier.copy_all(entries, 4))
     there = (path for path in tmp_path.glob("out/d*/f*"))

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import pytest
 from msgspec.structs import replace
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier, part_ranges
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.tree import S3Tree
 from fanout.facts.units import GIB, MIB
-from fanout.model.checksum import to_base64
+from fanout.model.checksum import crc64nvme, to_base64
+from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Kind
 from fanout.model.errors import ItemError, TimeUp
 from fanout.model.location import S3Location
@@ -114,10 +114,6 @@ def s3_parts(needs: Needs) -> None:
     needs(Lack.COPIED_RANGE_CHECKSUMS)
 
 
-def never() -> bool:
-    return False
-
-
 def write(tree: Tree, path: str, body: bytes) -> Entry:
     target = tree.create(Entry(path, Kind.FILE, len(body)), Attributes(mode=0o100640, mtime_ns=17))
     target.write(0, body)
@@ -133,7 +129,7 @@ def test_copy_has_bytes_attributes_and_checksum(store: Store, size: int) -> None
         store.needs(Lack.COPIED_RANGE_CHECKSUMS)
     body = b"x" * size
     entry = write(store.source, "d/f +%ü", body)
-    assert store.copier.copy(entry, never) == to_base64(crc64nvme(body))
+    assert store.copier.copy(entry, NEVER) == to_base64(crc64nvme(body))
     found = store.destination.find("d/f +%ü")
     assert found is not None
     copy = store.destination.open(found)
@@ -145,7 +141,7 @@ def test_directory_is_copied(store: Store) -> None:
     store.needs(Lack.DIRECTORY_COPIES)
     store.source.make_directory(Entry("d/", Kind.DIRECTORY), Attributes(mode=0o040750))
     (entry,) = store.source.list(WHOLE)
-    store.copier.copy(entry, never)
+    store.copier.copy(entry, NEVER)
     assert [found.path for found in store.destination.list(WHOLE)] == ["d/"]
 
 
@@ -156,7 +152,7 @@ def test_entry_that_changed_or_vanished_is_not_copied(store: Store, size: int) -
     gone = replace(entry, path="gone")
     for one, reason in ((entry, Reason.SOURCE_CHANGED), (gone, Reason.SOURCE_VANISHED)):
         with pytest.raises(ItemError) as caught:
-            store.copier.copy(one, never)
+            store.copier.copy(one, NEVER)
         assert caught.value.reason is reason
     assert list(store.destination.list(WHOLE)) == []
 
@@ -170,7 +166,7 @@ def test_what_the_request_names_stands_over_what_goes_along(s3_ends: S3Ends, who
     headers = write_headers(ObjectOptions(tags=tags, metadata=metadata))
     copier = s3_ends.copier(whole_bytes, headers, tags)
     entry = replace(s3_ends.put("f", b"body"), replaces=NOTHING_THERE)
-    copied = [copier.copy(entry, never) for _ in range(2)]  # another attempt finds what the first one wrote
+    copied = [copier.copy(entry, NEVER) for _ in range(2)]  # another attempt finds what the first one wrote
     assert copied == [to_base64(crc64nvme(b"body"))] * 2
     found = s3_ends.client.head_object(s3_ends.destination.bucket, "to/f").headers
     added = {f"x-amz-meta-{name}": value for name, value in metadata.items()}
@@ -185,7 +181,7 @@ def test_more_tags_than_s3_allows_fail_the_one_entry(s3_ends: S3Ends, whole_byte
     tags = {f"tag-{number}": "" for number in range(9)}
     copier = s3_ends.copier(whole_bytes, write_headers(ObjectOptions(tags=tags)), tags)
     with pytest.raises(ItemError, match="11 tags, 2 of them the source's, and S3 allows 10") as caught:
-        copier.copy(s3_ends.put("f", b"body"), never)
+        copier.copy(s3_ends.put("f", b"body"), NEVER)
     assert caught.value.reason is Reason.DESTINATION_DENIED
 
 
@@ -193,7 +189,7 @@ def test_more_tags_than_s3_allows_fail_the_one_entry(s3_ends: S3Ends, whole_byte
 @pytest.mark.parametrize("whole_bytes", [0, GIB], ids=["in parts", "whole"])
 def test_metadata_and_tags_go_along_and_storage_class_is_set(s3_ends: S3Ends, whole_bytes: int) -> None:
     entry = s3_ends.put("f", b"body")
-    s3_ends.copier(whole_bytes, {"x-amz-storage-class": "STANDARD_IA"}).copy(entry, never)
+    s3_ends.copier(whole_bytes, {"x-amz-storage-class": "STANDARD_IA"}).copy(entry, NEVER)
     found = s3_ends.client.head_object(s3_ends.destination.bucket, "to/f").headers
     assert HEADERS.items() <= found.items()
     assert found["x-amz-storage-class"] == "STANDARD_IA"
@@ -206,7 +202,7 @@ def test_slow_down_inside_a_200_is_repeated(s3_ends: S3Ends) -> None:
     answers = itertools.cycle([SLOW_DOWN_INSIDE, ""])
     s3_ends.proxy.choose = lambda head: next(answers) if "x-amz-copy-source" in head.headers else ""
     for entry in entries:
-        s3_ends.copier().copy(entry, never)
+        s3_ends.copier().copy(entry, NEVER)
     assert s3_ends.proxy.faults[SLOW_DOWN_INSIDE] >= 2
     assert {found.path for found in S3Tree(s3_ends.client, s3_ends.destination.bucket, "to/").list(WHOLE)} == {
         "small",
@@ -218,11 +214,11 @@ def test_copy_in_parts_that_stops_leaves_no_upload(s3_ends: S3Ends) -> None:
     entry = s3_ends.put("f", b"x" * (3 * PART))
     questions = itertools.count()
     with pytest.raises(TimeUp):
-        s3_ends.copier().copy(entry, lambda: next(questions) >= 1)
+        s3_ends.copier().copy(entry, Deadline(lambda: next(questions) >= 1, 0))
     assert s3_ends.client.list_multipart_uploads(s3_ends.destination.bucket).uploads == []
     s3_ends.put("f", b"y" * (3 * PART))
     with pytest.raises(ItemError):
-        s3_ends.copier().copy(entry, never)
+        s3_ends.copier().copy(entry, NEVER)
     assert s3_ends.client.list_multipart_uploads(s3_ends.destination.bucket).uploads == []
 
 

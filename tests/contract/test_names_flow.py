@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.tree import S3Tree
+from fanout.model.checksum import crc64nvme
 from fanout.model.entry import Kind
 from fanout.model.location import S3Location
 from fanout.model.segment import Segment

@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.work_store import S3WorkStore
-from fanout.model.checksum import combine, to_base64
+from fanout.model.checksum import combine, crc64nvme, to_base64
 from fanout.model.errors import InvalidRequest, NotFound, PreconditionFailed
 from fanout.ports.store import WorkStore
 from tests.contract.conftest import Needs

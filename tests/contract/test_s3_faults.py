@@ -14,6 +14,7 @@ from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.source import ObjectSource
 from fanout.adapters.s3.work_store import S3WorkStore
+from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import (
     AccessDenied,
@@ -161,7 +162,7 @@ def test_an_object_of_a_customers_key_is_one_entry_that_can_not_be_read(
     ends = S3Location("bucket", ""), S3Location("other", "")
     server.script = [answer(400, OF_CUSTOMER_KEY), answer(400), answer(200, LISTED)]
     with pytest.raises(ItemError, match="SSE-C is not supported") as caught:
-        S3EntryCopier(client, *ends).copy(entry, lambda: False)
+        S3EntryCopier(client, *ends).copy(entry, NEVER)
     assert caught.value.reason is Reason.SOURCE_DENIED
 
 

@@ -15,7 +15,6 @@ import pytest
 
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.object_page import ObjectPage
@@ -23,6 +22,7 @@ from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.tree import S3Tree
 from fanout.facts.tuning import BLOCK_BYTES
 from fanout.facts.units import MIB
+from fanout.model.checksum import crc64nvme
 from fanout.model.document import Json
 from fanout.model.errors import ListingIncomplete, Transient
 from fanout.model.location import S3Location

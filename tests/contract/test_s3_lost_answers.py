@@ -6,10 +6,9 @@ import pytest
 
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.target import MultipartTarget
-from fanout.model.checksum import to_base64
+from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.errors import NotFound
 from tests.contract.scripted_server import RESET, ScriptedServer, answer, error
 

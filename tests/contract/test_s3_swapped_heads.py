@@ -11,10 +11,10 @@ import pytest
 
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.conditions import ANYTHING, Condition
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
+from fanout.model.checksum import crc64nvme
 from fanout.model.entry import NOTHING_THERE
 from fanout.model.errors import ItemError, NotFound, Transient
 from fanout.model.outcome import Reason

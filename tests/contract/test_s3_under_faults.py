@@ -10,13 +10,13 @@ import pytest
 
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.tree import S3Tree
 from fanout.facts.units import MIB
 from fanout.finishing.finish_tree import finish_tree
+from fanout.model.checksum import crc64nvme
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.location import S3Location

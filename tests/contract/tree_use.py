@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from fanout.adapters.checksum import crc64nvme
+from fanout.model.checksum import crc64nvme
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.segment import Segment
 from fanout.ports.file_system import FileSystem

@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.facts import aws, tuning, units
 from fanout.finishing.finish_tree import finish_tree
 from fanout.listing import segment_writer
-from fanout.model.checksum import NO_BYTES
+from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import Transient
@@ -122,7 +121,7 @@ def test_parts_that_are_delivered_twice_and_out_of_time_lose_nothing(world: Worl
     world.remaining_seconds = 2.0
     for shard in [*shards, *shards]:
         for _ in range(50):
-            if copy_shard(shard, world.context(), crc64nvme)["done"]:
+            if copy_shard(shard, world.context())["done"]:
                 break
     world.clock.step = 0.0
     assert finished(world)["status"] == "SUCCEEDED"
@@ -158,7 +157,7 @@ def test_a_run_that_broke_off_discards_what_it_began(world: World) -> None:
 def test_a_source_that_changes_between_its_parts_is_a_failed_file(world: World) -> None:
     shards = partitioned(world)
     parts = [shard for shard in shards if shard.blocks]
-    copy_shard(parts[0], world.context(), crc64nvme)
+    copy_shard(parts[0], world.context())
     assert isinstance(world.source, MemoryTree)
     world.source.put("d/big", Kind.FILE, BODY[::-1])
     world.copy_all()
@@ -176,7 +175,7 @@ def test_blocks_that_can_not_be_written_for_now_are_tried_again(world: World, mo
 
     with monkeypatch.context() as patch, pytest.raises(Transient):
         patch.setattr(type(opened), "write", fail)
-        copy_shard(parts[0], world.context(), crc64nvme)
+        copy_shard(parts[0], world.context())
     world.copy_all()
     assert finished(world)["status"] == "SUCCEEDED"
 

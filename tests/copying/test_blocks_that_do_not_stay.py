@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.paths.shared_descriptor import SharedDescriptor
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import tuning
@@ -41,7 +40,7 @@ def parted(tmp_path: Path) -> World:
 
 def copy_all(world: World) -> None:
     for row in world.ledger.read_json("shards.json"):
-        copy_shard(convert(row["shard"], Shard), world.context(), crc64nvme)
+        copy_shard(convert(row["shard"], Shard), world.context())
 
 
 def losing(number: int) -> Callable[[SharedDescriptor], None]:

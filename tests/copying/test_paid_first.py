@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copier import Copier
 from fanout.facts import tuning
+from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Result
 from fanout.ports.limiter import NoLimits
@@ -47,7 +47,7 @@ def filled(tree: MemoryTree, sizes: list[int]) -> list[tuple[int, Entry]]:
 def test_an_object_of_one_answer_is_paid_for_before_it_is_begun() -> None:
     source, limiter = BlockTree(), Counting()
     work = filled(source, [SMALL, SMALL, LARGE, SMALL])
-    outcomes = dict(Copier(source, MemoryTree(), crc64nvme, lambda: False, limiter=limiter).copy_all(work, 1))
+    outcomes = dict(Copier(source, MemoryTree(), NEVER, limiter=limiter).copy_all(work, 1))
     assert {outcome.result for outcome in outcomes.values()} == {Result.COPIED} and len(outcomes) == 4
     assert limiter.begun == [SMALL, SMALL, LARGE, SMALL] and limiter.read_bytes == []
 
@@ -55,6 +55,6 @@ def test_an_object_of_one_answer_is_paid_for_before_it_is_begun() -> None:
 def test_an_object_of_many_answers_is_paid_for_one_by_one() -> None:
     source, limiter = BlockTree(), Counting()
     work = filled(source, [tuning.BLOCK_BYTES + 1])
-    copier = Copier(source, MemoryTree(), crc64nvme, lambda: False, limiter=limiter, block_bytes=tuning.BLOCK_BYTES)
+    copier = Copier(source, MemoryTree(), NEVER, limiter=limiter, block_bytes=tuning.BLOCK_BYTES)
     assert len(list(copier.copy_all(work, 1))) == 1
     assert limiter.begun == [0] and limiter.read_bytes == [tuning.BLOCK_BYTES, 1]

@@ -10,13 +10,14 @@ import pytest
 
 from fanout.model.document import Json
 from fanout.model.entry import Kind
+from fanout.model.errors import InvalidRequest
 from tests.support.flow import REQUEST, World
 from tests.support.manifests import FROM_MOUNT, put
 from tests.support.memory import MemoryTree
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/reference/summary.schema.json").read_bytes())
-PREFIX = "nothing was listed: s3://a-bucket/tree/ holds no object; check the bucket and the prefix"
-MOUNT = "nothing was listed: efs://data/from is empty; check the path"
+PREFIX = "0 objects below this prefix: s3://a-bucket/tree/; check the bucket and the prefix"
+MOUNT = "0 entries below this path: efs://data/from; check the path"
 MANIFEST = "nothing was listed: the manifest s3://lists/lists/a.jsonl names nothing of the source"
 
 
@@ -41,6 +42,7 @@ def test_nothing_listed_is_a_warning_beside_the_verdict(request_: Json, warning:
     page = world.ledger.read_bytes("report.html").decode()
     head = page[page.index("<header") : page.index("</header>")]
     assert warning in head
+    assert f"{warning.partition(':')[0]}</h1>" in head
 
 
 def test_a_run_that_listed_something_has_no_warning() -> None:
@@ -49,3 +51,22 @@ def test_a_run_that_listed_something_has_no_warning() -> None:
     world.source.put("a", Kind.FILE, b"x")
     assert world.run({**REQUEST, "exclude": ["a"]})["warnings"] == []
     assert "Warning:" not in world.ledger.read_bytes("report.html").decode()
+
+
+@pytest.mark.parametrize(("request_", "said"), [(REQUEST, "0 objects below"), (FROM_MOUNT, "0 entries below")])
+@pytest.mark.parametrize("mode", ["copy", "sync", "verify", "plan"])
+def test_a_source_that_may_not_be_empty_is_refused_before_anything_is_listed(
+    request_: Json, said: str, mode: str
+) -> None:
+    world = World()
+    put(world, b"")
+    with pytest.raises(InvalidRequest, match=f"source: {said} this .* holds nothing; .* allow_empty_source"):
+        world.run({**request_, "mode": mode, "allow_empty_source": False})
+    assert not world.ledger.has("summary.json")
+
+
+def test_a_source_that_may_not_be_empty_and_is_not_is_copied() -> None:
+    world = World()
+    assert isinstance(world.source, MemoryTree)
+    world.source.put("a", Kind.FILE, b"x")
+    assert world.run({**REQUEST, "allow_empty_source": False})["totals"]["copied"]["entries"] == 1

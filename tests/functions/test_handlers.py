@@ -19,7 +19,16 @@ from tests.functions.conftest import FUNCTIONS, Invoke
 
 SECRET_NAME = "customer-path"
 REQUEST = {"source": "s3://data-bucket/in/", "destination": "efs:///out"}
-MOUNTED = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard", "DeleteShard", "RemoveDirectories")
+MOUNTED = (
+    "CheckMount",
+    "ListSegment",
+    "CopyShard",
+    "FinishTree",
+    "FinishShard",
+    "VerifyShard",
+    "DeleteShard",
+    "RemoveDirectories",
+)
 OFFERED = [{name: f"{prefix}{name}" for name in MOUNTED} for prefix in ("", "Second")]
 
 

@@ -19,6 +19,7 @@ from botocore.awsrequest import AWSPreparedRequest
 from botocore.httpsession import URLLib3Session
 
 from fanout.adapters.http.transport import Transport
+from fanout.facts import tuning
 from fanout.runtime import bootstrap
 from tests.batch.test_event_batches import eventbridge
 from tests.functions.conftest import Invoke
@@ -73,6 +74,9 @@ NOT_SEEN_HERE = {
     ("FinishTreeFunction", "s3:ListMultipartUploadParts"): "the same",
     ("FinishTreeFunction", "s3:GetObject"): "an upload whose completion was answered by nobody is looked at",
     ("FinishTreeFunction", "s3:ListBucket"): "and may be missing",
+    ("FinishShardFunction", "s3:ListMultipartUploadParts"): "the same, of a tree that one function does not finish",
+    ("FinishShardFunction", "s3:GetObject"): "the same",
+    ("FinishShardFunction", "s3:ListBucket"): "the same",
     ("PlanProbeFunction", "s3:GetObject"): "one policy lets the ledger be read and written",
     ("StartBatchFunction", "s3:GetObject"): "the same",
     ("StartBatchFunction", "s3:ListBucket"): "the same",
@@ -198,10 +202,29 @@ def every_run(flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path) -> None:
     flow.run("l", {"source": "efs://data/in", "destination": "efs://archive/l", "limits": SPLIT}, fail_shards=True)
 
 
+def large_runs(flow: HandlerFlow, s3: Any, tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
+    """Runs that FinishShards finishes, each with two big files."""
+    (tmp_path / "data/in/second-big").write_bytes(b"c" * 9_000_000)
+    s3.put_object(Bucket=SOURCE, Key="in/second-big", Body=b"c" * 9_000_000)
+    patch.setattr(tuning, "FINISH_ALONE_SECONDS", 0.0)
+    patch.setattr(tuning, "SHARD_SECONDS_MIN", 0.001)
+    flow.run("large-a", {"source": "efs:///in", "destination": f"{S3_OUT}large-a/", "limits": SPLIT})
+    flow.run("failed", {"source": "efs:///in", "destination": f"{S3_OUT}failed/", "limits": SPLIT}, fail_shards=True)
+    flow.run("large-b", {"source": S3_IN, "destination": "efs:///large", "limits": SPLIT})
+    flow.run("large-c", {"source": "efs://data/in", "destination": "efs://archive/large", "limits": SPLIT})
+
+
 def test_every_role_allows_what_its_function_calls_and_nothing_else(
-    recorded: dict[str, set[Need]], by_boto3: set[str], flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path
+    recorded: dict[str, set[Need]],
+    by_boto3: set[str],
+    flow: HandlerFlow,
+    s3: Any,
+    machine: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     every_run(flow, s3, machine, tmp_path)
+    large_runs(flow, s3, tmp_path, monkeypatch)
     once_a_run = {"PlanTransferFunction", "PaceCopyFunction", "StartBatchFunction", "PlanProbeFunction"}
     assert by_boto3 == once_a_run, "and none of those that list, copy, verify, delete and finish"
     recorded.pop("", None)

@@ -10,7 +10,16 @@ from fanout.model.errors import InvalidRequest
 from fanout.planning.functions_of_states import ON_DESTINATION, ON_SOURCE, functions_of
 from fanout.request.parse import parse_request
 
-NAMES = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard", "DeleteShard", "RemoveDirectories")
+NAMES = (
+    "CheckMount",
+    "ListSegment",
+    "CopyShard",
+    "FinishTree",
+    "FinishShard",
+    "VerifyShard",
+    "DeleteShard",
+    "RemoveDirectories",
+)
 OFFERED: list[dict[str, str]] = [{name: f"{mount}.{name}" for name in NAMES} for mount in ("first", "second")]
 MOUNTS = ("data", "archive")
 

@@ -9,11 +9,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copier import Copier
 from fanout.copying.forked_copier import ForkedCopier
 from fanout.facts import units
+from fanout.model.deadline import NEVER, PASSED
 from fanout.model.errors import TimeUp
 from fanout.model.segment import Segment
 from fanout.ports.limiter import TaskLimiter
@@ -79,7 +79,7 @@ def copied(root: Path, limiter: Counting) -> int:
     source, destination = PosixTree(root, "in", "run", "s", "source"), writable(PosixTree(root, "out", "run", "d"))
     work = list(enumerate(source.list(Segment("all"))))
     with closing(SharedLimiter(limiter, 3)) as shared:
-        copier = Copier(source, destination, crc64nvme, lambda: False, block_bytes=units.MIB, limiter=shared)
+        copier = Copier(source, destination, NEVER, block_bytes=units.MIB, limiter=shared)
         outcomes = dict(ForkedCopier(copier, 3, shared.serve).copy_all(work, 12))
     assert len(outcomes) == len(work) == 41
     return sum(outcome.size for outcome in outcomes.values())
@@ -126,7 +126,7 @@ def test_a_limit_that_comes_later_reaches_a_process_at_work() -> None:
 def test_work_that_is_cut_off_waits_no_more_and_the_function_knows() -> None:
     def work(shared: SharedLimiter) -> str:
         try:
-            shared.read(5, lambda: True)
+            shared.read(5, PASSED)
         except TimeUp:
             return "cut off"
         return "read"

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.finishing.finish_tree import finish_tree
 from fanout.listing.gather_segments import gather_segments
@@ -57,11 +56,11 @@ def stopped_in_the_middle(world: World) -> None:
     partition_shards(world.context())
     for number, shard in enumerate(shards_of(world)):
         if number % 3 == 0:
-            while not copy_shard(shard, world.context(), crc64nvme)["done"]:
+            while not copy_shard(shard, world.context())["done"]:
                 pass
         elif number % 3 == 1:
             world.clock.step, world.remaining_seconds = 0.05, 3.0
-            copy_shard(shard, world.context(), crc64nvme)
+            copy_shard(shard, world.context())
             world.clock.step, world.remaining_seconds = 0.0, 900.0
 
 
@@ -164,7 +163,7 @@ def test_whatever_was_done_the_resumed_run_completes_it(data: st.DataObject) -> 
         if data.draw(st.booleans()):
             world.clock.step, world.remaining_seconds = 0.05, data.draw(st.sampled_from([1.0, 3.0, 10.0]))
         try:
-            copy_shard(shard, world.context(), crc64nvme)
+            copy_shard(shard, world.context())
         finally:
             world.clock.step, world.remaining_seconds = 0.0, 900.0
     if data.draw(st.booleans()):

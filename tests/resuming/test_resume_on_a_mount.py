@@ -10,7 +10,6 @@ import pytest
 from msgspec import convert
 from msgspec.structs import replace
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.model.shard import Shard
@@ -59,7 +58,7 @@ def test_hard_links_that_were_not_made_are_made(tmp_path: Path) -> None:
     world = listed(tmp_path)
     partition_shards(world.context())
     for row in world.ledger.read_json("shards.json"):
-        copy_shard(convert(row["shard"], Shard), world.context(), crc64nvme)
+        copy_shard(convert(row["shard"], Shard), world.context())
     assert not (tmp_path / "out/e/second").exists()  # stopped before FinishTree
     summary = following(world, tmp_path).run({"resume_from": "run-1"})
     assert summary["status"] == "SUCCEEDED"
@@ -98,7 +97,7 @@ def test_directories_that_the_stopped_run_made_get_their_attributes(tmp_path: Pa
     partition_shards(world.context())
     for row in world.ledger.read_json("shards.json"):
         world.clock.step, world.remaining_seconds = 0.05, 2.0
-        copy_shard(convert(row["shard"], Shard), world.context(), crc64nvme)
+        copy_shard(convert(row["shard"], Shard), world.context())
     world.clock.step, world.remaining_seconds = 0.0, 900.0
     assert list((tmp_path / "out").glob(".fanout-staging-run-1"))
     made = [path for path in (tmp_path / "out").iterdir() if not path.name.startswith(".")]

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
@@ -43,7 +42,7 @@ def begun(mount: Path, request: Json = REQUEST) -> World:
 def copy(world: World) -> None:
     world.destination = own_tree(world)
     for row in world.ledger.read_json("shards.json"):
-        copy_shard(convert(row["shard"], Shard), world.context(), crc64nvme)
+        copy_shard(convert(row["shard"], Shard), world.context())
 
 
 def own_tree(world: World) -> PosixTree:

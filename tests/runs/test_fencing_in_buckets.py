@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import units
 from fanout.finishing.finish_tree import finish_tree
@@ -42,7 +41,7 @@ def begun(world: World, request: Json) -> World:
 
 def copy(world: World) -> None:
     for row in world.ledger.read_json("shards.json"):
-        copy_shard(convert(row["shard"], Shard), world.context(), crc64nvme)
+        copy_shard(convert(row["shard"], Shard), world.context())
 
 
 def overtaken(world: World, monkeypatch: pytest.MonkeyPatch, where: Any, name: str, request: Json) -> None:

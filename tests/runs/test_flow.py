@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
@@ -118,7 +117,7 @@ def test_a_shard_stops_before_its_deadline_and_hands_back_its_tail() -> None:
     shard = shard_of(world)
     world.clock.step = 0.05
     world.remaining_seconds = 3.0
-    first = copy_shard(shard, world.context(), crc64nvme)  # type: ignore[arg-type]
+    first = copy_shard(shard, world.context())  # type: ignore[arg-type]
     assert not first["done"]
     assert 0 < first["cursor"] < 40
     world.copy_all()
@@ -141,8 +140,8 @@ def test_a_shard_that_is_delivered_twice_counts_once() -> None:
     late = Late()
     late._objects = world.store._objects  # type: ignore[attr-defined]
     twin.store = late
-    assert copy_shard(shard, world.context(), crc64nvme)["done"]  # type: ignore[arg-type]
-    assert copy_shard(shard, twin.context(), crc64nvme)["done"]  # type: ignore[arg-type]
+    assert copy_shard(shard, world.context())["done"]  # type: ignore[arg-type]
+    assert copy_shard(shard, twin.context())["done"]  # type: ignore[arg-type]
     finish_tree(world.context())
     result = summarise_transfer(None, world.context())
     summary = world.ledger.read_json("summary.json")
@@ -206,7 +205,7 @@ def test_a_shard_of_which_nothing_could_be_copied_is_tried_again() -> None:
     world = filled()
     world.destination = Down()
     with pytest.raises(Transient, match="40 of 40 entries failed"):
-        copy_shard(shard_of(world), world.context(), crc64nvme)  # type: ignore[arg-type]
+        copy_shard(shard_of(world), world.context())  # type: ignore[arg-type]
 
 
 def test_an_entry_that_a_whole_function_can_not_copy_fails_instead_of_going_round_for_ever() -> None:
@@ -216,7 +215,7 @@ def test_an_entry_that_a_whole_function_can_not_copy_fails_instead_of_going_roun
     shard = shard_of(world)
     world.clock.step = 0.8
     world.remaining_seconds = 5.6
-    assert copy_shard(shard, world.context(), crc64nvme)["done"]  # type: ignore[arg-type]
+    assert copy_shard(shard, world.context())["done"]  # type: ignore[arg-type]
     summarise_transfer(None, world.context())
     assert [row["reason"] for row in world.ledger.read_rows("failures.jsonl")] == ["too large for one function's time"]
 

@@ -11,7 +11,6 @@ from typing import TypeVar
 import pytest
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.deleting.begin_deletion import begin_deletion
@@ -82,9 +81,9 @@ STATES: dict[str, State] = {
     "plan": lambda world: world.plan({**REQUEST, "verify": "copied"}),
     "list": list_rounds,
     "partition": lambda world: partition_shards(world.context()),
-    "copy": on_shards(lambda shard, world: copy_shard(shard, world.context(), crc64nvme)),
+    "copy": on_shards(lambda shard, world: copy_shard(shard, world.context())),
     "finish": lambda world: world.finish_all(),
-    "verify": on_shards(lambda shard, world: verify_shard(shard, world.context(), crc64nvme)),
+    "verify": on_shards(lambda shard, world: verify_shard(shard, world.context())),
 }
 SYNC: dict[str, State] = {
     **STATES,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.facts import tuning
 from fanout.facts.units import MIB
+from fanout.model.deadline import PASSED
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, TimeUp
 from fanout.model.shard import Shard
@@ -54,7 +54,7 @@ def test_one_function_keeps_to_the_files_a_second() -> None:
     world = filled(files=300, size=10)
     (shard,) = limited(world, files_per_second=10)
     began = world.clock.time
-    assert copy_shard(shard, attempt(world), crc64nvme)["done"]
+    assert copy_shard(shard, attempt(world))["done"]
     assert 27.0 <= world.clock.time - began <= 33.0
 
 
@@ -63,7 +63,7 @@ def test_one_function_keeps_to_the_bytes_a_second() -> None:
     world = filled(files=40, size=2 * MIB)
     (shard,) = limited(world, bytes_per_second=4 * MIB)
     began = world.clock.time
-    assert copy_shard(shard, attempt(world), crc64nvme)["done"]
+    assert copy_shard(shard, attempt(world))["done"]
     assert 18.0 <= world.clock.time - began <= 22.0
 
 
@@ -75,12 +75,12 @@ def test_what_time_does_not_reach_is_handed_back_and_no_failure(seconds: float) 
     (shard,) = limited(world, bytes_per_second=1 * MIB)
     world.remaining_seconds = seconds
     context = attempt(world)
-    progress = copy_shard(shard, context, crc64nvme)
+    progress = copy_shard(shard, context)
     context.limiter.end()
     assert not progress["done"] and progress["cursor"] == (10 if seconds == 30.0 else 1)
     world.remaining_seconds = 900.0
     context = attempt(world)
-    assert copy_shard(shard, context, crc64nvme)["done"]
+    assert copy_shard(shard, context)["done"]
     world.finish_all()
     assert world.end()["totals"]["copied"]["entries"] == 40
 
@@ -91,12 +91,12 @@ def test_what_waits_for_a_function_that_was_killed_is_handed_back_and_no_failure
     world = filled(files=40, size=2 * MIB)
     (shard,) = limited(world, bytes_per_second=1 * MIB)
     world.remaining_seconds = 30.0
-    copy_shard(shard, attempt(world), crc64nvme)  # says nothing of its end
+    copy_shard(shard, attempt(world))  # says nothing of its end
     context = attempt(world)
-    assert copy_shard(shard, context, crc64nvme) == {"cursor": 10, "done": False}
+    assert copy_shard(shard, context) == {"cursor": 10, "done": False}
     context.limiter.end()
     world.remaining_seconds = 900.0
-    assert copy_shard(shard, attempt(world), crc64nvme)["done"]
+    assert copy_shard(shard, attempt(world))["done"]
     world.finish_all()
     totals = world.end()["totals"]
     assert (totals["copied"]["entries"], totals["failed"]["entries"]) == (40, 0)
@@ -107,10 +107,10 @@ def test_what_even_the_whole_rate_does_not_move_in_time_fails_and_goes_not_round
     world = filled(files=1, size=2 * MIB)
     (shard,) = limited(world, bytes_per_second=1 * MIB)
     world.remaining_seconds = 30.0
-    copy_shard(shard, attempt(world), crc64nvme)
+    copy_shard(shard, attempt(world))
     limiter = attempt(world).limiter
     with pytest.raises(TimeUp):
-        limiter.read(900 * MIB, lambda: True)
+        limiter.read(900 * MIB, PASSED)
     assert limiter.cut_off(800 * MIB) and not limiter.cut_off(900 * MIB)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.shard import Shard
@@ -195,10 +194,10 @@ def test_a_big_file_that_is_rewritten_and_put_back_between_two_blocks_is_not_put
     partition_shards(world.context())
     shards = [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]
     assert all(shard.blocks for shard in shards)
-    copy_shard(shards[0], world.context(), crc64nvme)
+    copy_shard(shards[0], world.context())
     put_back(source / "f", b"2" * (24 << 20))
     for shard in shards:
-        copy_shard(shard, world.context(), crc64nvme)
+        copy_shard(shard, world.context())
     finish_tree(world.context())
     summarise_transfer(None, world.context())
     assert reasons(world) == {"f": "source changed"}

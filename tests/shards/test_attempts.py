@@ -9,7 +9,6 @@ from typing import NoReturn
 import pytest
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.entry import Attributes, Entry, Kind
@@ -49,11 +48,11 @@ def test_a_shard_that_was_lost_failed_and_handed_back_shows_each_of_its_attempts
         noted("copy", shard, world.context(), killed)
     destination, world.destination = world.destination, Down()
     with pytest.raises(Transient, match="no answer"):
-        copy_shard(shard, world.context(), crc64nvme)
+        copy_shard(shard, world.context())
     world.destination = destination
     world.remaining_seconds = 2.0
     tasks = 1
-    while not copy_shard(shard, world.context(), crc64nvme)["done"]:
+    while not copy_shard(shard, world.context())["done"]:
         tasks += 1
     assert tasks > 1
     world.remaining_seconds = 900.0

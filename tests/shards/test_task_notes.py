@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
@@ -154,7 +153,7 @@ def copied_slowly(world: World) -> Shard:
         world.source.put(f"f{number:02d}", Kind.FILE, b"changed")
     world.clock.step = 0.3
     shard = only_shard(world)
-    assert copy_shard(shard, world.context(), crc64nvme)["done"]
+    assert copy_shard(shard, world.context())["done"]
     world.clock.step = 0.0
     return shard
 

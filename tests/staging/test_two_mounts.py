@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.facts import tuning, units
 from fanout.finishing.finish_tree import finish_tree
 from fanout.listing import list_destination as listing
@@ -137,7 +136,7 @@ def test_what_can_not_be_copied_has_its_reason(mounts: TwoMounts) -> None:
 def test_a_big_file_that_changes_while_its_blocks_are_staged_does_not_appear(mounts: TwoMounts) -> None:
     mounts.list_all({"limits": {"split_bytes": tuning.BLOCK_BYTES, "shard_seconds": 0.1}})
     shards = [shard for shard in mounts.shards() if shard.blocks is not None]
-    pack_shard(shards[0], mounts.source(), crc64nvme)
+    pack_shard(shards[0], mounts.source())
     for path in ("blocks", "sparse"):
         os.utime(mounts.source_root / path)
     mounts.copy_all()
@@ -200,10 +199,10 @@ def test_functions_that_run_out_of_time_hand_on_what_is_left(mounts: TwoMounts) 
 def test_a_shard_that_is_delivered_twice_is_counted_once(mounts: TwoMounts, split_bytes: int) -> None:
     mounts.list_all({"limits": {"split_bytes": split_bytes}})
     for shard in mounts.shards():
-        pack_shard(shard, mounts.source(), crc64nvme)
-        pack_shard(shard, mounts.source(), crc64nvme)
-        assert unpack_shard(shard, mounts.destination(), crc64nvme)["next"] == "done"
-        assert unpack_shard(shard, mounts.destination(), crc64nvme)["next"] == "done"
+        pack_shard(shard, mounts.source())
+        pack_shard(shard, mounts.source())
+        assert unpack_shard(shard, mounts.destination())["next"] == "done"
+        assert unpack_shard(shard, mounts.destination())["next"] == "done"
     assert mounts.staged() == []
     finish_tree(mounts.destination())
     finish_tree(mounts.destination())
@@ -215,11 +214,11 @@ def test_a_shard_that_is_delivered_twice_is_counted_once(mounts: TwoMounts, spli
 def test_staged_bytes_that_are_not_what_was_read_are_never_written(mounts: TwoMounts) -> None:
     mounts.list_all()
     (shard,) = [one for one in mounts.shards() if not one.id.startswith("names")]
-    pack_shard(shard, mounts.source(), crc64nvme)
+    pack_shard(shard, mounts.source())
     for key in mounts.staged():
         if "/index/" not in key:
             mounts.store.put(key, bytes(byte ^ 1 for byte in mounts.store.get(key)))
-    unpack_shard(shard, mounts.destination(), crc64nvme)
+    unpack_shard(shard, mounts.destination())
     damaged = mounts.root / "two MiB"
     assert not damaged.exists() and not (mounts.root / "link").is_symlink()
 
@@ -227,17 +226,17 @@ def test_staged_bytes_that_are_not_what_was_read_are_never_written(mounts: TwoMo
 def test_staged_blocks_that_are_not_what_was_read_are_never_written(mounts: TwoMounts) -> None:
     mounts.list_all({"limits": {"split_bytes": tuning.BLOCK_BYTES}})
     shard = next(one for one in mounts.shards() if one.blocks is not None and one.bytes < 3 * tuning.BLOCK_BYTES)
-    pack_shard(shard, mounts.source(), crc64nvme)
+    pack_shard(shard, mounts.source())
     for key in mounts.staged():
         mounts.store.put(key, b"\1" * len(mounts.store.get(key)))
     with pytest.raises(Transient, match="not what was read"):
-        unpack_shard(shard, mounts.destination(), crc64nvme)
+        unpack_shard(shard, mounts.destination())
 
 
 def test_what_a_run_staged_goes_with_its_end_also_if_it_broke_off(mounts: TwoMounts) -> None:
     mounts.list_all()
     for shard in mounts.shards():
-        pack_shard(shard, mounts.source(), crc64nvme)
+        pack_shard(shard, mounts.source())
     assert mounts.staged()
     finish_tree(mounts.destination())
     assert mounts.staged() == []

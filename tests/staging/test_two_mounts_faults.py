@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.directory_store import DirectoryStore
-from fanout.adapters.checksum import crc64nvme
 from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree
+from fanout.model.checksum import crc64nvme
 from fanout.model.errors import Transient
 from fanout.model.shard import Shard
 from fanout.staging.pack_shard import pack_shard
@@ -98,10 +98,10 @@ def test_an_error_at_the_destination_costs_the_entry_it_met(
         (mounts.source_root / path).write_text(f"content of {path}")
     mounts.list_all()
     (shard,) = mounts.shards()
-    pack_shard(shard, mounts.source(), crc64nvme)
+    pack_shard(shard, mounts.source())
     with monkeypatch.context() as patch:
         fail_once(patch, operation, number)
-        unpack_shard(shard, mounts.destination(), crc64nvme)
+        unpack_shard(shard, mounts.destination())
     mounts.copy_all()
     finish_tree(mounts.destination())
     summary = mounts.end()
@@ -235,9 +235,9 @@ PACK_DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 @pytest.mark.parametrize("damage", PACK_DAMAGES)
 def test_a_broken_pack_is_staged_again(tmp_path: Path, damage: str) -> None:
     mounts, shard, contents = three_files(tmp_path)
-    pack_shard(shard, mounts.source(), crc64nvme)
+    pack_shard(shard, mounts.source())
     break_packs(mounts, PACK_DAMAGES[damage])
-    answer = unpack_shard(shard, mounts.destination(), crc64nvme)
+    answer = unpack_shard(shard, mounts.destination())
     assert (answer["done"], answer["next"]) == (False, "pack")
     mounts.copy_all()
     finish_tree(mounts.destination())
@@ -254,9 +254,9 @@ def test_a_pack_that_is_broken_each_time_fails_as_broken_and_not_as_a_changed_so
     mounts, shard, _ = three_files(tmp_path)
     done = []
     for _ in range(3):
-        pack_shard(shard, mounts.source(), crc64nvme)
+        pack_shard(shard, mounts.source())
         break_packs(mounts, PACK_DAMAGES[damage])
-        done.append(unpack_shard(shard, mounts.destination(), crc64nvme)["done"])
+        done.append(unpack_shard(shard, mounts.destination())["done"])
     assert done == [False, False, True]
     finish_tree(mounts.destination())
     assert mounts.end()["status"] == "FAILED_WITH_ITEMS"

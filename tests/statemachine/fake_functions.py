@@ -15,7 +15,7 @@ BUCKET = "work-bucket"
 # The states whose function is chosen by the plan: it sees the mount of its side.
 CHOSEN = (
     *("CheckMount", "CheckOtherMount", "ListSegment", "ListDestination", "CopyShard", "PackShard", "UnpackShard"),
-    *("FinishTree", "VerifyShard", "DigestShard", "DeleteShard", "RemoveDirectories"),
+    *("FinishTree", "FinishShard", "VerifyShard", "DigestShard", "DeleteShard", "RemoveDirectories"),
 )
 FUNCTIONS = {name: f"arn:aws:lambda:eu-west-1:123456789012:function:{name}" for name in CHOSEN}
 REQUEST = {"source": "s3://bucket/prefix/", "destination": "efs:///projects/alpha"}
@@ -38,6 +38,7 @@ class FakeTransfer:
     mode: str = "copy"
     verify: str = "none"
     unfinished: int = 0
+    finishing: Sequence[Sequence[str]] = ()
     extras: Sequence[str] = ()
     deletes: bool = True
     passes: int = 1
@@ -53,6 +54,7 @@ class FakeTransfer:
     _digested: set[str] = field(default_factory=set)
     _verified: set[str] = field(default_factory=set)
     _copied: set[str] = field(default_factory=set)
+    _finished: set[str] = field(default_factory=set)
     _failed: set[str] = field(default_factory=set)
 
     @property
@@ -76,6 +78,7 @@ class FakeTransfer:
             "PaceCopy": self.pace_copy,
             "RecordShardFailure": self.record_shard_failure,
             "FinishTree": self.finish_tree,
+            "FinishShard": self.finish_shard,
             "BeginDeletion": self.begin_deletion,
             "DeleteShard": self.delete_shard,
             "RemoveDirectories": self.remove_directories,
@@ -107,9 +110,20 @@ class FakeTransfer:
         return self._list_of_round(event["list"]["round"] + 1, event["run"]["prefix"])
 
     def finish_tree(self, event: Event) -> Event:
-        """Not done for the first ``unfinished`` tasks."""
+        """The rounds of ``finishing`` first; then not done for the first ``unfinished`` tasks."""
+        number = event["state"].get("finish", {}).get("round", -1)
+        if number + 1 < len(self.finishing):
+            shards, key = self.finishing[number + 1], f"{event['run']['prefix']}finishing/round-{number + 1}.json"
+            self.put(key, [{"shard": shard} for shard in shards])
+            return {"done": False, "count": len(shards), "key": key, "max_concurrency": 2, "round": number + 1}
         self.unfinished -= 1
-        return {"done": self.unfinished < 0}
+        return {"done": self.unfinished < 0, "count": 0, "key": "", "max_concurrency": 1, "round": number}
+
+    def finish_shard(self, event: Event) -> Event:
+        """Each shard takes two tasks."""
+        first = event["shard"] not in self._finished
+        self._finished.add(event["shard"])
+        return {"run": event["run"], "shard": event["shard"], "done": not first}
 
     def partition_shards(self, event: Event) -> Event:
         key = f"{event['run']['prefix']}shards.json"

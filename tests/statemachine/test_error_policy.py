@@ -75,6 +75,7 @@ WITHOUT_CATCH = {
     "ListDestination": "the Map has no tolerance: one failed segment fails the listing",
     "DigestShard": "the Map tolerates the child; what it did not compare is a difference in the summary",
     "ListSegment": "the Map has no tolerance: one failed segment fails the listing",
+    "FinishShard": "the Map tolerates the child; what it left FinishTree finishes, or fails",
     "DeleteShard": "the Map tolerates the child; what has no outcome is a failure in the summary",
     "VerifyShard": "the Map tolerates the child; what it did not compare is a difference in the summary",
     "RecordShardFailure": "the Map tolerates the child; its entries have no outcome, so the books do not balance",
@@ -101,6 +102,7 @@ CAUGHT_BY: dict[str, list[Any]] = {
     "PackShard": ["RecordShardFailure"],
     "UnpackShard": ["RecordShardFailure"],
     "FinishTree": ["SummariseTransfer"],
+    "FinishShards": ["FinishTree"],
     "BeginDeletion": ["RemoveDirectories"],
     "DeleteShards": ["RemoveDirectories"],
     "RemoveDirectories": ["SummariseTransfer"],
@@ -168,10 +170,13 @@ def test_a_caught_error_keeps_its_name_and_goes_to_its_place(state: State) -> No
     assert state.body["Catch"] == expected
 
 
+TOLERANT = ("CopyShards", "FinishShards", "DeleteShards", "VerifyShards")
+
+
 def test_only_the_listing_does_not_tolerate_failed_children() -> None:
     tolerance = {
         state.name: {key: value for key, value in state.body.items() if key.startswith("ToleratedFailure")}
         for state in MAPS
     }
     tolerant = {"ToleratedFailurePercentage": 100}
-    assert tolerance == {"ListTree": {}, **dict.fromkeys(("CopyShards", "DeleteShards", "VerifyShards"), tolerant)}
+    assert tolerance == {"ListTree": {}, **dict.fromkeys(TOLERANT, tolerant)}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fanout.model.errors import LedgerBroken
+
 from .definition import FUNCTION_ARN
 from .engine import Engine
-from .fake_functions import BUCKET, FUNCTIONS, REQUEST
+from .fake_functions import BUCKET, FUNCTIONS, REQUEST, always
 
 RUN = {"id": "run-1", "bucket": BUCKET, "prefix": "runs/run-1/", "apart": "", "functions": FUNCTIONS}
 
@@ -38,6 +40,7 @@ def test_the_plan_gets_the_whole_request_and_the_name_of_the_execution_as_run_id
             "ListSegment",
             "CopyShard",
             "FinishTree",
+            "FinishShard",
             "VerifyShard",
             "DeleteShard",
             "RemoveDirectories",
@@ -121,6 +124,33 @@ def test_the_finish_and_the_summary_get_references_only(engine: Engine) -> None:
     state = engine.service.calls("SummariseTransfer")[0]["state"]
     assert sorted(state) == ["finish", "gathered", "list", "pace", "run", "shards"]
     assert sorted(state["shards"]) == ["count", "extras", "key", "max_concurrency", "next", "paced", "verify"]
+
+
+def test_a_large_tree_is_finished_round_by_round_each_shard_until_it_is_done(engine: Engine) -> None:
+    engine.transfer(finishing=(("big", "links"), ("d1", "d2", "d3")), unfinished=1)
+    assert engine.run().status == "SUCCEEDED"
+    finished = [event["shard"] for event in engine.service.calls("FinishShard")]
+    assert sorted(finished[:4]) == ["big", "big", "links", "links"]
+    assert sorted(finished[4:]) == sorted(["d1", "d2", "d3"] * 2)
+    rounds = [event["state"].get("finish", {}).get("round", -1) for event in engine.service.calls("FinishTree")]
+    assert rounds == [-1, 0, 1, 1]
+    assert engine.entered().count("FinishShards") == 2
+
+
+def test_what_a_finishing_shard_leaves_is_for_the_last_task_and_the_run_goes_on(engine: Engine) -> None:
+    engine.transfer(finishing=(("a", "b"),), extras=("x",))
+    engine.service.functions["FinishShard"] = always(LedgerBroken("no shard"))
+    assert engine.run().status == "SUCCEEDED"
+    assert len(engine.service.calls("FinishTree")) == 2
+    assert "BeginDeletion" in engine.service.called()
+
+
+def test_a_run_that_broke_off_is_finished_in_rounds_too(engine: Engine) -> None:
+    engine.transfer(finishing=(("a", "b"),))
+    engine.service.functions["GatherSegments"] = always(LedgerBroken("no round"))
+    assert engine.run().error == "LedgerBroken"
+    assert sorted(event["shard"] for event in engine.service.calls("FinishShard")) == ["a", "a", "b", "b"]
+    assert engine.service.called()[-2:] == ["FinishTree", "SummariseTransfer"]
 
 
 def test_a_tree_is_finished_by_as_many_tasks_as_it_takes(engine: Engine) -> None:

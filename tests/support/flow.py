@@ -9,11 +9,12 @@ from typing import Any
 
 from msgspec import convert
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
+from fanout.finishing.divide import FinishShard
+from fanout.finishing.finish_shard import finish_shard
 from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
@@ -148,24 +149,39 @@ class World:
         for row in self.ledger.read_json("shards.json"):
             shard = convert(row["shard"], Shard)
             for _ in range(1000):
-                if copy_shard(shard, self.context(), crc64nvme)["done"]:
+                if copy_shard(shard, self.context())["done"]:
                     break
             else:
                 raise AssertionError("the shard never ends")
 
     def finish_all(self, *, deletes: bool = False) -> int:
-        """FinishTree until everything is finished; returns how many tasks it took."""
+        """FinishTree until everything is finished, and FinishShards between; returns how many FinishTree it took."""
+        mapped = -1
         for number in range(1, 1000):
-            if finish_tree(self.context(), deletes=deletes)["done"]:
+            answer = finish_tree(self.context(), deletes=deletes, mapped=mapped)
+            if answer["done"]:
                 return number
+            self.finish_round(answer)
+            mapped = answer["round"]
         raise AssertionError("the tree is never finished")
+
+    def finish_round(self, answer: Json) -> None:
+        """FinishShards, each shard until it is done; nothing where FinishTree goes on by itself."""
+        rows = self.ledger.read_json(answer["key"].removeprefix(self.ledger.prefix)) if answer["count"] else []
+        for row in rows:
+            shard = convert(row["shard"], FinishShard)
+            for _ in range(1000):
+                if finish_shard(shard, self.context())["done"]:
+                    break
+            else:
+                raise AssertionError("the shard never ends")
 
     def verify_all(self) -> None:
         """VerifyShards, each shard until it is done."""
         for row in self.ledger.read_json("shards.json"):
             shard = convert(row["shard"], Shard)
             for _ in range(1000):
-                if verify_shard(shard, self.context(), crc64nvme)["done"]:
+                if verify_shard(shard, self.context())["done"]:
                     break
             else:
                 raise AssertionError("the shard never ends")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fanout.ledger.ledger import Ledger
+from fanout.model.deadline import NEVER, Deadline
 from fanout.model.errors import TimeUp
 from fanout.rates.run_limits import RunLimits
 from fanout.rates.throttle import Throttle
@@ -69,10 +70,10 @@ def simulate(work: Work, chance: random.Random, seconds: int) -> list[float]:
             return None
         try:
             if not function.left_of_file:
-                function.throttle.admit(lambda: False)
+                function.throttle.admit(NEVER)
                 function.left_of_file = work.file_bytes
             size = min(work.block, function.left_of_file)
-            function.throttle.read(size, lambda: now[0] >= function.ends)
+            function.throttle.read(size, Deadline(lambda: now[0] >= function.ends, 0))
         except _Waits as waits:
             return now[0] + max(waits.seconds, 1e-3)
         except TimeUp:

@@ -12,7 +12,16 @@ import pytest
 
 from fanout.pacing import pace_copy
 
-MOUNTED = ("CheckMount", "ListSegment", "CopyShard", "FinishTree", "VerifyShard", "DeleteShard", "RemoveDirectories")
+MOUNTED = (
+    "CheckMount",
+    "ListSegment",
+    "CopyShard",
+    "FinishTree",
+    "FinishShard",
+    "VerifyShard",
+    "DeleteShard",
+    "RemoveDirectories",
+)
 PROBING = ("PlanProbe", "OpenProbe", "RunExperiment", "CloseProbe")
 OFFERED = [{name: f"{prefix}{name}" for name in MOUNTED} for prefix in ("", "Second")]
 WORK = "work-bucket"
@@ -61,7 +70,7 @@ class HandlerFlow:
                 self._fail(run, row["shard"]) if fail_shards else self._copy(run, row["shard"])
             if shards["paced"] and self._maps_url:
                 assert self._call("PaceCopy", {**paced, "copied": True})["done"]
-            self._repeat(chosen["FinishTree"], {"run": run, "state": {**state, "shards": shards}})
+            self._finish(run, {**state, "shards": shards})
             if shards["extras"]:
                 self._delete(run)
             if shards["verify"] == "copied":
@@ -122,6 +131,16 @@ class HandlerFlow:
         self._monkeypatch.setenv("AWS_ENDPOINT_URL_SFN", self._maps_url)
         assert self._call("PaceCopy", {**event, "copied": False})["done"]
         self._monkeypatch.delenv("AWS_ENDPOINT_URL_SFN")
+
+    def _finish(self, run: dict[str, Any], state: dict[str, Any]) -> None:
+        for _ in range(TASKS):
+            finish = self._call(run["functions"]["FinishTree"], {"run": run, "state": state})
+            if finish["done"]:
+                return
+            for row in self._rows(finish["key"]) if finish["count"] else ():
+                self._repeat(run["functions"]["FinishShard"], {"run": run, "shard": row["shard"]})
+            state = {**state, "finish": finish}
+        raise AssertionError("the tree is never finished")
 
     def _copy(self, run: dict[str, Any], shard: Any) -> None:
         event = {"run": run, "shard": shard, "cursor": 0}

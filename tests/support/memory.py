@@ -11,10 +11,10 @@ from typing import Self
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.facts import tuning
-from fanout.model.checksum import to_base64
+from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.columns import Listed, in_columns
+from fanout.model.deadline import Deadline
 from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Found, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
@@ -325,7 +325,7 @@ class MemoryEntryCopier:
     def __init__(self, source: MemoryTree, destination: MemoryTree) -> None:
         self._source, self._destination = source, destination
 
-    def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
+    def copy(self, entry: Entry, deadline: Deadline) -> str | None:
         """See ``ports.tree.EntryCopier``."""
         data = self._source.open(entry).read(0, entry.size)
         self._destination.replace(entry, data, self._source.contents()[entry.path].attributes)

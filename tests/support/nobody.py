@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fanout.adapters.checksum import crc64nvme
+from fanout.model.checksum import crc64nvme
 
 NOBODY = 65534
 

@@ -228,7 +228,7 @@ class ProbeWorld:
         return Context(
             ledger=self.ledger(probe_id),
             clock=self.clock,
-            deadline=self.clock.now() + self.function_seconds,
+            ends_at=self.clock.now() + self.function_seconds,
             nonce="00000000",
             source=no_tree,
             destination=no_tree,

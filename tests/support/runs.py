@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from msgspec import convert, to_builtins
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.finishing.finish_tree import finish_tree
@@ -152,7 +151,7 @@ def stopped() -> World:
     partition_shards(world.context())
     shards = [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]
     for shard in shards[: len(shards) // 2]:
-        copy_shard(shard, world.context(), crc64nvme)
+        copy_shard(shard, world.context())
     world.clock.time += options["max_seconds"]
     error = OutOfTime(world.run_id, options["max_seconds"])
     for shard in shards[len(shards) // 2 :]:

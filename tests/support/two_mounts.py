@@ -10,7 +10,6 @@ from typing import Any
 from msgspec import convert
 from msgspec.structs import replace
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.finishing.finish_tree import finish_tree
 from fanout.listing.gather_segments import gather_segments
@@ -118,10 +117,10 @@ class TwoMounts:
         step: Step = pack_shard
         for count in range(1, 1000):
             if step is pack_shard:
-                pack_shard(shard, self.source(), crc64nvme)
+                pack_shard(shard, self.source())
                 step = unpack_shard
                 continue
-            answer = unpack_shard(shard, self.destination(), crc64nvme)
+            answer = unpack_shard(shard, self.destination())
             if answer["done"]:
                 return count
             step = {"pack": pack_shard, "unpack": unpack_shard}[answer["next"]]
@@ -133,9 +132,9 @@ class TwoMounts:
 
     def verify_all(self) -> None:
         for shard in self.shards():
-            while not digest_shard(shard, self.source(), crc64nvme)["done"]:
+            while not digest_shard(shard, self.source())["done"]:
                 pass
-            while not verify_shard(shard, self.destination(), crc64nvme)["done"]:
+            while not verify_shard(shard, self.destination())["done"]:
                 pass
 
     def end(self, verify: str = "none") -> Any:

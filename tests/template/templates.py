@@ -25,6 +25,7 @@ MOUNTED = {
     "ListSegmentFunction",
     "CopyShardFunction",
     "FinishTreeFunction",
+    "FinishShardFunction",
     "VerifyShardFunction",
     "DeleteShardFunction",
     "RemoveDirectoriesFunction",
@@ -36,7 +37,9 @@ BESIDE = {"StartBatchFunction"}
 # Those of a probe, which has a state machine of its own for each mount.
 PROBE_MOUNTED = {"OpenProbeFunction", "RunExperimentFunction", "CloseProbeFunction"}
 PROBE = PROBE_MOUNTED | {"PlanProbeFunction", "SummariseProbeFunction"}
-FANNED_OUT = {"ListSegment", "CopyShard", "RecordShardFailure", "DeleteShard", "VerifyShard", "RunExperiment"}
+FANNED_OUT = {
+    *("ListSegment", "CopyShard", "RecordShardFailure", "FinishShard", "DeleteShard", "VerifyShard", "RunExperiment")
+}
 KNOWS_MOUNTS = MOUNTED | PROBE_MOUNTED | {"PlanTransferFunction", "PlanProbeFunction"}
 
 

@@ -58,7 +58,7 @@ def _explained(lines: list[str], number: int) -> bool:
 
 
 def test_only_functions_that_write_the_file_system_may() -> None:
-    writing = ("CheckMount", "CopyShard", "FinishTree", "DeleteShard", "RemoveDirectories")
+    writing = ("CheckMount", "CopyShard", "FinishTree", "FinishShard", "DeleteShard", "RemoveDirectories")
     assert roles_with("MountWritePolicy") == {f"{name}Role" for name in writing}
     assert roles_with("ProbeMountPolicy") == {"OpenProbeRole", "RunExperimentRole", "CloseProbeRole"}
     assert roles_with("MountReadPolicy") == {"ListSegmentRole", "VerifyShardRole"}

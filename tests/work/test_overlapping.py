@@ -7,9 +7,9 @@ from collections import defaultdict
 
 import pytest
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copier import Copier
 from fanout.facts import tuning
+from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import Throttled
 from fanout.model.outcome import Reason, Result
@@ -96,7 +96,7 @@ def filled(tree: MemoryTree, sizes: list[int]) -> list[tuple[int, Entry]]:
 def test_small_objects_are_asked_for_ahead() -> None:
     source, destination = ServerTree(), MemoryTree()
     work = filled(source, [SMALL] * 50)
-    outcomes = dict(Copier(source, destination, crc64nvme, lambda: False).copy_all(work, 1))
+    outcomes = dict(Copier(source, destination, NEVER).copy_all(work, 1))
     assert {outcome.result for outcome in outcomes.values()} == {Result.COPIED}
     assert sorted(outcomes) == list(range(50))
     assert set(source.asked.most.values()) == {tuning.THREAD_ENTRIES_UNDER_WAY}
@@ -107,7 +107,7 @@ def test_small_objects_are_sent_one_behind_the_other() -> None:
     source, destination = MemoryTree(), ServerTree()
     work = filled(source, [SMALL] * 50)
     destination.refuses.add("f7")
-    outcomes = dict(Copier(source, destination, crc64nvme, lambda: False).copy_all(work, 1))
+    outcomes = dict(Copier(source, destination, NEVER).copy_all(work, 1))
     assert set(destination.asked.most.values()) == {tuning.THREAD_ENTRIES_UNDER_WAY}
     assert outcomes.pop(7).reason is Reason.TRANSIENT
     assert {outcome.result for outcome in outcomes.values()} == {Result.COPIED}
@@ -116,7 +116,7 @@ def test_small_objects_are_sent_one_behind_the_other() -> None:
 def test_of_a_larger_object_a_thread_holds_one() -> None:
     source, destination = ServerTree(), MemoryTree()
     work = filled(source, [LARGE] * 10)
-    outcomes = dict(Copier(source, destination, crc64nvme, lambda: False).copy_all(work, 1))
+    outcomes = dict(Copier(source, destination, NEVER).copy_all(work, 1))
     assert len(outcomes) == 10
     assert set(source.asked.most.values()) == {1}
 
@@ -130,7 +130,7 @@ def test_what_is_under_way_when_the_time_is_up_is_ended() -> None:
         asked_for.append(1)
         return len(asked_for) > 6
 
-    copier = Copier(source, destination, crc64nvme, out_of_time)
+    copier = Copier(source, destination, Deadline(out_of_time, 0))
     assert sorted(index for index, _ in copier.copy_all(work, 1)) == list(range(6))
     assert not copier.unfinished
     assert not any(source.asked.open.values())
@@ -146,7 +146,7 @@ def test_an_error_leaves_nothing_open() -> None:
             raise MemoryError("not an error of an entry")
         return None
 
-    copier = Copier(source, destination, crc64nvme, lambda: False, same=broken)
+    copier = Copier(source, destination, NEVER, same=broken)
     with pytest.raises(MemoryError, match="not an error of an entry"):
         list(copier.copy_all(work, 1))
     assert not any(source.asked.open.values())
@@ -181,7 +181,7 @@ def test_who_is_held_back_receives_what_is_under_way_first() -> None:
     source, destination = ServerTree(), MemoryTree()
     work = filled(source, [SMALL, SMALL, LARGE, SMALL])
     limiter = Refusing(source.asked)
-    outcomes = dict(Copier(source, destination, crc64nvme, lambda: False, limiter=limiter).copy_all(work, 1))
+    outcomes = dict(Copier(source, destination, NEVER, limiter=limiter).copy_all(work, 1))
     assert {outcome.result for outcome in outcomes.values()} == {Result.COPIED} and len(outcomes) == 4
     assert limiter.begun == [SMALL, SMALL, LARGE, SMALL] and limiter.read_bytes == []
 
@@ -190,6 +190,6 @@ def test_an_object_of_many_answers_is_paid_for_one_by_one() -> None:
     source, destination = ServerTree(), MemoryTree()
     work = filled(source, [tuning.BLOCK_BYTES + 1])
     limiter = Refusing(source.asked)
-    copier = Copier(source, destination, crc64nvme, lambda: False, limiter=limiter, block_bytes=tuning.BLOCK_BYTES)
+    copier = Copier(source, destination, NEVER, limiter=limiter, block_bytes=tuning.BLOCK_BYTES)
     assert len(list(copier.copy_all(work, 1))) == 1
     assert limiter.begun == [0] and limiter.read_bytes == [tuning.BLOCK_BYTES, 1]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copier import Copier
 from fanout.copying.forked_copier import ForkedCopier, processes_for
 from fanout.facts import tuning, units
+from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason, Result
@@ -111,12 +111,12 @@ def test_processes_copy_what_one_does(tmp_path: Path) -> None:
     source = PosixTree(tmp_path, "in", "run", "s", "source")
     destination = writable(PosixTree(tmp_path, "out", "run", "d"))
     work = [*enumerate(source.list(Segment("all"))), (999, Entry("missing", Kind.FILE, 1))]
-    copier = ForkedCopier(Copier(source, destination, crc64nvme, lambda: False, block_bytes=units.MIB), 4)
+    copier = ForkedCopier(Copier(source, destination, NEVER, block_bytes=units.MIB), 4)
     outcomes = dict(copier.copy_all(work, 16))
     assert outcomes.pop(999).reason is Reason.SOURCE_VANISHED
     assert {one.result for one in outcomes.values()} == {Result.COPIED}
     entries = dict(work)
-    one = Copier(source, writable(PosixTree(tmp_path, "one", "run", "e")), crc64nvme, lambda: False)
+    one = Copier(source, writable(PosixTree(tmp_path, "one", "run", "e")), NEVER)
     assert dict(one.copy_all(work[:-1], 1)) == outcomes
     assert sorted(entry.path for entry, _ in copier.directories) == sorted(entry.path for entry, _ in one.directories)
     destination.finish()
@@ -137,8 +137,7 @@ def test_what_the_time_cuts_off_is_named(tmp_path: Path) -> None:
         Copier(
             source,
             writable(PosixTree(tmp_path, "out", "run", "d")),
-            crc64nvme,
-            lambda: os.getpid() != parent and next(looked) > 0,
+            Deadline(lambda: os.getpid() != parent and next(looked) > 0, 0),
             block_bytes=units.MIB,
         ),
         1,

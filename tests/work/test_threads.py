@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copier import Copier
 from fanout.facts import tuning
+from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry, Kind
 from fanout.shards.packing import spread
 from fanout.work import threads
@@ -42,7 +42,7 @@ def copied_by(seconds: float, entries: int) -> tuple[int, float]:
     source = Server(seconds)
     work = [(number, source.put(f"f{number}", Kind.FILE, b"x")) for number in range(entries)]
     began = time.monotonic()
-    outcomes = list(Copier(source, MemoryTree(), crc64nvme, lambda: False).copy_all(work, 64))
+    outcomes = list(Copier(source, MemoryTree(), NEVER).copy_all(work, 64))
     assert sorted(index for index, _ in outcomes) == list(range(entries))
     return len(source.threads), time.monotonic() - began
 
@@ -118,7 +118,7 @@ def test_an_error_of_a_thread_is_not_lost() -> None:
         raise RuntimeError("the shard cannot be read")
 
     with pytest.raises(RuntimeError, match="cannot be read"):
-        list(Copier(MemoryTree(), MemoryTree(), crc64nvme, lambda: False).copy_all(entries(), 4))
+        list(Copier(MemoryTree(), MemoryTree(), NEVER).copy_all(entries(), 4))
 
 
 def test_files_are_taken_in_turn_over_as_many_directories_as_stay_open() -> None:

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from fanout.model.finding import Finding, Level
 from fanout_cli.commands.run_commands import JsonOption, LocalOption, StackOption, StateOption, command
-from fanout_cli.doctor.checks import examine_stack
 from fanout_cli.runs.progress import dump
 from fanout_cli.runs.results import EXIT_FAILED
 from fanout_cli.stacks import find_stack
@@ -28,6 +27,8 @@ def doctor(
     state: StateOption = None,
 ) -> None:
     """Check a deployment from here and from inside its network. Status: 0, or 1 if a run would fail."""
+    from fanout_cli.doctor.checks import examine_stack
+
     console = Terminal(stderr=True)
     with command(console):
         found: list[Finding] = []
@@ -37,8 +38,17 @@ def doctor(
                 _print(Terminal(), finding)
         if json_output:
             sys.stdout.write(dump([to_builtins(finding) for finding in found]) + "\n")
+        else:
+            console.print(_verdict(found), highlight=False)
     if any(finding.level is Level.FAIL for finding in found):
         raise typer.Exit(EXIT_FAILED)
+
+
+def _verdict(found: list[Finding]) -> str:
+    failed, warned = (sum(one.level is level for one in found) for level in (Level.FAIL, Level.WARN))
+    if not failed and not warned:
+        return f"all {len(found)} checks passed"
+    return f"{len(found)} checks: {failed} failed, {warned} with a warning"
 
 
 def _print(console: Console, finding: Finding) -> None:

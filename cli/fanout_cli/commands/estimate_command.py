@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,7 +21,7 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
 from fanout.request.units import size_of
-from fanout_cli.arguments import DEFAULT_MOUNT, read_request
+from fanout_cli.arguments import mounts_of, read_request
 from fanout_cli.commands.run_commands import JsonOption, command
 from fanout_cli.forecasts import forecast_tables, say_forecast
 from fanout_cli.runs.progress import dump
@@ -30,12 +29,11 @@ from fanout_cli.terminal import Terminal
 
 # As template.yaml sets MaxConcurrency.
 STACK_CONCURRENCY = 100
-_MOUNT = re.compile(r"efs://([a-z][a-z0-9-]{0,31})/")
 
 
 def estimate_(
     request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request")],
-    entries: Annotated[int, typer.Option(min=0, help="Entries that are to be copied")],
+    entries: Annotated[str, typer.Option(help="Entries that are to be copied, as a number or as 10M")],
     size: Annotated[str, typer.Option("--bytes", help='Their bytes, as a number or as "3 TiB"')],
     probe: Annotated[
         list[str] | None,
@@ -62,7 +60,7 @@ def estimate_(
         parsed = parse_request(document, mounts, max_concurrency)
         state = _state(throughput_mode, standard, credits_, provisioned_mibps)
         known = Known(
-            entries,
+            _bytes("--entries", entries),
             _bytes("--bytes", size),
             largest_directory,
             extras,
@@ -77,13 +75,6 @@ def estimate_(
     say_forecast(row, out)
     for table in forecast_tables(row):
         out.print(table)
-
-
-def mounts_of(document: Any) -> tuple[str, ...]:
-    """The mounts that a request names, one at least."""
-    ends = [document.get(end) for end in ("source", "destination")] if isinstance(document, dict) else []
-    found = [match[1] for end in ends if isinstance(end, str) and (match := _MOUNT.match(end))]
-    return tuple(dict.fromkeys(found)) or (DEFAULT_MOUNT,)
 
 
 def _state(mode: ThroughputMode, standard: str, credits_: str, provisioned_mibps: float) -> FileSystemState:

@@ -17,7 +17,7 @@ from fanout.request.units import size_of
 from fanout_cli.command_error import CommandError
 from fanout_cli.commands.run_commands import JsonOption, LocalOption, RunArgument, StackOption, StateOption, command
 from fanout_cli.runs.progress import dump
-from fanout_cli.runs.runs import describe_run, read_ledger
+from fanout_cli.runs.runs import describe_run, newest_run, read_ledger
 from fanout_cli.stacks import Stack, find_stack
 from fanout_cli.terminal import Terminal
 
@@ -30,7 +30,7 @@ FilesOption = Annotated[str | None, typer.Option(help="Entries a second of all f
 
 
 def limit(
-    run: RunArgument,
+    run: RunArgument = None,
     bytes_per_second: BytesOption = None,
     files_per_second: FilesOption = None,
     stack: StackOption = None,
@@ -41,7 +41,9 @@ def limit(
     """Change the rates that all functions of a run keep to, while it goes on; without any, show them."""
     console = Terminal(stderr=True)
     with command(console):
-        limits = change_limits(find_stack(stack, local, state), run, bytes_per_second, files_per_second)
+        found = find_stack(stack, local, state)
+        run = run or newest_run(found)
+        limits = change_limits(found, run, bytes_per_second, files_per_second)
         if json_output:
             shown = {"bytes_per_second": limits.bytes_per_second, "files_per_second": limits.files_per_second}
             sys.stdout.write(dump({"run_id": run, **shown}) + "\n")

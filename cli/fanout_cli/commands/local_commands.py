@@ -9,9 +9,7 @@ import typer
 
 from fanout_cli.arguments import parse_mounts
 from fanout_cli.commands.run_commands import JsonOption, StateOption, command
-from fanout_cli.local.keeper import bring_down, bring_up
 from fanout_cli.local.paths import LocalPaths
-from fanout_cli.runs.local_run import data_endpoint
 from fanout_cli.runs.progress import dump
 from fanout_cli.terminal import Terminal
 
@@ -27,6 +25,9 @@ def up(
     state: StateOption = None,
 ) -> None:
     """Start the stack on this machine and keep it, for start, watch, list and the others with --local."""
+    from fanout_cli.local.keeper import bring_up
+    from fanout_cli.runs.local_run import data_endpoint
+
     console = Terminal(stderr=True)
     with command(console):
         paths = LocalPaths.find(state=state)
@@ -42,6 +43,8 @@ def up(
 
 def down(json_output: JsonOption = False, state: StateOption = None) -> None:
     """End the stack that `fanout up` started; runs that go on end with it, buckets and ledgers stay."""
+    from fanout_cli.local.keeper import bring_down
+
     console = Terminal(stderr=True)
     with command(console):
         ended = bring_down(LocalPaths.find(state=state))

@@ -23,7 +23,7 @@ from fanout_cli.commands.run_commands import (
 from fanout_cli.probes import bring_probe, prober, start_probe, watch_probe
 from fanout_cli.runs.progress import dump
 from fanout_cli.runs.results import EXIT_FAILED, EXIT_INVALID_REQUEST
-from fanout_cli.s3_data import new_run_id
+from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.stacks import find_stack
 from fanout_cli.terminal import Terminal
 

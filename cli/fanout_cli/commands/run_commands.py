@@ -13,16 +13,18 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from fanout.model.errors import FanoutError
-from fanout_cli.arguments import read_request
+from fanout.model.errors import FanoutError, InvalidRequest
+from fanout_cli.arguments import check_request, read_request
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.local.errors import LocalRunError
+from fanout_cli.runs.advice import retry_run, say_step, step_after, step_after_stop
+from fanout_cli.runs.figures import figures
+from fanout_cli.runs.listed import list_runs, plain, show
 from fanout_cli.runs.progress import describe_totals, dump
 from fanout_cli.runs.reports import bring_report
-from fanout_cli.runs.results import EXIT_INVALID_REQUEST, EXIT_SUCCEEDED, RunResult
-from fanout_cli.runs.runs import ListedRun, list_runs, result_of_run, retry_run, start_run, stop_run
+from fanout_cli.runs.results import RunResult
+from fanout_cli.runs.runs import describe_run, newest_run, result_of_run, start_run, stop_run
 from fanout_cli.runs.watch import watch_run
 from fanout_cli.stacks import Stack, find_stack
 from fanout_cli.terminal import Terminal
@@ -30,7 +32,9 @@ from fanout_cli.terminal import Terminal
 EXIT_COMMAND = 2
 EXIT_INTERRUPTED = 130
 
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The run's id: the name of its execution")]
+RunArgument = Annotated[
+    str | None, typer.Argument(metavar="RUN", show_default=False, help="The run's id; default: the newest run")
+]
 StackOption = Annotated[
     str | None, typer.Option(help="Name of the CloudFormation stack; default: FANOUT_STACK, or fanout")
 ]
@@ -52,11 +56,13 @@ def command(console: Terminal) -> Iterator[None]:
 
 
 def start(
-    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request")],
+    request: Annotated[
+        Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request, or - for standard input")
+    ],
     stack: StackOption = None,
     local: LocalOption = False,
     watch: WatchOption = False,
-    name: Annotated[str, typer.Option(help="The run's id; default: run-, and the time")] = "",
+    name: Annotated[str, typer.Option(help="The run's id; default: the mode and the time")] = "",
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
@@ -64,28 +70,31 @@ def start(
     console = Terminal(stderr=True)
     with command(console):
         document = read_request(request)
+        check_request(document)
         found = find_stack(stack, local, state)
-        _begin(found, lambda: start_run(found, document, name), watch, json_output, console)
+        begin(found, lambda: start_run(found, document, name), watch, json_output, console)
 
 
 def retry(
-    run: RunArgument,
+    run: RunArgument = None,
     stack: StackOption = None,
     local: LocalOption = False,
     watch: WatchOption = False,
+    again: Annotated[bool, typer.Option("--again", help="List again: start the stored request of a copy too")] = False,
     name: Annotated[str, typer.Option(help="The new run's id; default: retry-, and the time")] = "",
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
-    """Start a run that copies what an earlier one did not, without listing again."""
+    """Go on with an earlier run: a copy without listing again, any other from its stored request."""
     console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)
-        _begin(found, lambda: retry_run(found, run, name), watch, json_output, console)
+        earlier = run or newest_run(found)
+        begin(found, lambda: retry_run(found, earlier, name, again=again), watch, json_output, console)
 
 
 def watch(
-    run: RunArgument,
+    run: RunArgument = None,
     stack: StackOption = None,
     local: LocalOption = False,
     json_output: JsonOption = False,
@@ -94,11 +103,12 @@ def watch(
     """Follow a run until it ends; Ctrl-C leaves it going. Status: 0 succeeded, 1 failed, 2 invalid, 3 skipped."""
     console = Terminal(stderr=True)
     with command(console):
-        _follow(find_stack(stack, local, state), run, json_output, console, in_lines=json_output)
+        found = find_stack(stack, local, state)
+        _follow(found, run or newest_run(found), json_output, console, in_lines=json_output)
 
 
 def report(
-    run: RunArgument,
+    run: RunArgument = None,
     stack: StackOption = None,
     local: LocalOption = False,
     output: Annotated[Path | None, typer.Option(help="Directory for the files; default: fanout-RUN")] = None,
@@ -110,11 +120,13 @@ def report(
     console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)
+        run = run or newest_run(found)
         paths = bring_report(found, run, output or Path(f"fanout-{run}"))
         result = replace(result_of_run(found, run, {"status": _status_of(paths)}), paths=paths)
         if open_page:
             webbrowser.open(Path(paths["report"]).resolve().as_uri())
         _show(result, json_output, console)
+        _say_next(found, result, console)
         raise typer.Exit(result.exit_status)
 
 
@@ -131,27 +143,32 @@ def list_(
         runs = list_runs(find_stack(stack, local, state), limit)
         if json_output:
             sys.stdout.write(dump([run.document() for run in runs]) + "\n")
+        elif sys.stdout.isatty():
+            show(runs, Terminal())
         else:
-            Terminal().print(table_of(runs))
+            for line in plain(runs):
+                typer.echo(line)
 
 
 def stop(
-    run: RunArgument,
+    run: RunArgument = None,
     stack: StackOption = None,
     local: LocalOption = False,
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
-    """Stop a run. What is copied stays; `fanout retry` goes on."""
+    """Stop a run. What is copied stays; says how to go on."""
     console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)
+        run = run or newest_run(found)
         stopped = stop_run(found, run)
         if json_output:
             sys.stdout.write(dump({"run_id": run, "stopped": stopped}) + "\n")
         what = "is stopped; functions at work end within 15 minutes" if stopped else "had ended already"
         _say(console, f"{run} {what}")
-        _say(console, f"go on with it: {found.command('retry', run)}")
+        step = step_after_stop(found, run) if stopped else step_after(found, _ended(found, run))
+        say_step(found, run, step, "", lambda text: _say(console, text))
 
 
 def register(app: typer.Typer) -> None:
@@ -161,20 +178,29 @@ def register(app: typer.Typer) -> None:
     app.command(name="list")(list_)
 
 
-def _begin(stack: Stack, begin: Callable[[], str], watching: bool, json_output: bool, console: Console) -> None:
-    run_id = begin()
+def begin(
+    stack: Stack, start: Callable[[], str], watching: bool, json_output: bool, console: Console, *, bring: bool = False
+) -> None:
+    """Start a run and say how to follow it; or follow it to its end, and ``bring`` its report."""
+    run_id = start()
     _say(console, f"{run_id} runs on the {'local stack' if stack.name == 'local' else f'stack {stack.name}'}")
     if watching:
-        _follow(stack, run_id, json_output, console)
+        _follow(stack, run_id, json_output, console, bring=bring)
     if json_output:
         sys.stdout.write(dump({"run_id": run_id, "execution_arn": stack.execution_arn(run_id)}) + "\n")
     else:
         _say(console, f"follow it: {stack.command('watch', run_id)}")
 
 
-def _follow(stack: Stack, run_id: str, json_output: bool, console: Console, *, in_lines: bool = False) -> None:
-    """Follow a run to its end; ``in_lines`` its progress is on standard output, and its result the last line."""
+def _follow(
+    stack: Stack, run_id: str, json_output: bool, console: Console, *, in_lines: bool = False, bring: bool = False
+) -> None:
+    """Follow a run to its end; ``in_lines`` its progress is on standard output, and its result the last line.
+
+    ``bring`` brings its report too.
+    """
     try:
+        describe_run(stack, run_id)  # says so before anything else if there is no such run
         _say(console, f"watching {run_id}; Ctrl-C leaves it going")
         described = watch_run(stack, run_id, console, sys.stdout if in_lines else None)
     except KeyboardInterrupt:
@@ -182,12 +208,29 @@ def _follow(stack: Stack, run_id: str, json_output: bool, console: Console, *, i
         _say(console, f"end it: {stack.command('stop', run_id)}")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     result = result_of_run(stack, run_id, described)
+    if bring:
+        result = replace(result, paths=_report_paths(stack, run_id))
     _show(result, json_output, console, in_lines=in_lines)
-    if result.skipped is not None:
-        _say(console, f"follow that one: {stack.command('watch', result.skipped['holder'])}")
-    elif result.exit_status not in (EXIT_SUCCEEDED, EXIT_INVALID_REQUEST):
-        _say(console, f"go on with what is left: {stack.command('retry', run_id)}")
+    _say_next(stack, result, console)
     raise typer.Exit(result.exit_status)
+
+
+def _report_paths(stack: Stack, run_id: str) -> dict[str, str]:
+    """The files of the run's report, brought here; none where it has none, of which the error says why."""
+    try:
+        return bring_report(stack, run_id, Path(f"fanout-{run_id}"))
+    except CommandError:
+        return {}
+
+
+def _ended(stack: Stack, run_id: str) -> RunResult:
+    return result_of_run(stack, run_id, describe_run(stack, run_id))
+
+
+def _say_next(stack: Stack, result: RunResult, console: Console) -> None:
+    holder = result.skipped["holder"] if result.skipped else ""
+    step = step_after(stack, result)
+    say_step(stack, str(result.run_id), step, holder, lambda text: _say(console, text))
 
 
 def _status_of(paths: dict[str, str]) -> str:
@@ -197,7 +240,11 @@ def _status_of(paths: dict[str, str]) -> str:
 
 def _show(result: RunResult, json_output: bool, console: Console, *, in_lines: bool = False) -> None:
     did = result.skipped["reason"] if result.skipped else describe_totals(result.totals) or "nothing listed"
+    if result.error is not None and result.error["name"] == InvalidRequest.__name__:
+        did = "the request was refused"
     _say(console, f"{result.status}: {did}")
+    for line in figures(result):
+        _say(console, line)
     for warning in result.warnings:
         console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if result.error is not None:
@@ -208,16 +255,6 @@ def _show(result: RunResult, json_output: bool, console: Console, *, in_lines: b
         sys.stdout.write((json.dumps(document) if in_lines else dump(document)) + "\n")
     elif result.paths.get("report"):
         _say(console, f"report: {result.paths['report']}")
-
-
-def table_of(runs: list[ListedRun]) -> Table:
-    """The runs as a table for people."""
-    table = Table("run", "status", "began", "seconds", "copied", "failed")
-    for run in runs:
-        numbers = (run.seconds, run.copied, run.failed)
-        shown = ["" if number is None else f"{number:,}" for number in numbers]
-        table.add_row(run.run_id, run.status, f"{run.began:%Y-%m-%d %H:%M:%S}", *shown)
-    return table
 
 
 def _say(console: Console, text: str) -> None:

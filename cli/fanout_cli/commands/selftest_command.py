@@ -20,9 +20,6 @@ from fanout_cli.commands.run_commands import (
 )
 from fanout_cli.runs.progress import dump
 from fanout_cli.runs.results import EXIT_FAILED
-from fanout_cli.selftest.cases import Place
-from fanout_cli.selftest.sizes import PROFILES
-from fanout_cli.selftest.whole import Asked, bucket_of, clean, new_id, run_selftest
 from fanout_cli.stacks import find_stack
 from fanout_cli.terminal import Terminal
 
@@ -56,6 +53,10 @@ def selftest(
 
     Exit status: 0 as expected, 1 something was wrong, 2 refused or not confirmed, 130 Ctrl-C.
     """
+    from fanout_cli.selftest.cases import Place
+    from fanout_cli.selftest.sizes import PROFILES
+    from fanout_cli.selftest.whole import Asked, bucket_of, clean, new_id, run_selftest
+
     console = Terminal(stderr=True)
 
     def say(text: str) -> None:

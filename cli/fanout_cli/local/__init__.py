@@ -4,10 +4,31 @@ The same template and the same state machine are built with ``sam build`` and de
 with ``sam deploy`` to an emulator on loopback; the handlers run as real Lambda processes.
 """
 
-from fanout_cli.local.errors import LocalRunError
-from fanout_cli.local.paths import LocalPaths
-from fanout_cli.local.stack import LocalStack
-from fanout_cli.local.toolchain import Toolchain, find_toolchain
-from fanout_cli.local.workers.worker import DataEndpoint
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fanout_cli.local.errors import LocalRunError
+    from fanout_cli.local.paths import LocalPaths
+    from fanout_cli.local.stack import LocalStack
+    from fanout_cli.local.toolchain import Toolchain, find_toolchain
+    from fanout_cli.local.workers.worker import DataEndpoint
 
 __all__ = ["DataEndpoint", "LocalPaths", "LocalRunError", "LocalStack", "Toolchain", "find_toolchain"]
+_HOMES = {
+    "DataEndpoint": "workers.worker",
+    "LocalPaths": "paths",
+    "LocalRunError": "errors",
+    "LocalStack": "stack",
+    "Toolchain": "toolchain",
+    "find_toolchain": "toolchain",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A name when it is first asked for: the clients and the emulator take long to import."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from fanout_cli.local.errors import LocalRunError
+
+MOUNT_NAME = re.compile("[a-z][a-z0-9-]{0,31}")
 
 
 @dataclass(frozen=True)

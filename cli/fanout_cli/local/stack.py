@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,14 +16,13 @@ from fanout_cli.local.clients import Clients
 from fanout_cli.local.deployment import Deployed, Deployment
 from fanout_cli.local.emulator import Emulator
 from fanout_cli.local.errors import LocalRunError
-from fanout_cli.local.paths import LocalPaths
+from fanout_cli.local.paths import MOUNT_NAME, LocalPaths
 from fanout_cli.local.toolchain import Toolchain
 from fanout_cli.local.workers.worker import DataEndpoint, Isolation, write_start
 
 WORKERS_A_PROCESSOR = 2
 POLL_SECONDS = 0.1
 MOUNTS = 2
-MOUNT_NAME = re.compile("[a-z][a-z0-9-]{0,31}")
 
 
 class LocalStack:

@@ -18,6 +18,7 @@ _PHASES = "phases/"
 _LABELS = {
     "list": ["ListTree"],
     "copy": ["CopyShards"],
+    "finish": ["FinishShards"],
     "delete": ["DeleteShards"],
     "verify": ["VerifyShards", "ListTree"],
 }

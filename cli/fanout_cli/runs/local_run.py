@@ -15,15 +15,18 @@ from rich.console import Console
 from fanout.adapters.s3.client.client import S3Client
 from fanout.ledger.keys import run_prefix
 from fanout.model.location import S3Location
+from fanout_cli.local.errors import LocalRunError
+from fanout_cli.local.keeper import read_up
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import find_toolchain
 from fanout_cli.local.workers.worker import DataEndpoint
 from fanout_cli.runs.progress import BucketStore, describe_totals
 from fanout_cli.runs.results import RunResult, result_of
+from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.runs.runs import start_run
 from fanout_cli.runs.watch import watch_run
-from fanout_cli.s3_data import data_client, load, new_run_id, save
+from fanout_cli.s3_data import data_client, load, save
 from fanout_cli.stacks import stack_at
 
 
@@ -123,6 +126,11 @@ def local_runs(options: LocalOptions, console: Console, state: Path | None = Non
     """The local stack, started, and deployed if its sources changed. Raises ``LocalRunError``."""
     paths = LocalPaths.find(state=state)
     tell: Callable[[str], None] = lambda phase: console.print(f"{phase} ...")  # noqa: E731
+    if read_up(paths) is not None:
+        raise LocalRunError(
+            "the local stack is up and holds the state: run `fanout start REQUEST.json --local --watch`, "
+            "or end it with `fanout down`"
+        )
     tools = find_toolchain(paths.repo)
     data = data_endpoint(options.s3_endpoint)
     with LocalStack(paths, tools, options.mounts, data=data, tell=tell) as stack:

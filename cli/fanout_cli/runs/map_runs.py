@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from fanout_cli.command_error import code_of
 
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: DescribeMapRun refills at 1/s for a whole account.
@@ -39,6 +37,8 @@ class MapRuns:
 
     def look(self) -> MapCounts | None:
         """What is known; asks first if it is time to. An answer that does not come changes nothing."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
         if self._clock() - self._asked_at < self._ask_seconds:
             return self._known
         self._asked_at = self._clock()

@@ -7,6 +7,7 @@ from pathlib import Path
 from fanout.ledger.keys import FAILURES, REPORT, SUMMARY, run_prefix
 from fanout.model.errors import InvalidRequest, NotFound
 from fanout_cli.command_error import CommandError
+from fanout_cli.runs.advice import step_after_stop
 from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.runs import describe_run
 from fanout_cli.stacks import Stack
@@ -43,7 +44,8 @@ def _why_none(stack: Stack, run_id: str) -> str:
     if status == "RUNNING":
         return f"{run_id} still runs; follow it: {stack.command('watch', run_id)}"
     if status == "ABORTED":
-        return f"{run_id} was stopped and has no report; go on with it: {stack.command('retry', run_id)}"
+        step = step_after_stop(stack, run_id)
+        return f"{run_id} was stopped and has no report; {step.text}: {step.command(run_id)} {stack.option}"
     return (
         f"{run_id} has no report: it ended before it had a plan, or its ledger has expired; "
         f"what it said: {stack.command('watch', run_id)}"

@@ -8,12 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import convert
+
+from fanout.books.failures import FailureClass
 from fanout.books.summary_document import Status
 from fanout.ledger.rows import count_row
 from fanout.model.books import Books
 from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Result
 from fanout.model.run_error import cause_message
+from fanout.request.options import Mode
 
 EXIT_SUCCEEDED = 0
 EXIT_FAILED = 1
@@ -39,6 +43,9 @@ class RunResult:
     paths: Mapping[str, str | None] = field(default_factory=dict)
     skipped: Mapping[str, str] | None = None
     warnings: Sequence[str] = ()
+    mode: Mode | None = None
+    classes: Sequence[FailureClass] = ()
+    dollars: float | None = None
 
     @property
     def exit_status(self) -> int:
@@ -54,6 +61,7 @@ class RunResult:
         return {
             "run_id": self.run_id,
             "status": self.status,
+            "mode": self.mode,
             "error": self.error,
             "skipped": self.skipped,
             "warnings": list(self.warnings),
@@ -106,6 +114,9 @@ def result_of_summary(run: Mapping[str, Any], run_id: str, summary: Mapping[str,
         summary["seconds"],
         skipped=summary.get("skipped"),
         warnings=summary.get("warnings", ()),
+        mode=Mode(summary["mode"]) if "mode" in summary else None,
+        classes=convert(summary.get("failures_by_class", []), list[FailureClass]),
+        dollars=((summary.get("forecast") or {}).get("actual_dollars") or {}).get("total"),
     )
 
 

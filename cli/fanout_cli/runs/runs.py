@@ -4,44 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from botocore.exceptions import ClientError
-
-from fanout.ledger.keys import PLAN, SUMMARY, run_prefix
+from fanout.ledger.keys import SUMMARY, run_prefix
 from fanout.model.errors import InvalidRequest, NotFound
 from fanout_cli.command_error import CommandError, code_of
 from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.results import RunResult, result_of_summary
-from fanout_cli.s3_data import new_run_id
+from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.stacks import Stack
-
-READS_IN_FLIGHT = 8
-
-
-@dataclass(frozen=True, slots=True)
-class ListedRun:
-    """A row of ``fanout list``; the counts are unknown while a run goes on."""
-
-    run_id: str
-    status: str
-    began: datetime
-    seconds: float | None
-    copied: int | None
-    failed: int | None
-
-    def document(self) -> dict[str, Any]:
-        """The row as JSON."""
-        row = {name: getattr(self, name) for name in ("run_id", "status", "seconds", "copied", "failed")}
-        return {**row, "began": self.began.isoformat()}
 
 
 def start_run(stack: Stack, request: Any, run_id: str = "") -> str:
     """Start an execution; returns the run's id. Raises ``CommandError``."""
-    run_id = run_id or new_run_id("run")
+    from botocore.exceptions import ClientError
+
+    run_id = run_id or new_run_id(str(request.get("mode", "copy")) if isinstance(request, dict) else "run")
     try:
         stack.client("stepfunctions").start_execution(
             stateMachineArn=stack.state_machine_arn, name=run_id, input=json.dumps(request)
@@ -55,21 +33,10 @@ def start_run(stack: Stack, request: Any, run_id: str = "") -> str:
     return run_id
 
 
-def retry_run(stack: Stack, run_id: str, new_id: str = "") -> str:
-    """Start a run that copies what another left; returns its id. Raises ``CommandError`` if that one still goes on."""
-    try:
-        status = describe_run(stack, run_id)["status"]
-    except CommandError:
-        if read_ledger(stack, run_id, PLAN) is None:
-            raise
-        status = "ENDED"  # Step Functions forgets executions after 90 days, and the emulator when it ends
-    if status == "RUNNING":
-        raise CommandError(f"{run_id} still runs; wait for it, or stop it first: {stack.command('stop', run_id)}")
-    return start_run(stack, {"resume_from": run_id}, new_id or new_run_id("retry"))
-
-
 def describe_run(stack: Stack, run_id: str) -> dict[str, Any]:
     """Status, error and cause of a run's execution. Raises ``CommandError`` if there is none."""
+    from botocore.exceptions import ClientError
+
     try:
         described: dict[str, Any] = stack.client("stepfunctions").describe_execution(
             executionArn=stack.execution_arn(run_id)
@@ -91,31 +58,12 @@ def stop_run(stack: Stack, run_id: str) -> bool:
     return True
 
 
-def list_runs(stack: Stack, limit: int) -> list[ListedRun]:
-    """The newest runs, the newest first."""
-    pages = (
-        stack.client("stepfunctions")
-        .get_paginator("list_executions")
-        .paginate(stateMachineArn=stack.state_machine_arn, PaginationConfig={"MaxItems": limit})
-    )
-    executions = [execution for page in pages for execution in page["executions"]][:limit]
-    executions.sort(key=lambda execution: execution["startDate"], reverse=True)
-    with ThreadPoolExecutor(READS_IN_FLIGHT) as pool:
-        return list(pool.map(lambda execution: _listed(stack, execution), executions))
-
-
-def _listed(stack: Stack, execution: Mapping[str, Any]) -> ListedRun:
-    run_id, began, ended = execution["name"], execution["startDate"], execution.get("stopDate")
-    summary = read_ledger(stack, run_id, SUMMARY) if ended else None
-    totals = summary["totals"] if summary else None
-    return ListedRun(
-        run_id,
-        summary["status"] if summary else execution["status"],
-        began,
-        round((ended - began).total_seconds(), 1) if ended else None,
-        totals["copied"]["entries"] if totals else None,
-        totals["failed"]["entries"] + totals["rejected"]["entries"] if totals else None,
-    )
+def newest_run(stack: Stack) -> str:
+    """The id of the run that was started last. Raises ``CommandError`` if there is none."""
+    found = stack.client("stepfunctions").list_executions(stateMachineArn=stack.state_machine_arn, maxResults=1)
+    if not found["executions"]:
+        raise CommandError(f"the stack {stack.name!r} has no run yet; start one: fanout start REQUEST.json")
+    return str(found["executions"][0]["name"])
 
 
 def read_ledger(stack: Stack, run_id: str, name: str) -> Any:

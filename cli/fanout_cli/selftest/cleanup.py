@@ -11,8 +11,9 @@ from fanout.model.run_error import cause_message
 from fanout.runtime.selftest_removal import FIELD, MARK
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.doctor.inside import functions
-from fanout_cli.runs.runs import describe_run, list_runs, result_of_run, start_run, stop_run
-from fanout_cli.s3_data import new_run_id
+from fanout_cli.runs.listed import list_runs
+from fanout_cli.runs.run_ids import new_run_id
+from fanout_cli.runs.runs import describe_run, result_of_run, start_run, stop_run
 from fanout_cli.selftest.cases import Place, removal_requests
 from fanout_cli.selftest.data import DataSets, remove_prefix
 from fanout_cli.selftest.sizes import PROFILES

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copier import Copier
 from fanout.facts import tuning
-from fanout.model.checksum import NO_BYTES, to_base64
+from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
+from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Outcome, Reason, Result
@@ -76,7 +76,7 @@ class Disk:
 
 def copied(pair: Pair, entries: list[Entry], **options: Any) -> list[Outcome]:
     """What becomes of entries that a function copies one after the other."""
-    copier = Copier(pair.source, pair.destination, crc64nvme, lambda: False, **options)
+    copier = Copier(pair.source, pair.destination, NEVER, **options)
     return [outcome for _, outcome in sorted(copier.copy_all(enumerate(entries), 1), key=lambda done: done[0])]
 
 
@@ -89,7 +89,7 @@ def pair(tmp_path: Path) -> Pair:
 def test_bytes_mode_and_times_arrive_with_the_checksum(data: bytes, mode: int) -> None:
     with tempfile.TemporaryDirectory() as root:
         pair = Pair(Path(root))
-        checksum = pair.small.copy(pair.put("a/b/file", data, mode), crc64nvme)
+        checksum = pair.small.copy(pair.put("a/b/file", data, mode))
         found = (pair.here / "a/b/file").stat()
         assert (pair.here / "a/b/file").read_bytes() == data
         assert (stat.S_IMODE(found.st_mode), found.st_mtime_ns, found.st_nlink) == (mode, MTIME_NS, 1)
@@ -100,9 +100,9 @@ def test_bytes_mode_and_times_arrive_with_the_checksum(data: bytes, mode: int) -
 def test_a_file_that_is_there_is_replaced_and_one_for_another_place_goes_there(pair: Pair) -> None:
     (pair.here / "d").mkdir(parents=True)
     (pair.here / "d/old").write_text("old")
-    pair.small.copy(pair.put("d/old", b"new"), crc64nvme)
+    pair.small.copy(pair.put("d/old", b"new"))
     moved = replace(pair.put("x:y", b"z"), target="d/x_y")
-    pair.small.copy(moved, crc64nvme)
+    pair.small.copy(moved)
     assert (pair.here / "d/old").read_bytes() == b"new"
     assert (pair.here / "d/x_y").read_bytes() == b"z"
 
@@ -122,7 +122,7 @@ def test_a_source_that_is_not_what_was_listed_is_left_to_the_general_way(pair: P
             file.symlink_to(pair.put("other", b"bytes").path)
         elif change == "directory":
             file.mkdir()
-    assert pair.small.copy(entry, crc64nvme) is None
+    assert pair.small.copy(entry) is None
     assert not (pair.here / "file").exists()
 
 
@@ -138,17 +138,17 @@ def test_a_file_that_changes_while_it_is_read_is_left_to_the_general_way(
         return data
 
     monkeypatch.setattr(os, "pread", read)
-    assert pair.small.copy(entry, crc64nvme) is None
+    assert pair.small.copy(entry) is None
     assert not (pair.here / "file").exists()
 
 
 def test_what_can_not_be_written_says_why_and_leaves_nothing(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     (pair.here / "file").mkdir(parents=True)
     with pytest.raises(ItemError) as kind:
-        pair.small.copy(pair.put("file", b"bytes"), crc64nvme)
+        pair.small.copy(pair.put("file", b"bytes"))
     monkeypatch.setattr(os, "pwrite", Disk(room=0, error=errno.EIO).write)
     with pytest.raises(ItemError, match="EIO") as broken:
-        pair.small.copy(pair.put("other", b"bytes"), crc64nvme)
+        pair.small.copy(pair.put("other", b"bytes"))
     assert [kind.value.reason, broken.value.reason] == [Reason.DESTINATION_KIND, Reason.TRANSIENT]
     assert not pair.staged()
     assert not (pair.here / "other").exists()
@@ -160,7 +160,7 @@ def test_a_disk_that_is_full_after_a_part_of_the_file_is_called_full(
     disk = Disk(room=3, error=errno.ENOSPC)
     monkeypatch.setattr(os, "pwrite", disk.write)
     with pytest.raises(ItemError, match="ENOSPC") as full:
-        pair.small.copy(pair.put("d/file", b"bytes"), crc64nvme)
+        pair.small.copy(pair.put("d/file", b"bytes"))
     assert full.value.reason is Reason.NO_SPACE
     assert disk.room == 0
     assert not pair.staged()
@@ -202,7 +202,7 @@ def test_a_symlink_in_the_way_leads_nobody_outside(pair: Pair, tmp_path: Path) -
     outside.mkdir()
     (pair.here / "d").symlink_to(outside)
     with pytest.raises(ItemError) as refused:
-        pair.small.copy(pair.put("d/file", b"bytes"), crc64nvme)
+        pair.small.copy(pair.put("d/file", b"bytes"))
     assert refused.value.reason is Reason.LINK_IN_PATH
     assert not list(outside.iterdir())
 

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.posix.holes import CHUNK_BYTES, runs_of_data
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts.units import MIB
-from fanout.model.checksum import NO_BYTES, append_zeros, to_base64
+from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
 from fanout.model.entry import Kind
 from fanout.shards.shard_results import big_file_outcomes
 from tests.support.flow import REQUEST, World

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.copying.copy_shard import copy_shard
 from fanout.ledger import keys
 from fanout.model.books import Count
@@ -83,7 +82,7 @@ def test_a_run_is_followed_from_its_plan_to_its_summary() -> None:
     (shard,) = shards_of(world.ledger)
     world.ledger.mark(note_key("copy", Attempt(shard.id, "n", 1e6, 1e6 + 5, 10, 1_000, 10, End.AT_WORK)))
     look()
-    assert copy_shard(shard, world.context(), crc64nvme)["done"]
+    assert copy_shard(shard, world.context())["done"]
     look()
     world.finish_all()
     look()

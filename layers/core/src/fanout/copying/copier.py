@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import nullcontext
 
 from fanout.facts import aws, tuning
-from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros, to_base64
+from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
+from fanout.model.deadline import PASSED, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
@@ -26,15 +27,10 @@ def never_same(_entry: Entry) -> str | None:
     return None
 
 
-def _at_once() -> bool:
-    """Nothing waits."""
-    return True
-
-
 class Copier:
     """Copies entries from one tree to another.
 
-    ``out_of_time`` says when to stop; ``directories`` collects the attributes of the
+    ``deadline`` says when to stop; ``directories`` collects the attributes of the
     directories that were made, to be set when their content is there. With ``within``
     the store that holds both trees copies, and no byte passes through here. ``same`` gives the
     checksum of an entry that the destination holds already, and is then all that is done. ``limiter`` holds back.
@@ -45,8 +41,7 @@ class Copier:
         self,
         source: Tree,
         destination: Tree,
-        crc64nvme: Crc64Nvme,
-        out_of_time: Callable[[], bool],
+        deadline: Deadline,
         symlinks: Symlinks = Symlinks.KEEP,
         within: EntryCopier | None = None,
         same: Callable[[Entry], str | None] = never_same,
@@ -61,8 +56,7 @@ class Copier:
         self._small = destination.small_files_from(source) if within is None else None
         self._same = same
         self._limiter = limiter
-        self._crc64nvme = crc64nvme
-        self._out_of_time = out_of_time
+        self._deadline = deadline
         self._budget = ByteBudget(buffer_bytes)
         self._block_bytes = block_bytes
         self.directories: list[tuple[Entry, Attributes]] = []
@@ -76,10 +70,10 @@ class Copier:
         """
         if self._overlaps:
             return overlap_on(
-                entries, self._outcome, threads, self._may_wait, self._out_of_time, self.unfinished, self._admit
+                entries, self._outcome, threads, self._may_wait, self._deadline, self.unfinished, self._admit
             )
-        admit = lambda: self._limiter.admit(self._out_of_time)  # noqa: E731
-        return work_on(entries, self._done, threads, self._out_of_time, self.unfinished, admit)
+        admit = lambda: self._limiter.admit(self._deadline)  # noqa: E731
+        return work_on(entries, self._done, threads, self._deadline, self.unfinished, admit)
 
     def _done(self, entry: Entry) -> Outcome:
         """Runs one copy to its end; used where operations do not overlap."""
@@ -95,12 +89,12 @@ class Copier:
         """The checksum of a small file that the short way took."""
         if self._small is None or entry.kind is not Kind.FILE or entry.size >= tuning.BLOCK_BYTES_FREE:
             return None
-        self._limiter.read(entry.size, self._out_of_time)
-        return self._small.copy(entry, self._crc64nvme)
+        self._limiter.read(entry.size, self._deadline)
+        return self._small.copy(entry)
 
     def _admit(self, entry: Entry, waits: bool) -> bool:
         size = entry.size if self._is_paid_first(entry) else 0
-        return self._limiter.admit(self._out_of_time if waits else _at_once, size=size)
+        return self._limiter.admit(self._deadline if waits else PASSED, size=size)
 
     def _is_paid_first(self, entry: Entry) -> bool:
         """Whether all bytes are asked for before the entry is begun: S3 sends such an object in one answer."""
@@ -127,7 +121,7 @@ class Copier:
         if entry.kind is Kind.DIRECTORY and not entry.path.endswith("/"):
             raise ItemError(Reason.SOURCE_CHANGED, "a directory without / at its end")
         if self._within is not None:
-            return self._within.copy(entry, self._out_of_time)
+            return self._within.copy(entry, self._deadline)
         small = self._copied_small(entry)
         if small is not None:
             return to_base64(small)
@@ -162,7 +156,7 @@ class Copier:
         if entry.size > aws.SYMLINK_TARGET_BYTES:
             raise ItemError(Reason.DESTINATION_DENIED, "the target of a symlink has at most 4,080 bytes")
         target = source.read(0, entry.size)
-        checksum = self._crc64nvme(target, NO_BYTES)
+        checksum = crc64nvme(target, NO_BYTES)
         source.confirm(checksum)
         self._destination.make_symlink(entry.placed, target, source.attributes)
         return to_base64(checksum)
@@ -188,17 +182,17 @@ class Copier:
             if zeros:
                 checksum, offset = append_zeros(checksum, zeros), offset + zeros
                 continue
-            if offset and self._out_of_time():
+            if offset and self._deadline.passed:
                 raise TimeUp
             wanted = min(block_bytes, entry.size - offset)
             if not self._is_paid_first(entry):
-                self._limiter.read(wanted, self._out_of_time)
+                self._limiter.read(wanted, self._deadline)
             is_counted = wanted > tuning.BLOCK_BYTES_FREE and not self._is_held(entry)
             with self._budget.take(wanted) if is_counted else _NOT_COUNTED:
                 block = source.read(offset, wanted)
                 if len(block) != wanted:
                     raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
-                checksum = self._crc64nvme(block, checksum)
+                checksum = crc64nvme(block, checksum)
                 target.write(offset, block)
             offset += wanted
         return checksum

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import suppress
 
@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from fanout.facts import aws, tuning
 from fanout.model.books import Count
-from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros
+from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme
+from fanout.model.deadline import Deadline
 from fanout.model.errors import FanoutError, ItemError, TimeUp, Transient, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Receipt, Shard
@@ -36,7 +37,7 @@ FROM_BUCKETS = Way(tuning.BLOCKS_IN_FLIGHT_FROM_BUCKETS, tuning.BLOCK_BYTES)
 ON_MOUNTS = Way(tuning.BLOCKS_IN_FLIGHT_ON_MOUNTS, tuning.BLOCK_BYTES_ON_MOUNTS)
 
 
-def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+def copy_blocks(shard: Shard, context: Context) -> Progress:
     """Copy the blocks of a part that have no receipt yet; the cursor counts receipts, no block is an entry.
 
     Raises ``Transient`` if blocks failed for reasons that may pass; those that were copied count.
@@ -47,7 +48,7 @@ def copy_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progres
     big = context.ledger.read(shard.key, BigFile)
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
     way = ON_MOUNTS if context.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
-    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, crc64nvme, way)
+    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, way)
 
 
 def move_blocks(
@@ -57,14 +58,13 @@ def move_blocks(
     target: BlockTarget,
     blocks: Iterable[int],
     context: Context,
-    crc64nvme: Crc64Nvme,
     way: Way = ANY_STORE,
 ) -> Progress:
     """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``."""
     ledger = context.ledger
     known = ledger.read_receipts(shard.id)
     wanted = [index for index in blocks if index not in known]
-    stop_at = context.stop_at
+    deadline = context.deadline()
     try:
         source = source_tree.open(big.entry)
     except FanoutError:
@@ -75,8 +75,8 @@ def move_blocks(
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
         return Progress(shard.items, True, Count())
     try:
-        copier = _BlockCopier(big, source, target, crc64nvme, way, context.limiter)
-        written, copied_bytes, passing = _run(copier, wanted, shard, context, stop_at, len(known))
+        copier = _BlockCopier(big, source, target, way, context.limiter)
+        written, copied_bytes, passing = _run(copier, wanted, shard, context, deadline, len(known))
     finally:
         source.close()
         with suppress(ItemError):  # what has no receipt is copied again
@@ -88,7 +88,7 @@ def move_blocks(
 
 
 def _run(
-    copier: _BlockCopier, wanted: list[int], shard: Shard, context: Context, stop_at: float, known: int
+    copier: _BlockCopier, wanted: list[int], shard: Shard, context: Context, deadline: Deadline, known: int
 ) -> tuple[int, int, Receipt | None]:
     """Copy, and write receipts every ``tuning.CHECKPOINT_SECONDS``; ``known`` blocks have one already.
 
@@ -110,7 +110,7 @@ def _run(
             held.clear()
 
     notes = TaskNotes("copy", shard.id, context.ledger, context.nonce, context.clock, known)
-    receipts = ((receipt.index, receipt) for receipt in copier.copy(wanted, lambda: context.clock.now() > stop_at))
+    receipts = ((receipt.index, receipt) for receipt in copier.copy(wanted, deadline))
     for index, receipt in notes.along(receipts, lambda one: 0 if one.reason else copier.big.block(one.index)[1]):
         if receipt.reason is Reason.TRANSIENT:
             passing = receipt
@@ -123,21 +123,16 @@ def _run(
 
 
 class _BlockCopier:
-    def __init__(
-        self, big: BigFile, source: Source, target: BlockTarget, crc64nvme: Crc64Nvme, way: Way, limiter: Limiter
-    ) -> None:
+    def __init__(self, big: BigFile, source: Source, target: BlockTarget, way: Way, limiter: Limiter) -> None:
         self.big, self._way, self._limiter = big, way, limiter
         self._source, self._target = source, target
-        self._crc64nvme = crc64nvme
         self._budget = ByteBudget(tuning.BUFFER_BYTES)
 
-    def copy(self, wanted: list[int], out_of_time: Callable[[], bool]) -> Iterator[Receipt]:
+    def copy(self, wanted: list[int], deadline: Deadline) -> Iterator[Receipt]:
         """Receipts as they come; blocks that the time did not reach have none."""
         threads = max(1, min(self._way.in_flight, len(wanted)))
         with ThreadPoolExecutor(threads) as pool:
-            futures: list[Future[Receipt | None]] = [
-                pool.submit(self._copy_block, index, out_of_time) for index in wanted
-            ]
+            futures: list[Future[Receipt | None]] = [pool.submit(self._copy_block, index, deadline) for index in wanted]
             for future in as_completed(futures):
                 receipt = future.result()
                 if receipt is not None:
@@ -155,11 +150,11 @@ class _BlockCopier:
                 raise Transient(error.message) from error
             receipts.update({index: failed_block(index, error) for index in receipts})
 
-    def _copy_block(self, index: int, out_of_time: Callable[[], bool]) -> Receipt | None:
+    def _copy_block(self, index: int, deadline: Deadline) -> Receipt | None:
         offset, length = self.big.block(index)
         piece_bytes = min(self._way.piece_bytes, length)
         with self._budget.take(piece_bytes):
-            if out_of_time():
+            if deadline.passed:
                 return None
             try:
                 # The last block is written even so: it makes the file.
@@ -168,11 +163,11 @@ class _BlockCopier:
                 checksum, word = NO_BYTES, ""
                 for start in range(0, length, piece_bytes):
                     wanted = min(piece_bytes, length - start)
-                    self._limiter.read(wanted, out_of_time)
+                    self._limiter.read(wanted, deadline)
                     data = self._source.read(offset + start, wanted)
                     if len(data) != wanted:
                         raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
-                    checksum = self._crc64nvme(data, checksum)
+                    checksum = crc64nvme(data, checksum)
                     word = self._target.write(index, offset + start, data, checksum)
                 return Receipt(index, checksum, word)
             except TimeUp:

@@ -19,7 +19,7 @@ from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count, tally
-from fanout.model.checksum import NO_BYTES, Crc64Nvme
+from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import Throttled, Transient
@@ -87,25 +87,24 @@ class OutcomeWriter:
         self._held = {}
 
 
-def copy_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+def copy_shard(shard: Shard, context: Context) -> Json:
     """Copy what the ledger does not show as done; returns ``cursor`` (outcomes so far) and ``done``.
 
     Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
     """
     work = copy_blocks if shard.blocks is not None else _copy_entries
-    return noted("copy", shard, context, lambda: work(shard, context, crc64nvme))
+    return noted("copy", shard, context, lambda: work(shard, context))
 
 
-def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+def _copy_entries(shard: Shard, context: Context) -> Progress:
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
     entries = ledger.read_shard(shard)
     settled = settled_indexes(shard, ledger)
     work = [(index, entry) for index, entry in enumerate(entries) if index not in settled]
-    stop_at = context.stop_at
+    deadline = context.deadline()
     source, destination = context.source(plan), context.destination(plan)
-    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
     crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
     on_mounts, within = context.forks(plan), context.entry_copier(plan)
     most = tuning.COPY_PROCESSES if on_mounts else 1 if within else context.processors
@@ -117,12 +116,11 @@ def _copy_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
         same: Callable[[Entry], str | None] = never_same
         if plan.request.compare is Compare.CHECKSUM:
             inside_s3 = plan.request.inside_s3
-            same = or_copy(SameContent(source, destination, crc64nvme, out_of_time, limiter, inside_s3=inside_s3))
+            same = or_copy(SameContent(source, destination, deadline, limiter, inside_s3=inside_s3))
         return Copier(
             source,
             destination,
-            crc64nvme,
-            out_of_time,
+            deadline,
             symlinks=plan.request.symlinks,
             within=within,
             same=same,

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from fanout.facts import aws
 from fanout.listing.deciding.decisions import same_simple_etag
-from fanout.model.checksum import NO_BYTES, Crc64Nvme, to_base64
+from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.ports.limiter import NO_LIMITS, Limiter
@@ -25,15 +26,13 @@ class SameContent:
         self,
         source: Tree,
         destination: Tree,
-        crc64nvme: Crc64Nvme,
-        out_of_time: Callable[[], bool],
+        deadline: Deadline,
         limiter: Limiter = NO_LIMITS,
         *,
         inside_s3: bool,
     ) -> None:
         self._source, self._destination = source, destination
-        self._crc64nvme = crc64nvme
-        self._verifier = Verifier(destination, crc64nvme, out_of_time, limiter)
+        self._verifier = Verifier(destination, deadline, limiter)
         self._inside_s3 = inside_s3
 
     def checksum(self, entry: Entry) -> str | None:
@@ -61,7 +60,7 @@ class SameContent:
         source = tree.open(entry)
         try:
             data = source.read(0, entry.size)
-            checksum = self._crc64nvme(data, NO_BYTES)
+            checksum = crc64nvme(data, NO_BYTES)
             source.confirm(checksum if len(data) == entry.size else None)
             return entry.kind is Kind.SYMLINK or source.attributes.is_symlink, checksum
         finally:

@@ -37,13 +37,12 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     left = [(index, entry) for index, entry in enumerate(ledger.read_shard(shard)) if index not in settled]
     size = destination.delete_batch
     batches = [left[start : start + size] for start in range(0, len(left), size)]
-    stop_at = context.stop_at
+    deadline = context.deadline()
     outcomes: dict[int, Outcome] = {}
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(batches)) or 1
     work = deleter(look, destination)
-    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
-    admit = lambda: context.limiter.admit(out_of_time, min(size, len(left)))  # noqa: E731
-    for _, found in work_on(enumerate(batches), work, threads, out_of_time, [], admit):
+    admit = lambda: context.limiter.admit(deadline, min(size, len(left)))  # noqa: E731
+    for _, found in work_on(enumerate(batches), work, threads, deadline, [], admit):
         outcomes |= found
     passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(outcomes):

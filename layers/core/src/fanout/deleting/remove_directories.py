@@ -14,6 +14,7 @@ from fanout.finishing.withdrawal import is_finished, withdraw
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import tally
+from fanout.model.deadline import NEVER
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import Superseded, Transient, problem_of
@@ -22,6 +23,7 @@ from fanout.model.shard import Shard
 from fanout.ports.file_system import FileSystem
 from fanout.request.filters import Filters
 from fanout.request.plan import Plan
+from fanout.shards.made_directories import made_directories
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -63,16 +65,18 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     """
     ledger = context.ledger
     destination = context.destination(plan)
-    assert destination.file_system is not None  # a bucket has no shards of directories
+    files = destination.file_system
+    if files is None:  # a bucket has no shards of directories
+        return _NOTHING_LEFT
     look = look_at_source(context.source(plan), plan, ledger)
     shards = [one.shard for one in deleted_directories(ledger)]
-    stop_at = context.stop_at
+    deadline = context.deadline()
     removed = number = 0
     last = not shards
     while True:
         gone = waiting = 0
         for shard in shards:
-            for outcomes in _remove(shard, look, destination.file_system, context):
+            for outcomes in _remove(shard, look, files, context):
                 number += 1
                 full = [index for index, one in outcomes.items() if one.reason is Reason.NOT_EMPTY]
                 waiting += len(full)
@@ -84,7 +88,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
                     name = f"{context.nonce}-{number:06d}"
                     ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
                 gone += len(outcomes)
-                if context.clock.now() > stop_at:
+                if deadline.passed:
                     if not removed + gone:
                         raise Transient(f"{waiting} directories were looked at and none could be removed in time")
                     return {"removed": removed + gone, "done": False}
@@ -92,9 +96,8 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
         if last or not waiting:
             break
         last = not gone
-    _, done = finish_directories(
-        context, destination, lambda: context.clock.now() > stop_at, position=keys.DIRECTORIES_MENDED
-    )
+    made, mended = made_directories(ledger), keys.DIRECTORIES_MENDED
+    _, done = finish_directories(context, destination, deadline, made, mended)
     return {"removed": removed, "done": done}
 
 
@@ -121,4 +124,4 @@ def _remove(shard: Shard, look: Look, files: FileSystem, context: Context) -> It
 
     for depth in sorted(by_depth, reverse=True):
         threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(by_depth[depth]))
-        yield dict(work_on(by_depth[depth], remove, threads, lambda: False, []))
+        yield dict(work_on(by_depth[depth], remove, threads, NEVER, []))

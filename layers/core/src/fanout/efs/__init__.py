@@ -1,1 +1,1 @@
-"""What Amazon EFS does: model, measurement, calibration, load."""
+"""Models Amazon EFS: its state, its measurement, a probe's calibration, the load of a run."""

@@ -1,4 +1,4 @@
-"""What a probe found out about a file system, as far as a plan uses it: ``calibration`` of probe.json.
+"""The results of a probe that a plan uses: ``calibration`` of probe.json.
 
 | what                                      | from                                                      |
 |-------------------------------------------|-----------------------------------------------------------|
@@ -27,7 +27,7 @@ SMALL_WRITE_OPERATIONS = 3
 # Chosen: where twice the functions write less than this much more, the file system is at its limit.
 GAIN_AT_LIMIT = 1.25
 
-# What a probe measured; a value that is none is refused where it is read.
+# A measured value is positive and finite; reading refuses any other.
 Rate = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 
 
@@ -54,7 +54,7 @@ class Calibration(Struct, frozen=True):
 
     @property
     def limit_bytes_per_second(self) -> float | None:
-        """What the file system takes at most; ``None`` if the probe's functions did not reach its limit."""
+        """The highest rate of the file system; ``None`` if the probe's functions did not reach its limit."""
         numbers = sorted(self.functions)
         if len(numbers) < 2:
             return None
@@ -65,7 +65,7 @@ class Calibration(Struct, frozen=True):
 
 
 def calibrated_rates(published: Rates, source: Calibration | None, destination: Calibration | None) -> Rates:
-    """What one function does between two ends: the published figures, where a file system has no calibration.
+    """The rates of one function between two ends: the published figures, where a file system has no calibration.
 
     Bytes pass both ends, so the slower one counts; the entries' operations are nearly all at the destination.
     """
@@ -78,7 +78,7 @@ def calibrated_rates(published: Rates, source: Calibration | None, destination: 
 
 
 def rates_of(request: Request, calibrations: Mapping[str, Calibration]) -> Rates:
-    """What one function does: the published figures, or what a probe of a file system of the request found."""
+    """The rates of one function: the published figures, or those that a probe of the file systems measured."""
     if request.inside_s3:
         return INSIDE_S3_RATES
     source, destination = (calibration_at(end, calibrations) for end in (request.source, request.destination))

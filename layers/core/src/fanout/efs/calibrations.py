@@ -1,4 +1,4 @@
-"""What the probes of a request's file systems found, as far as the request wants it."""
+"""Reads the calibrations that a request chooses from the probes of its file systems."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _CHOOSE = "name a probe of an end's file system, newest or none"
 
 
 def read_calibrations(request: Request, context: Context) -> tuple[Mapping[str, Calibration], list[str]]:
-    """By mount, and a sentence each for the notes of the run; a mount that nobody probed has none.
+    """The calibrations by mount, and a sentence each for the notes of the run; a mount without a probe has none.
 
-    A newest result that cannot be read is none: the plan then uses the published figures, and a note says why.
+    A newest result that cannot be read is left out: the plan uses the published figures, and a note says why.
     Raises ``InvalidRequest`` for a probe that the request names and that cannot be used.
     """
     mounts = sorted({end.mount for end in (request.source, request.destination) if not end.is_keyed})
@@ -42,7 +42,7 @@ def read_calibrations(request: Request, context: Context) -> tuple[Mapping[str, 
 
 
 def _of_probe(probe: str, mounts: list[str], context: Context) -> dict[str, ProbeResult]:
-    """What a probe found, for the mounts that stand for its file system."""
+    """The result of a probe, for each mount of the file system that it measured."""
     try:
         known = context.ledger.of_run(probe).find(probe_keys.RESULT, ProbeResult)
     except LedgerBroken as error:

@@ -1,4 +1,4 @@
-"""What a run does to the services: requests to S3, operations and bytes of each file system."""
+"""The load of a run on the services: requests to S3, operations and bytes of each file system."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fanout.model.shard import OPERATIONS_PER_FILE
 from fanout.request.options import Mode, Verify
 from fanout.request.request import Request
 
-# Of one file that is read: a look-up with its attributes, open, and the read.
+# The operations of reading one file: a look-up with its attributes, an open, and a read.
 READ_OPERATIONS_PER_FILE = 3.0
 LIST_PAGE = 1_000
 # Lists and probes of a segment beside its pages.
@@ -21,10 +21,10 @@ LISTS_PER_SEGMENT = 20
 
 
 class Work(Struct, frozen=True):
-    """What is to be done: entries that are listed, and of them those to copy or compare, with their bytes.
+    """The work of a run: the entries listed, those of them to copy or compare, and their bytes.
 
-    ``longest_seconds`` is the predicted time of the longest shard, ``largest_directory`` the number of files to copy in
-    the directory that has most of them; 0 where it is not known. ``extras`` are what a sync deletes.
+    ``longest_seconds`` is the predicted time of the longest shard. ``largest_directory`` is the number of files to copy
+    in the directory that has most of them. Both are 0 where not known. ``extras`` are the entries that a sync deletes.
     """
 
     listed: int
@@ -70,12 +70,12 @@ def requests_to_verify(request: Request, work: Work, segments: int) -> S3Request
 
 
 def loads_to_verify(request: Request, work: Work) -> Mapping[str, Load]:
-    """What a verification after the copy reads of each mount, by its name: both ends are read again."""
+    """The load of a verification after the copy on each mount, by name: it reads both ends again."""
     return loads_of(replace(request, mode=Mode.VERIFY), work) if request.verify is not Verify.NONE else {}
 
 
 def loads_of(request: Request, work: Work) -> Mapping[str, Load]:
-    """What the run does to each mount, by its name."""
+    """The load of the run on each mount, by name."""
     loads: dict[str, Load] = {}
     writes = request.mode.value != "verify"
     for end, is_written in ((request.source, False), (request.destination, writes)):

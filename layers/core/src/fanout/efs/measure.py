@@ -1,4 +1,4 @@
-"""What PlanTransfer finds out about the file systems of a request."""
+"""Measures the file systems of a request for PlanTransfer."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ class MeasuredFileSystems(Struct, frozen=True):
 def measure_file_systems(
     request: Request, context: Context, calibrations: Mapping[str, Calibration], notes: list[str]
 ) -> None:
-    """Write file-systems.json, what is known of each mount of the request whose file system has an id.
+    """Write file-systems.json: the state of each mount of the request whose file system has an id.
 
-    One that cannot be described is taken to be the smallest that there is; metrics that cannot be read are missing
-    ones. Notes say what is assumed, and why; the run goes on. Where a probe found the limit, no more is reckoned with.
+    A file system that cannot be described counts as the smallest there is. Metrics that cannot be read count as
+    missing. The run continues, and notes say what is assumed and why. A limit that a probe found is the most that the
+    plan uses.
     """
     ids = context.file_system_ids
     mounts = {end.mount for end in (request.source, request.destination) if not end.is_keyed}
@@ -54,7 +55,7 @@ def measure_file_systems(
 
 
 def measured_file_systems(ledger: Ledger) -> Mapping[str, FileSystemState]:
-    """What PlanTransfer wrote, by mount; of a run that measured nothing, nothing."""
+    """The states that PlanTransfer wrote, by mount; empty if it measured none."""
     found = ledger.find(keys.FILE_SYSTEMS, MeasuredFileSystems)
     return {} if found is None else found.mounts
 

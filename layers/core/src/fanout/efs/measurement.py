@@ -1,4 +1,4 @@
-"""From what EFS and CloudWatch say to the state that the plan rests on; what is missing errs towards the file system.
+"""Derives the state that a plan uses from EFS and CloudWatch; assumptions for missing values spare the file system.
 
 | metric              | there, up to 15 min old       | older                                | missing                |
 |---------------------|-------------------------------|--------------------------------------|------------------------|

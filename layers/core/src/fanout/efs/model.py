@@ -1,4 +1,4 @@
-"""What an EFS file system gives a run: bytes and operations a second, and its burst credits over time.
+"""Models the capacity of an EFS file system: bytes and operations a second, and its burst credits over time.
 
 Sources: docs.aws.amazon.com/efs/latest/ug/performance.html, as in ``quotas``. Bytes are metered ones unless said
 otherwise: what is written counts whole, what is read a third.
@@ -48,7 +48,7 @@ class FileSystemState(Struct, frozen=True):
 
 
 class Load(Struct, frozen=True):
-    """What a run does to one file system: operations, and bytes with each request counted as at least 4 KiB."""
+    """The load of a run on one file system: operations, and bytes with each request counted as at least 4 KiB."""
 
     read_operations: float = 0.0
     read_bytes: float = 0.0
@@ -65,7 +65,7 @@ class Load(Struct, frozen=True):
 
 
 class Drain(Struct, frozen=True):
-    """The credits over a run: its seconds, the credits at its end, and when it ran out of them, if it did.
+    """The credits over a run: its seconds, the credits left at the end, and when they ran out, if they did.
 
     ``empty_share`` is the share of the work done by then, ``empty_seconds`` the time from its begin.
     """
@@ -108,14 +108,14 @@ def published(mode: ThroughputMode, standard_bytes: float, provisioned: float, o
 
 
 def assumed_state(why: str) -> FileSystemState:
-    """A file system that could not be asked: the smallest published figures, with nobody else on it."""
+    """The state assumed for a file system that cannot be measured: the smallest published figures, no other users."""
     rate = published(ThroughputMode.ASSUMED, 0, 0, one_zone=False)
     sentence = f"{why}; {rate / MIB:.0f} MiB/s and the IOPS of Bursting are assumed"
     return FileSystemState(ThroughputMode.ASSUMED, rate, assumptions=(sentence,))
 
 
 def left_for_run(state: FileSystemState, permitted: float) -> float:
-    """What of a rate is the run's beside the others: no less than ``LEAST_SHARE`` of it, no more than was probed."""
+    """The part of a rate that others leave to the run: at least ``LEAST_SHARE`` of it, at most the probed rate."""
     left = max(permitted - state.others_bytes_per_second, permitted * LEAST_SHARE)
     return left if state.probed_bytes_per_second is None else min(left, state.probed_bytes_per_second)
 

@@ -35,7 +35,7 @@ class Experiment(StrEnum):
 
     @property
     def unit(self) -> str:
-        """Of its values: ``bytes_per_second``, ``seconds`` of one file, or ``per_second`` of files."""
+        """The unit of its values: ``bytes_per_second``, ``seconds`` of one file, or ``per_second`` of files."""
         seconds = (Experiment.WRITE_LATENCY, Experiment.CREATE_LATENCY)
         if self in seconds:
             return "seconds"
@@ -56,7 +56,7 @@ class Sync(StrEnum):
 
 
 class Setting(Struct, frozen=True):
-    """What tells a point from the others of its experiment."""
+    """The settings that identify a point within its experiment."""
 
     functions: int
     threads: int
@@ -85,7 +85,7 @@ class NotMeasured(Setting, frozen=True):
 
 
 class Problem(Struct, frozen=True):
-    """What kept one of so many functions from measuring."""
+    """The reason why a member of a round could not measure; ``functions`` is the size of the round."""
 
     functions: int
     member: int
@@ -105,7 +105,7 @@ class ExperimentResult(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True):
-    """What the probe was allowed to use, and used."""
+    """The budget of a probe, and its use."""
 
     bytes: int
     bytes_used: int
@@ -115,7 +115,7 @@ class Budget(Struct, frozen=True):
 
 
 class Caps(Struct, frozen=True):
-    """What AWS publishes, bytes a second, and where."""
+    """The limits that AWS publishes, in bytes a second, and their source."""
 
     function_bytes_per_second: int
     client_bytes_per_second: int

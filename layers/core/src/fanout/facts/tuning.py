@@ -33,8 +33,19 @@ COPY_WHOLE_BYTES = 1 * GIB
 COPY_PART_BYTES = 256 * MIB
 # Parts of such copies that one function has in flight, whatever number of objects they belong to.
 COPY_PARTS_IN_FLIGHT = 64
-# Big files that FinishTree completes at once; a multipart upload of 10,000 parts takes S3 some seconds.
+# Big files that one function completes at once; a multipart upload of 10,000 parts takes S3 some seconds.
 BIG_FILES_COMPLETED_AT_ONCE = 16
+# Predicted seconds of finishing that FinishTree does alone. A round of FinishShards costs some 10 s: the Map, cold
+# functions, and FinishTree again. Most runs need two rounds, so below this more functions would save nothing.
+FINISH_ALONE_SECONDS = 20.0
+# The most seconds of a FinishShard, so that a lost worker costs little.
+FINISH_SECONDS = 60.0
+# Assumed: what one function finishes a second, and the seconds of a big file, of which several are completed at once.
+DIRECTORIES_PER_SECOND = 1_000
+LINKS_PER_SECOND = 500
+BIG_FILE_SECONDS = 0.25
+# Files of the ledger that one FinishShard reads; their names travel with it, some 70 bytes each.
+FINISH_FILES = 500
 # Files of the ledger that are read ahead of the one in turn.
 LEDGER_FILES_AHEAD = 32
 # A staged object between two mounts holds about so many bytes of small files, or this many of one large file

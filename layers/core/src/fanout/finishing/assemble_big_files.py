@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import outcome_row
 from fanout.model.checksum import to_base64
+from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Superseded, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Tree
-from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.shard_results import big_file_outcomes
@@ -22,18 +22,19 @@ from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
 
-def assemble_big_files(context: Context, plan: Plan, out_of_time: Callable[[], bool]) -> tuple[int, bool]:
-    """Complete each big file of the run whose blocks are all there; write the outcomes of all of them.
+def assemble_big_files(
+    context: Context, plan: Plan, begun: Sequence[str], deadline: Deadline, shard_id: str = ""
+) -> tuple[int, bool]:
+    """Complete each of these big files whose blocks are all there; write the outcomes of all of them.
 
     What was begun and is not completed is discarded: also what an attempt began that does not count.
+    ``begun`` are the keys of their descriptions, ``shard_id`` is the FinishShard that they belong to.
     Returns how many have been settled now, and whether all are.
     """
     ledger = context.ledger
-    if plan.request.mode is Mode.VERIFY:
-        return 0, True
     source, destination = context.source(plan), context.destination(plan)
-    settled = {keys.big_file_key(big_file_id) for big_file_id, _ in big_file_outcomes(ledger)}
-    open_keys = [key for key in ledger.keys(keys.BIG_FILES_BEGUN) if key not in settled]
+    settled = {keys.big_file_key(big_file_id) for big_file_id, _ in big_file_outcomes(ledger, shard_id)}
+    open_keys = [key for key in begun if key not in settled]
     if not open_keys:
         return 0, True
     parts = parts_of_big_files(ledger)
@@ -46,8 +47,9 @@ def assemble_big_files(context: Context, plan: Plan, out_of_time: Callable[[], b
         return {"id": big.id, **outcome_row(outcome)}
 
     threads = min(tuning.BIG_FILES_COMPLETED_AT_ONCE, len(open_keys))
-    rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, out_of_time, [])]
-    ledger.write_rows(keys.big_file_outcomes_key(context.nonce), rows)
+    rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, deadline, [])]
+    name = f"{shard_id}-{context.nonce}" if shard_id else context.nonce
+    ledger.write_rows(keys.big_file_outcomes_key(name), rows)
     return len(rows), len(rows) == len(open_keys)
 
 

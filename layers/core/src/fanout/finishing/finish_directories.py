@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import groupby
 
 from msgspec import Struct, convert, to_builtins
 
 from fanout.facts import tuning
+from fanout.finishing.divide import ClosedFile, MadeFile
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import problem_of
 from fanout.model.outcome import Outcome, Reason
 from fanout.ports.tree import Tree
-from fanout.shards.made_directories import MadeDirectory, made_directories
+from fanout.shards.made_directories import MadeDirectory
 from fanout.work.context import Context
 from fanout.work.parallel import ahead, work_on
 
-File = tuple[str, int | None]
 _PASSABLE = stat.S_IRWXU
 
 
@@ -39,28 +40,32 @@ class Unset(Struct, frozen=True):
 
 
 def finish_directories(
-    context: Context, destination: Tree, out_of_time: Callable[[], bool], position: str = keys.DIRECTORIES_SET
+    context: Context,
+    destination: Tree,
+    deadline: Deadline,
+    made: Mapping[str, int | None],
+    position: str = keys.DIRECTORIES_SET,
 ) -> tuple[int, bool]:
-    """Set the attributes of every directory that the run made; returns how many files of them it went
-    through now, and whether all are set.
+    """Set the attributes of every directory in these files; returns how many files it went through now, and whether
+    all are set.
 
     Most can be set in any order, file by file of the ledger as they come. Those that their owner could not
-    pass afterwards come last, deepest first, because what lies below them is reached through them. A directory
-    stands in several files if several shards wrote into it, each time with the same attributes.
+    pass afterwards come last, deepest first, because what lies below them is reached through them.
     A directory that cannot be set is a row in the ledger, read by SummariseTransfer. ``position`` is the key
     under which stands how far it came.
     """
     ledger = context.ledger
-    files = list(made_directories(ledger).items())
+    files = [MadeFile(key, rows) for key, rows in made.items()]
     began_at = _files_set(ledger, position) if files else 0
     failures: list[Unset] = []
     number = began_at
-    for number, (_, made) in enumerate(ahead(lambda key: _read(ledger, key), files[began_at:], _AHEAD), began_at + 1):
-        failures += _set(destination, [one for one in made if one.implied or _passable(one)])
-        if number < len(files) and out_of_time():
+    reading = ahead(lambda file: read_directories(ledger, file), files[began_at:], tuning.LEDGER_FILES_AHEAD)
+    for number, (_, rows) in enumerate(reading, began_at + 1):
+        failures += set_directories(destination, filter(settable_at_once, rows))
+        if number < len(files) and deadline.passed:
             break
     # The last pass reads all files again, so it has a task of its own where this one has used its time.
-    finished = number >= len(files) and not (number > began_at and out_of_time())
+    finished = number >= len(files) and not (number > began_at and deadline.passed)
     if finished:
         failures += _set_last(ledger, files, destination)
     if failures:
@@ -77,36 +82,43 @@ def directories_failed(ledger: Ledger) -> dict[str, Outcome]:
     return {one.path: Outcome.because(Entry(one.path, Kind.DIRECTORY), one.reason, one.message) for one in failures}
 
 
-_AHEAD = tuning.LEDGER_FILES_AHEAD
-
-
 def _files_set(ledger: Ledger, position: str) -> int:
     found = ledger.find(position, Position)
     return found.files if found else 0
 
 
-def _passable(made: MadeDirectory) -> bool:
-    return made.mode is None or made.mode & _PASSABLE == _PASSABLE
+def settable_at_once(made: MadeDirectory) -> bool:
+    """Whether the directory can be set before those below it: its owner can pass it afterwards.
+
+    Always true for an implied one, which no mode of a source closes.
+    """
+    return made.implied or made.mode is None or made.mode & _PASSABLE == _PASSABLE
 
 
-def _set_last(ledger: Ledger, files: list[File], destination: Tree) -> list[Unset]:
+def _set_last(ledger: Ledger, files: list[MadeFile], destination: Tree) -> list[Unset]:
     last: dict[str, MadeDirectory] = {}
-    for _, made in ahead(lambda key: _read(ledger, key), files, _AHEAD):
+    for _, made in ahead(lambda file: read_directories(ledger, file), files, tuning.LEDGER_FILES_AHEAD):
         for one in made:
             if one.implied:
                 continue
-            if _passable(one):
+            if settable_at_once(one):
                 last.pop(one.path, None)  # a later file has newer attributes
             else:
                 last[one.path] = one
     failures: list[Unset] = []
-    deepest_first = sorted(last.values(), key=lambda one: -one.path.count("/"))
-    for _, level in groupby(deepest_first, key=lambda one: one.path.count("/")):
-        failures += _set(destination, level)
+    deepest_first = sorted(last.values(), key=lambda one: -depth_of(one))
+    for _, level in groupby(deepest_first, key=depth_of):
+        failures += set_directories(destination, level)
     return failures
 
 
-def _set(destination: Tree, made: Iterable[MadeDirectory]) -> list[Unset]:
+def depth_of(made: MadeDirectory) -> int:
+    """How deep a directory lies; those of one depth are in no other one of it."""
+    return made.path.count("/")
+
+
+def set_directories(destination: Tree, made: Iterable[MadeDirectory]) -> list[Unset]:
+    """Set the attributes of directories, many at once; returns those that could not be set."""
     files = destination.file_system
     if files is None:  # a bucket's directories are objects, which got their attributes as they were written
         return []
@@ -123,10 +135,10 @@ def _set(destination: Tree, made: Iterable[MadeDirectory]) -> list[Unset]:
             return Unset(one.path, problem.reason, problem.message)
         return None
 
-    results = work_on(enumerate(made), set_one, tuning.CLIENT_OPERATIONS_IN_FLIGHT, lambda: False, [])
+    results = work_on(enumerate(made), set_one, tuning.CLIENT_OPERATIONS_IN_FLIGHT, NEVER, [])
     return [failure for _, failure in results if failure is not None]
 
 
-def _read(ledger: Ledger, file: File) -> list[MadeDirectory]:
-    key, rows = file
-    return list(ledger.read_rows_as(key, partial(convert, type=MadeDirectory), rows))
+def read_directories(ledger: Ledger, file: MadeFile | ClosedFile) -> list[MadeDirectory]:
+    """The directories of a file of the ledger. Raises ``LedgerBroken``."""
+    return list(ledger.read_rows_as(file.key, partial(convert, type=MadeDirectory), file.rows))

@@ -2,60 +2,102 @@
 
 from __future__ import annotations
 
+from fanout.facts import tuning
 from fanout.finishing.assemble_big_files import assemble_big_files
+from fanout.finishing.divide import ToFinish
 from fanout.finishing.finish_directories import finish_directories
+from fanout.finishing.finish_rounds import Round, first_round, last_round, next_round, not_done, to_finish
+from fanout.finishing.finish_shard import go_on_with
 from fanout.finishing.link_names import link_names
 from fanout.finishing.withdrawal import is_finished, withdraw
 from fanout.ledger import keys
+from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.errors import Superseded, Transient
+from fanout.request.plan import Plan
 from fanout.work.context import Context
 
-_NOTHING_LEFT: Json = {"done": True, "big_files": 0, "names": 0, "directory_files": 0}
 
+def finish_tree(context: Context, *, deletes: bool = False, mapped: int = -1) -> Json:
+    """Finish the destination: big files, links and directories, then what was staged goes, and with it the run's right
+    to write, unless it ``deletes`` after this. Also after a run broke off, so that nothing half-written stays.
 
-def finish_tree(context: Context, *, deletes: bool = False) -> Json:
-    """Put big files together, link further names, set the attributes of the directories, and remove what was
-    staged. Also after a run broke off, so that nothing half-written stays.
-
-    With it goes the run's right to write, unless it ``deletes`` after this.
-    Returns ``done``: false where the time was up, and another task goes on from the ledger.
+    A small tree is finished here. A larger one is divided: the answer names the ``key`` of a round of ``count`` shards
+    for FinishShards, and ``round``. ``mapped`` is the last round that FinishShards worked on, -1 for none; what that
+    left is finished here.
+    Returns ``done``: false where a round is to be mapped, or where the time was up and another task goes on.
     Raises ``Transient`` if nothing at all could be finished in the time of a task, and ``Superseded``.
     """
     try:
-        return _finish_tree(context, deletes)
+        return _finish_tree(context, deletes, mapped)
     except Superseded:
         if not is_finished(context.ledger):  # by an attempt beside this one
             raise
-        return _NOTHING_LEFT
+        return _answer(mapped, done=True)
 
 
-def _finish_tree(context: Context, deletes: bool) -> Json:
+def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
     if not context.ledger.has(keys.phase_key("finish")):
         context.begin("finish")
     plan = context.ledger.read_plan()
     if is_finished(context.ledger):
         withdraw(plan, context)
-        return _NOTHING_LEFT
-    stop_at = context.stop_at
+        return _answer(mapped, done=True)
+    deadline = context.deadline()
+    last = last_round(context.ledger)
+    left = to_finish(plan, context.ledger) if last is None else None
+    if left is not None and left.seconds <= tuning.FINISH_ALONE_SECONDS:
+        done = _finish_alone(plan, left, context, deadline)
+    else:
+        if left is not None:
+            last = first_round(left, plan, context.ledger)
+        done = True
+        while last is not None and done:
+            shards = not_done(last.shards, context.ledger)
+            if last.number > mapped and len(last.shards) > 1 and shards:
+                return _to_map(last, plan, context)
+            for shard in shards:
+                done = done and go_on_with(shard, context) and not (shard is not shards[-1] and deadline.passed)
+            if done:
+                last = next_round(last, plan, context.ledger)
+                done = last is None or not deadline.passed
+    if done:
+        _close(plan, context, deletes)
+    return _answer(mapped, done=done)
 
-    def out_of_time() -> bool:
-        return context.clock.now() > stop_at
 
-    big_files, done = assemble_big_files(context, plan, out_of_time)
+def _answer(mapped: int, *, done: bool) -> Json:
+    return {"done": done, "count": 0, "key": "", "max_concurrency": 1, "round": mapped}
+
+
+def _to_map(what: Round, plan: Plan, context: Context) -> Json:
+    return {
+        "done": False,
+        "count": len(what.shards),
+        "key": context.ledger.prefix + keys.finish_round_key(what.number),
+        "max_concurrency": min(plan.request.limits.max_concurrency, len(what.shards)),
+        "round": what.number,
+    }
+
+
+def _finish_alone(plan: Plan, left: ToFinish, context: Context, deadline: Deadline) -> bool:
+    """Finish all of a small tree, or as much as there is time for; whether that is all."""
+    files, done = assemble_big_files(context, plan, left.big_files, deadline)
     names = directories = 0
     if done:
-        names, done = link_names(plan, context, out_of_time)
+        names, done = link_names(plan, context, left.links, deadline)
     if done:
-        directories, done = finish_directories(context, context.destination(plan), out_of_time)
-    if done:
-        if plan.request.between_mounts:
-            context.ledger.staged().remove("")
-        files = context.destination(plan).file_system
-        if not deletes:
-            withdraw(plan, context)
-        elif files is not None:
-            files.clear()
-    elif not big_files + names + directories:
+        directories, done = finish_directories(context, context.destination(plan), deadline, left.directories)
+    if not done and not files + names + directories:
         raise Transient("nothing could be finished in the time of a function")
-    return {"done": done, "big_files": big_files, "names": names, "directory_files": directories}
+    return done
+
+
+def _close(plan: Plan, context: Context, deletes: bool) -> None:
+    """The last of it: every shard is proven done in the ledger."""
+    if plan.request.between_mounts:
+        context.ledger.staged().remove("")
+    if not deletes:
+        withdraw(plan, context)
+    elif (files := context.destination(plan).file_system) is not None:
+        files.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -10,16 +10,16 @@ from typing import Any
 
 from fanout.copying.copy_shard import settled_indexes
 from fanout.facts import tuning
+from fanout.finishing.divide import LinkRange
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_from_row
 from fanout.model.books import tally
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 from fanout.model.errors import problem_of
 from fanout.model.outcome import Outcome, Reason, Result
-from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
-from fanout.shards.partitioned import is_partitioned, links_of
 from fanout.work.context import Context
 
 # Outcomes written at once: what a repeated task repeats at most.
@@ -27,7 +27,7 @@ NAMES_PER_FILE = 2_000
 _ATTEMPTS = 3
 
 
-def link_names(plan: Plan, context: Context, out_of_time: Callable[[], bool]) -> tuple[int, bool]:
+def link_names(plan: Plan, context: Context, links: Iterable[LinkRange], deadline: Deadline) -> tuple[int, bool]:
     """Link every further name that has no outcome yet; returns how many got one, and whether all have one now.
 
     A name is linked only if this run copied the first name of its file, and only if
@@ -36,11 +36,12 @@ def link_names(plan: Plan, context: Context, out_of_time: Callable[[], bool]) ->
     done = 0
     source, destination = context.source(plan), context.destination(plan)
     with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
-        for link in links_of(context.ledger) if is_partitioned(context.ledger) else []:
+        for link in links:
             shard, copied = link.shard, copied_paths(link.copied_by, context.ledger)
             outcome_of = partial(_outcome, source, destination, copied)
-            for number, rows in enumerate(_batches(_open_rows(shard, context.ledger))):
-                if done and out_of_time():
+            # Ranges of one shard may have the same nonce, so the number of a file begins with its first row.
+            for number, rows in enumerate(_batches(_open_rows(link, context.ledger)), link.first):
+                if done and deadline.passed:
                     return done, False
                 outcomes = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
                 name = f"{context.nonce}-{number:04d}"
@@ -56,9 +57,10 @@ def copied_paths(shard_id: str, ledger: Ledger) -> frozenset[str]:
     return frozenset(outcome.path for outcome in outcomes if outcome.result is Result.COPIED)
 
 
-def _open_rows(shard: Shard, ledger: Ledger) -> Iterator[tuple[int, list[Any]]]:
-    settled, rows = settled_indexes(shard, ledger), ledger.read_rows_as(shard.key, list, shard.entries)
-    return ((index, row) for index, row in enumerate(rows) if index not in settled)
+def _open_rows(link: LinkRange, ledger: Ledger) -> Iterator[tuple[int, list[Any]]]:
+    settled = settled_indexes(link.shard, ledger)
+    rows = enumerate(ledger.read_rows_as(link.shard.key, list, link.shard.entries))
+    return ((index, row) for index, row in rows if link.first <= index < link.end and index not in settled)
 
 
 def _batches(rows: Iterable[tuple[int, list[Any]]]) -> Iterator[list[tuple[int, list[Any]]]]:

@@ -41,12 +41,12 @@ class Dollars(Struct, frozen=True):
 
     @property
     def total(self) -> float:
-        """The time and dollars of the run."""
+        """The dollars of the run."""
         return self.s3 + self.ledger + self.efs + self.compute + self.states + self.metrics
 
     @property
     def datasync(self) -> float:
-        """The time and dollars of DataSync: its fee, and the same requests and metering."""
+        """The dollars of the same copy with DataSync: its fee, and the same requests and metering."""
         return self.datasync_fee + self.s3 + self.efs
 
 
@@ -82,7 +82,7 @@ def dollars_of(
 def metering_dollars(
     loads: Mapping[str, Load], states: Mapping[str, FileSystemState], price: Mapping[str, float]
 ) -> float:
-    """The data that EFS meters: in the mode Elastic by the GB, else nothing; an unknown mode counts as Elastic."""
+    """The dollars that EFS meters: by the GB in the mode Elastic, else none. An unknown mode counts as Elastic."""
     metered = (ThroughputMode.ELASTIC, ThroughputMode.ASSUMED)
     found = [load for mount, load in loads.items() if states[mount].mode in metered]
     read, written = sum(load.read_bytes for load in found), sum(load.written_bytes for load in found)

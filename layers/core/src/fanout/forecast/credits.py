@@ -71,10 +71,10 @@ def credits_of(
 def paced_drains(
     seen: Sequence[Seen], own_seconds: float, reserve_percent: float, *, is_paced: bool = True
 ) -> dict[str, Drain]:
-    """Forecast the burst credits of the file systems that have any, by mount.
+    """Forecasts the burst credits of each file system that has any, by mount.
 
-    ``own_seconds`` is the functions' time if no credits limit them. The slowest file system sets the pace of all.
-    If the run ``is_paced``, the rate is decided again as credits fall; otherwise the first rate stays.
+    ``own_seconds`` is the time of the functions if no credits hold them back. All file systems work at the pace of the
+    slowest. If the run ``is_paced``, the rate is decided again with the credits left; else the first rate stays.
     """
     with_credits = [one for one in seen if one.state.credits_bytes is not None]
     walk = _Walk(with_credits, reserve_percent)

@@ -1,6 +1,6 @@
-"""Estimates the time and requests of deleting the extras of a sync.
+"""Forecasts the deletion of a sync's extras.
 
-Before an extra is deleted, its name is looked up at the source; a file is looked up once more at the destination.
+Before a function deletes an extra, it looks for its name at the source. It checks a file again at the destination.
 
 | destination   | one function has in flight                        | an extra takes                         |
 |---------------|---------------------------------------------------|----------------------------------------|
@@ -50,7 +50,7 @@ def deleting_of(request: Request, extras: int, write_iops: float) -> Deleting:
 
 
 def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
-    """The load of deleting on each mount: a look at each mounted end, and the removal, at the least metered size."""
+    """The load of the deletion by mount: a look-up at each mounted end, and the removal, at the least metered size."""
     least = aws.EFS_LEAST_METERED * float(extras)
     loads: dict[str, Load] = {}
     for end, is_written in ((request.source, False), (request.destination, True)):
@@ -70,7 +70,7 @@ def _shard_seconds(request: Request, extras: float) -> float:
 
 
 def _least_seconds(request: Request, extras: int, write_iops: float) -> float:
-    """The services' minimum time: looks, deletions (S3 counts each key), one removal an operation on EFS."""
+    """The least seconds of the services: look-ups, deletions (S3 counts each key), one EFS operation a removal."""
     on_mount = not request.destination.is_keyed
     looks = 0.0 if not request.source.is_keyed else extras / aws.S3_GET_PER_SECOND
     return max(looks, extras / (write_iops if on_mount else aws.S3_PUT_PER_SECOND))

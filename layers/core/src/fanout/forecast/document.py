@@ -20,7 +20,7 @@ _DAY_SECONDS = 86_400
 
 
 class ForecastPace(Struct, frozen=True):
-    """The functions at once, and the threads and bytes a second of each, that reach the file systems' limit."""
+    """The pace that reaches the limit of the file systems: concurrent functions, threads and bytes a second of each."""
 
     max_concurrency: int
     threads: int
@@ -142,7 +142,7 @@ def _drained(drain: Drain, begins: float) -> Drained:
 
 
 def credit_sentence(credits: Credits, begins: float) -> str:
-    """A sentence on the credits for people: they last, are held to the reserve, or run out in spite of it."""
+    """A sentence on the credits: they last, are held to the reserve, or run out despite it."""
     said = _end(credits.drain, credits, begins)
     if not credits.is_held:
         return said

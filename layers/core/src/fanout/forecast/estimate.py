@@ -20,11 +20,11 @@ from fanout.shards.packing import target_seconds
 
 
 class Known(Struct, frozen=True):
-    """The input of a forecast beside the request: the tree, and the file systems by mount.
+    """The facts of an estimate beside the request: the tree, and the file systems by mount.
 
-    All entries are new at the destination, and ``extras`` are there that a sync deletes. ``largest_directory`` is the
-    number of files in the directory that has most of them, 0 for many directories; it counts where the destination is
-    a file system.
+    All entries are new at the destination; ``extras`` lie there for a sync to delete. ``largest_directory`` is the
+    number of files in the directory that has most of them, 0 for many directories. It counts only where the destination
+    is a file system.
     """
 
     entries: int
@@ -61,7 +61,7 @@ def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
 def idle_state(
     mode: ThroughputMode, standard_bytes: int = 0, provisioned: float = 0.0, credits_bytes: float | None = None
 ) -> FileSystemState:
-    """A file system of a mode by its published figures, without other users; with all credits unless given."""
+    """The state of an idle file system by the published figures; with all credits unless ``credits_bytes`` is given."""
     credits = None
     if mode is ThroughputMode.BURSTING:
         credits = most_credits(standard_bytes) if credits_bytes is None else credits_bytes

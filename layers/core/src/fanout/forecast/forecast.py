@@ -34,7 +34,7 @@ NOT_MEASURED = "the file system was not measured"
 
 
 class Limit(StrEnum):
-    """The resource that limits the copying."""
+    """The bottleneck that decides how long the copy takes."""
 
     CLIENT = "client"
     FILE_SYSTEM = "file system"
@@ -132,13 +132,13 @@ def forecast(
 def _file_system_seconds(
     loads: Mapping[str, Load], states: Mapping[str, FileSystemState], least: Mapping[str, Drain]
 ) -> float:
-    """The time by the throughput of the slowest file system; ``least`` gives it for those with credits."""
+    """Seconds at the throughput of the slowest file system; ``least`` holds those of file systems with credits."""
     found = (least[one].seconds if one in least else throughput_seconds(states[one], loads[one]) for one in loads)
     return max(found, default=0.0)
 
 
 def _request_seconds(request: Request, work: Work) -> float:
-    """The time by the rates of the request."""
+    """Seconds at the rates that the request allows."""
     rates = request.limits
     by_bytes = limited_bytes(request, work) / rates.bytes_per_second if rates.bytes_per_second else 0.0
     return max(by_bytes, work.entries / rates.files_per_second if rates.files_per_second else 0.0)
@@ -156,7 +156,7 @@ def _s3_seconds(requests: S3Requests) -> float:
 
 
 def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> Deleting:
-    """The entries that a sync deletes, or that a plan says a sync would delete."""
+    """The deletion of a sync; for a plan, the one that a sync would do."""
     if request.mode not in (Mode.SYNC, Mode.PLAN):
         return Deleting()
     end = request.destination

@@ -1,4 +1,4 @@
-"""Estimates listing and partitioning a tree: rounds by the budgets of segments."""
+"""Forecasts listing and partitioning a tree: rounds by the budgets of segments."""
 
 from __future__ import annotations
 

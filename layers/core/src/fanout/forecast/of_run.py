@@ -32,7 +32,7 @@ from fanout.work.context import Context
 
 
 def work_of(listed: int, big_files: int, shards: Sequence[Shard], largest_directory: int, extras: int) -> Work:
-    """The contents of the shards, and the extras; parts of a big file have its bytes, and the file counts once."""
+    """The work in the shards, and the extras. The parts of a big file hold its bytes; the file counts once."""
     return Work(
         listed=listed,
         entries=sum(shard.entries for shard in shards if shard.blocks is None) + big_files,
@@ -70,10 +70,10 @@ def forecast_and_actual(
 
 
 def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], copying: float, ledger: Ledger) -> Dollars:
-    """The dollars of the ledger's counts: copied entries and bytes, rounds, segments, tasks and their seconds.
+    """The dollars of what the ledger counted: copied entries and bytes, rounds, segments, tasks and their seconds.
 
-    Adds an estimate of the pacing over the seconds of copying, and of the deletions made. Prices and operations are the
-    forecast's; this is no bill. Each task counts as a shard does.
+    It adds the pacing of a copy of so many seconds, and the forecast for deleting what was deleted. Prices and
+    operations are those of the forecast; this is not a bill. Each task counts as a shard does.
     """
     request, rounds = plan.request, list(rounds_done(ledger))
     compared = Count() if request.mode.writes else books.by_result[Result.UNCHANGED]

@@ -1,6 +1,7 @@
-"""Costs outside the copy: PaceCopy, the functions' polling of limits, and deletion.
+"""Costs outside the copy: PaceCopy, limit polling by the functions, and deletion.
 
-Follows pacing/pace_copy.py and rates/throttle.py. Asking Step Functions for a Map, or EFS for itself, costs nothing.
+The counts follow pacing/pace_copy.py and rates/throttle.py. Reading a Map from Step Functions, or a state from EFS, is
+free.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from fanout.request.request import Request
 # As templates set them: memory of PaceCopy, and of a function that deletes; and the time that PaceCopy works.
 PACE_GB, DELETE_GB = 0.256, 1.769
 PACE_TASK_SECONDS = 840.0
-# A decision: reads both rates; lists two minutes' throttling, writes rate and row, which cost the same.
+# Requests of a decision: reads of both rates; lists of two minutes' throttling and writes of rate and row, which cost
+# the same.
 DECISION_GETS, DECISION_PUTS = 2, 4
-# A poll by a function reads both rates; with a rate it also lists the other functions, in two minutes' notes.
+# Requests of a poll by a function: reads of both rates; if there is a rate, lists of two minutes' notes of the others.
 LOOK_GETS, LOOK_LISTS = 2, 2
-# A shard of deletions: reads its rows; writes attempt, outcomes and checkpoint; states of its child.
+# Requests of a shard of deletions: reads of its rows, writes of attempt, outcomes and checkpoint; states of its child.
 DELETE_PUTS, DELETE_GETS, DELETE_TRANSITIONS = 4, 3, 3
 # EndPacing and the states around it, and those around the deletions.
 PACE_TRANSITIONS, AROUND_DELETING = 4, 6

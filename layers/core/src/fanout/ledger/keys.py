@@ -40,6 +40,7 @@ BIG_FILE_OUTCOMES = "outcomes/big-files/"
 DIRECTORIES_SET = "directories/set.json"
 DIRECTORIES_MENDED = "directories/mended.json"
 DIRECTORY_FAILURES = "directories/failures/"
+FINISH_ROUNDS = "finishing/round-"
 DIGESTS = "digests/"
 NOT_TOLD = "not-told/"
 OWNERS = "owners.json"
@@ -145,14 +146,35 @@ def parents_key(segment_id: str, nonce: str, number: int) -> str:
     return f"directories/parents-{segment_id}-{nonce}-{number:04d}.jsonl.gz"
 
 
-def big_file_outcomes_key(nonce: str) -> str:
-    """The outcomes of the big files that one FinishTree settled."""
-    return f"{BIG_FILE_OUTCOMES}{nonce}.jsonl.gz"
+def big_file_outcomes_key(name: str) -> str:
+    """What became of the big files that one FinishTree or FinishShard settled."""
+    return f"{BIG_FILE_OUTCOMES}{name}.jsonl.gz"
 
 
-def directory_failures_key(nonce: str) -> str:
-    """Directories whose attributes one FinishTree could not set."""
-    return f"{DIRECTORY_FAILURES}{nonce}.jsonl"
+def directory_failures_key(name: str) -> str:
+    """Directories whose attributes one FinishTree or FinishShard could not set."""
+    return f"{DIRECTORY_FAILURES}{name}.jsonl"
+
+
+def finish_round_key(number: int) -> str:
+    """The shards of a round of finishing: what FinishShards reads."""
+    return f"{FINISH_ROUNDS}{number:04d}.json"
+
+
+def finish_stand_key(shard_id: str) -> str:
+    """How far a FinishShard came, and whether it is done."""
+    return f"finishing/stands/{shard_id}.json"
+
+
+def closed_directories_key(shard_id: str, nonce: str, number: int, depth: int) -> str:
+    """Directories of one depth that their owner cannot pass, which a later round sets."""
+    return f"finishing/closed/{shard_id}-{nonce}-{number:04d}-{depth:04d}.jsonl.gz"
+
+
+def copied_directories(key: str) -> str | None:
+    """The shard whose copy wrote a file of directories; none for those of a listing or of an earlier run."""
+    name = key.removeprefix(DIRECTORIES)
+    return None if name.startswith(("0000-", "parents-")) else name.rsplit("-", 2)[0]
 
 
 def carried_directories_key(segment_id: str, nonce: str, number: int) -> str:

@@ -32,7 +32,7 @@ def _list_destination(segment: Segment, context: Context) -> Json:
     ``cut`` is the path after which the listing broke off, where it did: ListSegment goes no further.
     """
     ledger = context.ledger
-    stop_at = context.stop_at
+    deadline = context.deadline()
     files: list[str] = []
     rows: list[list[object]] = []
     cut, number = "", 0
@@ -51,7 +51,7 @@ def _list_destination(segment: Segment, context: Context) -> Json:
         rows.append(entry_row(entry))
         if len(rows) >= ENTRIES_PER_FILE:
             flush()
-        if number >= tuning.SEGMENT_ENTRIES or (number % 256 == 0 and context.clock.now() > stop_at):
+        if number >= tuning.SEGMENT_ENTRIES or (number % 256 == 0 and deadline.passed):
             cut = entry.path
             break
     flush()

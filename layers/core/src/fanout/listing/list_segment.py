@@ -24,6 +24,7 @@ from fanout.listing.naming.placement import naming_rule
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.listing.unchanged_columns import apart
 from fanout.model.columns import FileColumns, first_path, last_path
+from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError
@@ -71,7 +72,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     settler = Settler(writer, plan, proofs, destination_tree)
     if segment.manifest is not None:
         lookups = Lookups(plan, source_tree, destination_tree)
-        is_late, objects = partial(_late, context, context.stop_at, notes), context.objects(request)
+        is_late, objects = partial(_late, context, context.deadline(), notes), context.objects(request)
         with LookupQueue(settler.ask, settler.settle) as queue:
             refuse = lambda row: queue.run(partial(writer.refuse, row))  # noqa: E731
             left = list_manifest(segment.manifest, plan, objects, lookups, queue.add, refuse, is_late)
@@ -117,7 +118,8 @@ def _list_segment(segment: Segment, context: Context) -> Json:
                 continue
             assert not isinstance(destination, FileColumns)
             if destination is not None and destination.kind is Kind.DIRECTORY:
-                # In its turn: entries settled before it, below the directory, must not find another in its place.
+                # In its turn: entries below the directory are settled before it and must not find another one in its
+                # place.
                 queue.run(partial(writer.seen, source, destination))
             elif destination is not None or counts_scope:
                 writer.seen(source, destination)
@@ -159,11 +161,11 @@ class _Notes:
         self._notes.end(self._writer.listed.count)
 
 
-def _late(context: Context, stop_at: float, notes: _Notes, number: int) -> bool:
+def _late(context: Context, deadline: Deadline, notes: _Notes, number: int) -> bool:
     if number % _ENTRIES_A_LOOK == 0:
         now = context.clock.now()
         notes.look(now)
-        return number >= tuning.SEGMENT_ENTRIES or now > stop_at
+        return number >= tuning.SEGMENT_ENTRIES or now > deadline.at
     return number >= tuning.SEGMENT_ENTRIES
 
 
@@ -174,7 +176,7 @@ class _Budget:
         self._notes = notes
         self._entries = min(segment.budget_entries, tuning.SEGMENT_ENTRIES)
         self._seconds = segment.budget_seconds
-        self._clock, self._stop_at, self._end = context.clock, context.stop_at, 0.0
+        self._clock, self._deadline, self._end = context.clock, context.deadline(), 0.0
         self._listed = self._asked = 0
 
     def room(self) -> int:
@@ -184,7 +186,7 @@ class _Budget:
     def used(self, entries: int) -> bool:
         """Whether the budget is used up after so many more entries, or by the time that they took."""
         if not self._listed:
-            self._end = min(self._stop_at, self._clock.now() + self._seconds)
+            self._end = min(self._deadline.at, self._clock.now() + self._seconds)
         self._listed += entries
         if self._listed - self._asked < _ENTRIES_A_LOOK:
             return self._listed >= self._entries

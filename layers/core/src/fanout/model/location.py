@@ -87,6 +87,11 @@ class MountLocation(Struct, frozen=True, tag_field="scheme", tag="efs"):
 Location = S3Location | MountLocation
 
 
+def what_is_missing(location: Location) -> str:
+    """How a tree that holds nothing is told."""
+    return "0 objects below this prefix" if location.is_keyed else "0 entries below this path"
+
+
 def parse_location(field: str, text: str, mounts: tuple[str, ...]) -> Location:
     """The location that the request names; ``mounts`` are the known ones, the first is the default.
 

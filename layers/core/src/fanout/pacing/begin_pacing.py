@@ -1,4 +1,4 @@
-"""Computes the start of PaceCopy: the first functions and rate, and the work for each file system."""
+"""Writes the start of PaceCopy: the first concurrency and rate, and the load on each file system."""
 
 from __future__ import annotations
 

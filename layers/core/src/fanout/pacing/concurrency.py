@@ -1,7 +1,7 @@
-"""Chooses the functions of a run and the threads of each: just enough to reach the limit of its file systems.
+"""Decides the functions of a run, and the threads of each: enough to reach the limit of its file systems, no more.
 
-``floor`` is the longest minimum time of a measured file system. ``sure`` and ``best`` are one function's time
-for all of the work, at its slowest and at its best.
+``floor`` is the least seconds of the slowest measured file system. ``sure`` and ``best`` are the seconds of one
+function for all of the work, if it is slow and at its best.
 
 | file systems           | functions                                    | threads of each                          |
 |------------------------|----------------------------------------------|------------------------------------------|
@@ -55,7 +55,7 @@ def limit_seconds(state: FileSystemState, load: Load, reserve_percent: float) ->
 
 
 def rates_at(rates: Rates, threads: int) -> Rates:
-    """A function's rates with fewer threads than operations in flight: a file takes longer, a byte does not."""
+    """The rates of a function with fewer threads than operations in flight: a file takes longer, a byte does not."""
     slower = tuning.CLIENT_OPERATIONS_IN_FLIGHT / threads
     return Rates(rates.seconds_per_entry * slower, rates.bytes_per_second)
 
@@ -71,8 +71,8 @@ def pace(
 ) -> Pace:
     """The pace of copying so many entries of ``size`` bytes in all with ``most`` functions or fewer.
 
-    The functions count as slow, so that enough of them reach the limit. If credits are spent they count at their
-    best, ``rates``, so that the reserve stays.
+    It assumes slow functions, so that enough of them reach the limit. Where credits are spent it assumes their best,
+    ``rates``, so that the reserve stays.
     """
     measured = [(states[mount], load) for mount, load in loads.items() if mount in states]
     floor = max((max(limit_seconds(state, load, reserve_percent)) for state, load in measured), default=0.0)

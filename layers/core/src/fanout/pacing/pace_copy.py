@@ -1,7 +1,7 @@
-"""PaceCopy: adjusts the pace of the CopyShards Map to the file systems' metrics while it runs.
+"""PaceCopy: watches the capacity of the file systems while CopyShards runs, and adjusts its pace.
 
-It works for some minutes and says whether the Map has ended, so that a run of a day takes a hundred tasks. It polls
-every second or few for a note that EndPacing leaves at the end, and asks the Map itself if there is none.
+It works for some minutes and says whether the Map has ended, so that a run of a day takes a hundred tasks. It learns of
+the end from a note that EndPacing leaves, which it looks for every second or few, or else from the Map itself.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def end_pacing(context: Context) -> Json:
 def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
     """Pace until the Map has ended or the time is up; returns ``done``.
 
-    A metric or setting that fails becomes a note, not an error: the copying continues as if without a metric.
+    A failure to read or set a value is a note, not an error: the copy continues, as carefully as without a metric.
     """
     pacer = _Pacer(execution_arn, context, maps)
-    stop_at, began = context.stop_at, context.clock.now()
+    deadline, began = context.deadline(), context.clock.now()
     next_map, next_decision = began + FIRST_MAP_SECONDS, pacer.last_decision + DECIDE_SECONDS
     while context.ledger.find(keys.COPIED, Moment) is None:
         now = context.clock.now()
-        if now >= stop_at:
+        if now >= deadline.at:
             return {"done": False}
         if now >= next_map or now >= next_decision:
             pacer.look()
@@ -68,7 +68,7 @@ def pace_copy(execution_arn: str, context: Context, maps: MapRuns) -> Json:
 
 
 class _Pacer:
-    """One task's access to the Map and to the file systems."""
+    """The view of a task on the Map and the file systems."""
 
     def __init__(self, execution_arn: str, context: Context, maps: MapRuns) -> None:
         self.execution_arn, self.context, self.maps = execution_arn, context, maps
@@ -133,7 +133,7 @@ class _Pacer:
         return len({key for one in (minute - 1, minute) for key in ledger.keys(f"{keys.THROTTLED}{one:010d}/")})
 
     def _tried(self, problem: str, ask: Callable[[], Found]) -> Found | None:
-        """Return the answer; a failure is noted once for each kind."""
+        """Returns the requested value; notes a failure once for each kind."""
         try:
             return ask()
         except FanoutError as error:

@@ -14,7 +14,7 @@ from fanout.pacing.rule import LATE_SECONDS, Pacing, Seen, credits_left
 
 
 class MountWork(Struct, frozen=True):
-    """The run's load on a file system: metered bytes, and the factor from a metered rate to the functions' rate."""
+    """The load of the run on a file system: metered bytes, and the functions' rate for each unit of metered rate."""
 
     metered: float
     rate_per_metered: float
@@ -29,7 +29,7 @@ class PacingPlan(Struct, frozen=True):
 
 
 class DecidedFor(Struct, frozen=True):
-    """A decision's readings of a file system; ``None`` if credits play no part, or nothing was known."""
+    """The state of a file system at a decision; ``None`` where credits do not count, or nothing was known."""
 
     mount: str
     credits_bytes: float | None
@@ -61,7 +61,10 @@ def seen_of(
     rate_per_metered: float,
     rate: float | None,
 ) -> Seen:
-    """The state by the current readings; ``rate`` is the functions' last one, if any. Late readings do not count."""
+    """The state by the newest readings.
+
+    ``rate`` is that of the functions, if any. Late I/O and use readings are ignored.
+    """
     credits, io = _newest(readings, CREDITS), _newest(readings, IO_LIMIT, now)
     used = _newest(readings, METERED, now)
     return Seen(
@@ -87,7 +90,7 @@ def _newest(readings: Readings, name: str, now: float | None = None) -> Reading 
 def decision(
     now: float, before: Pacing, after: Pacing, seen: Sequence[Seen], running: int, waiting: int, throttled: int
 ) -> Decision:
-    """One decision: its readings and its settings."""
+    """A decision: the state seen, and the pace set."""
     return Decision(
         at=round(now, 3),
         running=running,

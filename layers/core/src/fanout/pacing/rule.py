@@ -1,7 +1,7 @@
-"""Decides the pace of a run by its file systems: the concurrency of its Map and the rate of all functions.
+"""Decides the concurrency of the Map and the rate of all functions, within the capacity of the file systems.
 
-The rate (bytes a second of all functions together) protects burst credits: a working function cannot be
-stopped, and one alone uses more than a small file system earns. The concurrency follows it, and PercentIOLimit:
+The rate (bytes a second of all functions together) protects burst credits. A working function cannot be stopped, and a
+single one uses more than a small file system earns. The concurrency follows the rate and PercentIOLimit:
 
 | seen                                                  | the concurrency                                   |
 |-------------------------------------------------------|---------------------------------------------------|
@@ -12,11 +12,11 @@ stopped, and one alone uses more than a small file system earns. The concurrency
 | none of these, and no change for ``SETTLE_SECONDS``   | times ``UP``, up to what the request allows       |
 | a rate                                                | at most a function for each ``LEAST_SHARE_BYTES`` |
 
-Credits of a file system in the mode Bursting: the last value of CloudWatch, less what bursting since then would have
-spent. The rate is the fastest constant one that keeps the reserve at the end. With nothing above the reserve, or
-without any metric, it is what the file system earns, less what others use. With less than ``LOW_SHARE`` of the maximum
-credits it falls in proportion, because a metric shows others' use late. It never falls below ``LEAST_RATE``. If others
-leave less than that of the earnings, the credits can run out, and the run continues.
+Credits of a file system in the mode Bursting: the last metric, less what bursting would have spent since then.
+The rate is the fastest constant one that keeps the reserve at the end. With nothing above the reserve, or without any
+metric, it is the earned rate less the use of others. With less than ``LOW_SHARE`` of the most credits it is less in
+proportion, because metrics show the use of others late. It is never below ``LEAST_RATE``. If others leave less than
+that of the earned rate, the credits can run out, and the run continues.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LOW_SHARE = 0.01
 
 
 class Seen(Struct, frozen=True):
-    """The known state of one file system.
+    """The known state of a file system now.
 
     ``credits`` are bytes and ``credits_age`` seconds since they were measured, ``None`` where nothing was.
     ``io_percent`` and ``used`` (metered bytes a second of all) are of the newest minute, ``None`` if that is late.
@@ -69,7 +69,7 @@ class Seen(Struct, frozen=True):
 
 
 class Pacing(Struct, frozen=True):
-    """The settings: functions at once, and bytes a second of all of them together, ``None`` for no limit.
+    """The pace to set: concurrent functions, and bytes a second of all together, ``None`` for no limit.
 
     ``moved_at`` is when the concurrency was last changed for what was seen, seconds since 1970.
     """
@@ -81,7 +81,7 @@ class Pacing(Struct, frozen=True):
 
 
 class Bounds(Struct, frozen=True):
-    """The limits by request and plan: the most functions, those of the plan, the reserve, the request's rate."""
+    """The bounds from request and plan: the most functions, those of the plan, the reserve, the request's rate."""
 
     most: int
     planned: int

@@ -1,6 +1,6 @@
-"""Computes the start of a run's pacing: the work for each measured file system, and the plan's own figures.
+"""The start of the pacing of a run: the load on each measured file system, and the plan's own figures.
 
-Forecast and run both begin with it, so that the run does what the forecast says.
+The forecast and the run both begin with it, so that they agree.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from fanout.request.request import Request
 
 
 def bounds_of(request: Request, planned: int) -> Bounds:
-    """The pacing that the request allows and the plan wants."""
+    """The bounds from the request, and the concurrency of the plan."""
     limits = request.limits
     return Bounds(limits.max_concurrency, planned, limits.credit_reserve_percent, limits.bytes_per_second)
 
 
 def entry_bytes_of(request: Request) -> float:
-    """The operations that an entry counts as, at the end that counts most."""
+    """The bytes that the operations of an entry count as, at the end that counts most."""
     operations = OPERATIONS_PER_FILE if not request.destination.is_keyed else READ_OPERATIONS_PER_FILE
     return operations * EFS_LEAST_METERED
 

@@ -15,6 +15,7 @@ from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.model.shard import Shard
 from fanout.work.context import Context
+from fanout.work.parallel import ahead
 
 Row = list[Any]
 
@@ -40,14 +41,21 @@ def spread_rows(
         if number % tuning.LINKED_NAMES == 0:
             _spill(held, spilled, where, context)
     _spill(held, spilled, where, context)
+    ledger = context.ledger
     for files in spilled:
-        yield [row for key in files for row in context.ledger.read_rows(key)]
+        reading = ahead(lambda key: list(ledger.read_rows(key)), files, tuning.LEDGER_FILES_AHEAD)
+        yield [row for _, rows in reading for row in rows]
 
 
 def _spill(held: list[list[Row]], spilled: list[list[str]], where: str, context: Context) -> None:
+    """Write what each bucket holds, many files at once: of very many names one after the other would take too long."""
+    files: list[tuple[str, list[Row]]] = []
     for bucket, rows in enumerate(held):
         if rows:
             key = keys.spilled_names_key(bucket, context.nonce, len(spilled[bucket]), where)
-            context.ledger.write_rows(key, rows)
+            files.append((key, rows))
             spilled[bucket].append(key)
-            rows.clear()
+    for _ in ahead(lambda file: context.ledger.write_rows(*file), files, tuning.LEDGER_FILES_AHEAD):
+        pass
+    for rows in held:
+        rows.clear()

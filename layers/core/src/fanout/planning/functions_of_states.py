@@ -4,7 +4,7 @@
 |------------------------------------------------------|-----------------------------------------------------|
 | CheckMount, ListSegment, PackShard, DigestShard      | the source; of the destination if the source has none |
 | CheckOtherMount, ListDestination, UnpackShard        | the destination; of the source if that has none     |
-| CopyShard, FinishTree, VerifyShard                   | the destination; of the source if that has none     |
+| CopyShard, FinishTree, FinishShard, VerifyShard      | the destination; of the source if that has none     |
 | DeleteShard, RemoveDirectories                       | the destination; of the source if that has none     |
 
 A transfer inside S3 runs on the first mount's functions.
@@ -30,6 +30,7 @@ ON_DESTINATION = {
     "CopyShard": "CopyShard",
     "UnpackShard": "CopyShard",
     "FinishTree": "FinishTree",
+    "FinishShard": "FinishShard",
     "VerifyShard": "VerifyShard",
     "DeleteShard": "DeleteShard",
     "RemoveDirectories": "RemoveDirectories",

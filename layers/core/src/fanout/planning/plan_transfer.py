@@ -18,11 +18,14 @@ from fanout.listing.index.earlier_index import note_earlier_run
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
+from fanout.model.location import what_is_missing
+from fanout.model.segment import Segment
 from fanout.planning.first_round import first_round
 from fanout.planning.functions_of_states import functions_of
 from fanout.planning.quota import find_quota, within_quota
 from fanout.planning.skip_run import skip_run
 from fanout.planning.waiting import take_turn
+from fanout.ports.tree import Tree
 from fanout.rates.run_limits import RunLimits
 from fanout.request.options import Mode
 from fanout.request.parse import parse_request
@@ -133,11 +136,19 @@ def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
     if request.source.is_keyed is not on_mount:
         with naming("source"):
             context.source(plan).check(writing=False)
+            if not request.allow_empty_source and request.manifest is None:
+                _refuse_nothing(context.source(plan), request)
     if request.destination.is_keyed is not on_mount:
         made_later = request.mode is Mode.PLAN and on_mount  # a copy would make it
         if not made_later:
             with naming("destination"):
                 context.destination(plan).check(writing=request.mode.writes)
+
+
+def _refuse_nothing(source: Tree, request: Request) -> None:
+    if next(iter(source.list(Segment(""))), None) is None:
+        problem = f"{what_is_missing(request.source)}: {request.source} holds nothing"
+        raise InvalidRequest("source", problem, "check it, or leave allow_empty_source out")
 
 
 @contextmanager

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
-from fanout.model.checksum import Crc64Nvme
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 
 
 class EntryCopier(Protocol):
     """Copies entries between two trees of one store, which moves the bytes itself."""
 
-    def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
+    def copy(self, entry: Entry, deadline: Deadline) -> str | None:
         """Copy the entry, pinned to what was listed, with all that it carries beside its bytes.
 
         Visible as a whole or not at all. Returns the store's own CRC64NVME of the copy, as S3
@@ -23,7 +22,7 @@ class EntryCopier(Protocol):
 class SmallFiles(Protocol):
     """Copies small files between two trees of one kind, in fewer steps than by a source and a target."""
 
-    def copy(self, entry: Entry, crc64nvme: Crc64Nvme) -> int | None:
+    def copy(self, entry: Entry) -> int | None:
         """Copy a file of less than ``tuning.BLOCK_BYTES_FREE``, with all that a source and a target promise.
 
         Returns the checksum of its bytes; ``None`` where the source is not one for this way, or not as it was listed:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
+from fanout.model.deadline import Deadline
 from fanout.model.errors import TimeUp
 
 
@@ -27,23 +27,23 @@ class Limiter(ABC):
     def sleep(self, seconds: float) -> None:
         """Wait."""
 
-    def read(self, size: int, out_of_time: Callable[[], bool]) -> None:
+    def read(self, size: int, deadline: Deadline) -> None:
         """Wait until so many bytes may be moved. Raises ``TimeUp``."""
         ticket = object()
         is_cut_off = False
         try:
             while pause := self.ask(size, ticket):
-                if out_of_time():
+                if deadline.passed:
                     is_cut_off = True
                     raise TimeUp
                 self.sleep(pause)
         finally:
             self.leave(ticket, cut_off=is_cut_off)
 
-    def admit(self, out_of_time: Callable[[], bool], files: int = 1, size: int = 0) -> bool:
+    def admit(self, deadline: Deadline, files: int = 1, size: int = 0) -> bool:
         """Wait until so many entries and bytes may be begun; whether there is time."""
         while pause := self.ask_to_begin(files, size):
-            if out_of_time():
+            if deadline.passed:
                 return False
             self.sleep(pause)
         return True

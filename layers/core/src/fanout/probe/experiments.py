@@ -1,4 +1,4 @@
-"""Defines a probe's experiments, and splits its budget over them before any of them begins.
+"""The experiments of a probe, and how its budget is split among them before any begins.
 
 | experiment         | what varies                                  | functions      | unit           |
 |--------------------|----------------------------------------------|----------------|----------------|
@@ -67,8 +67,8 @@ SHARED_THREADS = 16
 # Chosen: few, because a kernel lets one thread at a time write into a file, and sends what they wrote all at once.
 RANGED_THREADS = 2
 CREATING_THREADS = 32
-# Chosen: the share of the seconds given to rounds; the last round ends by then, whatever happened before.
-# The rest is for starting functions, and for removing the files written.
+# Chosen: the share of the seconds given to rounds, and the share by which the last round ends in any case. The rest is
+# for starting functions and for removing the written files.
 ROUNDS_PART = 0.6
 ENDS_PART = 0.85
 # Chosen: what one function works at most, well below its time limit.
@@ -76,7 +76,7 @@ ROUND_SECONDS = 100.0
 
 
 class ProbeRequest(Struct, frozen=True):
-    """The limits and the place of a probe; ``path`` is a directory below the mount's root, empty for the root."""
+    """The limits and place of a probe; ``path`` is a directory below the mount's root, empty for the root."""
 
     path: str
     budget_bytes: int
@@ -86,7 +86,7 @@ class ProbeRequest(Struct, frozen=True):
 
 
 class Point(Struct, frozen=True):
-    """One measurement: so many threads each write or read ``files`` files of ``file_bytes``."""
+    """A point of measurement: each of its threads writes or reads ``files`` files of ``file_bytes``."""
 
     threads: int = 1
     directories: int = 1
@@ -117,7 +117,7 @@ class Round(Struct, frozen=True):
     points: tuple[Point, ...]
 
     def name(self, member: int) -> str:
-        """Names a member's directory and the results that it hands in."""
+        """The name of a member's working directory and of its results."""
         return f"{self.number:02d}-{member:02d}"
 
 

@@ -52,7 +52,7 @@ def close_probe(context: Context, directories: Directories) -> Json:
 
 
 def task_error(error: ItemError, target: str) -> FanoutError:
-    """The error for the whole probe that follows from an error in its own directory."""
+    """Turns an error in the probe's own directory into the error of the whole probe."""
     if error.reason is Reason.DESTINATION_DENIED:
         return AccessDenied("probing", target, "check the access point's identity, and owner and mode of the directory")
     if error.reason is Reason.NO_SPACE:

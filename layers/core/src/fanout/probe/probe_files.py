@@ -27,7 +27,7 @@ def directories_of(place: str, point: Point) -> list[str]:
 
 
 def writing(directory: ProbeDirectory, place: str, point: Point, effort: Effort) -> Callable[[int], Iterator[Record]]:
-    """Writes files in one thread: a record for each file, from before its creation until it is closed."""
+    """The work of a thread that writes files: a record each, from before its creation until its close."""
     places = directories_of(place, point)
 
     def work(thread: int) -> Iterator[Record]:
@@ -50,7 +50,7 @@ def writing(directory: ProbeDirectory, place: str, point: Point, effort: Effort)
 def creating(
     directory: ProbeDirectory, place: str, point: Point, effort: Effort, experiment: Experiment
 ) -> Callable[[int], Iterator[Record]]:
-    """Makes empty files in one thread: the latency is of the creation alone, the rate includes the close."""
+    """The work of a thread that creates empty files. The latency covers the creation alone; the rate also the close."""
     places = directories_of(place, point)
 
     def work(thread: int) -> Iterator[Record]:
@@ -69,9 +69,9 @@ def creating(
 def ranging(
     directory: ProbeDirectory, path: str, first: int, point: Point, effort: Effort
 ) -> Callable[[int], Iterator[Record]]:
-    """Writes a range of one file from ``first`` on, in one thread: a record for each sync.
+    """The work of a thread that writes a range of one file from ``first`` on. A record covers all bytes synced at once.
 
-    A sync waits for the writes of all threads of a client to the file, so there is one after half of the time.
+    A sync waits for the writes of all threads of a client into the file, so there is one in half of the time.
     """
     together = max(1, int(effort.rate * effort.left_seconds / 2 / point.threads / point.file_bytes))
 
@@ -99,7 +99,7 @@ def ranging(
 def reading(
     directory: ProbeDirectory, paths: deque[str], point: Point, effort: Effort
 ) -> Callable[[int], Iterator[Record]]:
-    """Reads files in one thread, each once and without the client's cache: a record for each file."""
+    """The work of a thread that reads files, each once with a record; the client must keep none in its cache."""
 
     def work(_thread: int) -> Iterator[Record]:
         while paths and not effort.is_over:

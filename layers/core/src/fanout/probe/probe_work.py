@@ -1,4 +1,4 @@
-"""The share of a probe that one function may use, and its threads' use of it."""
+"""The allotment of one function of a probe, and its use by threads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Allowance:
 
     @property
     def left(self) -> int:
-        """Bytes not taken yet."""
+        """Bytes that no thread took."""
         return self._left
 
     @property

@@ -38,7 +38,7 @@ CLIENT_BYTES_PER_SECOND = 500 * MIB
 
 
 def probe_result(plan: ProbePlan, samples: Sequence[Samples], error: RunError | None, ended_at: float) -> ProbeResult:
-    """Compute a plan's results from the samples of its functions, and the error that ended the probe, if any."""
+    """The result of a plan, from the samples of its functions, and the reason why it broke off, if it did."""
     by_round: dict[int, dict[int, Samples]] = {}
     for one in samples:
         by_round.setdefault(one.round, {})[one.member] = one
@@ -69,7 +69,7 @@ def probe_result(plan: ProbePlan, samples: Sequence[Samples], error: RunError | 
 
 
 def caps_of(plan: ProbePlan) -> Caps:
-    """The figures that AWS publishes for a function, an NFS client and, as far as known, the file system."""
+    """The published limits of a function, of an NFS client, and of the file system as far as known."""
     assumed = published(ThroughputMode.ASSUMED, 0, 0, one_zone=False)
     return Caps(
         function_bytes_per_second=aws.LAMBDA_NETWORK_BYTES_PER_SECOND,

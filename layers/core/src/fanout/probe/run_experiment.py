@@ -37,17 +37,17 @@ NO_BYTES = "the bytes of the budget did not suffice"
 
 
 def run_experiment(context: Context, number: int, member: int, directories: Directories) -> Json:
-    """Measure within the plan's limits, and write down the result.
+    """Measure within the plan's allotment, and write the results.
 
-    An error of the file system becomes a row, and the other experiments continue. A second attempt of the same task
-    finds that its directory exists and does nothing: the first attempt may have used the whole allotment.
+    A failure on the file system is a row, and the other experiments continue. A second attempt of the same task finds
+    its directory made and does nothing, because the first may have used the whole allotment.
     """
     plan = context.ledger.read(keys.PLAN, ProbePlan)
     if not 0 <= number < len(plan.rounds) or not 0 <= member < plan.rounds[number].functions:
         raise InvalidRequest("round", f"{number}/{member} is not of the probe", "start it from the state machine")
     one = plan.rounds[number]
     now = context.clock.now()
-    ends_at = min(now + one.seconds, plan.ends_at, context.stop_at)
+    ends_at = min(now + one.seconds, plan.ends_at, context.deadline().at)
     effort = Effort(context.clock, Allowance(one.bytes), ends_at)
     with directories(plan.probe_id, plan.request.path) as directory:
         samples = Samples(number, member, directory.client, 0, [[] for _ in one.points], ["" for _ in one.points])
@@ -86,7 +86,7 @@ def _alone(one: Round, directory: ProbeDirectory, effort: Effort, samples: Sampl
 
 
 def _try_out(one: Round, member: int, directory: ProbeDirectory, effort: Effort) -> None:
-    """Write one small file, which is no sample; it shows how much can be written in the time of a sample."""
+    """Writes a small file, not counted as a sample, to find how much fits into the time of a sample."""
     size = min(TRIAL_BYTES, effort.allowance.left // TRIAL_SHARE)
     if size:
         place = f"{one.name(member)}/trial"
@@ -94,7 +94,7 @@ def _try_out(one: Round, member: int, directory: ProbeDirectory, effort: Effort)
 
 
 def _sample(experiment: Experiment, point: Point, place: str, directory: ProbeDirectory, effort: Effort) -> list[float]:
-    """Take one sample: a rate, or the seconds of each file."""
+    """Measures a sample: a rate, or the seconds of each file."""
     for path in directories_of(place, point):
         directory.make(path)
     if experiment in (Experiment.CREATE_LATENCY, Experiment.CREATIONS):
@@ -153,7 +153,7 @@ def _together(
 
 
 def _wait_for_all(one: Round, member: int, effort: Effort, context: Context) -> int:
-    """Wait until all functions of the round are there, but at most half of its time.
+    """Wait until all functions of the round are there, half of its time at most, then begin together.
 
     Returns how many are missing. All begin at the same time, which each computes from the arrival of the last one.
     """

@@ -13,7 +13,7 @@ SLICES = 8
 
 
 class Record(NamedTuple):
-    """One file or block: its begin and end in seconds since 1970, and its bytes."""
+    """A file or block: its begin and end in seconds since 1970, and its bytes."""
 
     began: float
     ended: float
@@ -21,14 +21,14 @@ class Record(NamedTuple):
 
 
 class Failed(Struct, frozen=True):
-    """The reason why a function did not measure."""
+    """The reason why a function could not measure."""
 
     reason: str
     message: str
 
 
 class Samples(Struct):
-    """The measurements of one member of a round, filled while it works: values by point, or records of shared work.
+    """The results of one member of a round, filled while it measures: values by point, or records of shared work.
 
     ``cold`` says whether it read only what others had written.
     """
@@ -83,10 +83,10 @@ def _seconds(records: Sequence[Record]) -> float:
 
 
 def rates_together(members: Sequence[Sequence[Record]], slices: int = SLICES) -> list[float]:
-    """The joint rate of several functions, bytes a second, in each part of the time in which all of them worked.
+    """The joint rate of several functions, in bytes a second, for each part of the time in which all of them worked.
 
-    A record's bytes are spread evenly from its begin to its end. Empty if a function did nothing, or if the functions
-    never worked at the same time.
+    A record's bytes count as moved evenly from its begin to its end. Empty if one did nothing, or they never worked
+    at the same time.
     """
     if not members or not all(members):
         return []

@@ -1,7 +1,7 @@
 """The rates that all functions of a run keep to together: limits.json and pacing/rate.json.
 
-The request's rates, which ``fanout limit`` changes, and the pacing's rate are in separate files, so that each file has
-one writer.
+The request's rates, which ``fanout limit`` changes, and the pacing's rate are separate files, so that each has one
+writer.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PacedRate(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """The entries and bytes that an operation uses."""
+    """The bytes and files that an operation uses."""
 
     bytes: float = 0.0
     files: float = 0.0
@@ -58,7 +58,7 @@ def buckets(limits: RunLimits, rate: PacedRate) -> dict[str, tuple[float, float]
 
 
 def amount(name: str, cost: Cost, rate: PacedRate) -> float:
-    """The part of a cost that counts against the rate of that name."""
+    """The amount that a cost takes from the rate of that name."""
     return {"bytes": cost.bytes, "files": cost.files, "pace": cost.bytes + cost.files * rate.entry_bytes}[name]
 
 
@@ -79,7 +79,7 @@ def notes_prefix(phase: str, minute: int) -> str:
 
 
 def presence_from_key(key: str) -> Presence:
-    """The function of a note. A function that did not note its end counts as gone when its note has expired."""
+    """The function of a note. A function that did not note its end counts as gone once its note expires."""
     *_, minute, name = key.split("/")
     nonce, began, *ended = name.split("-")
     expires = (int(minute) + 1) * NOTE_SECONDS + LATE_NOTE_SECONDS

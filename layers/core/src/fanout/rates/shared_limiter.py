@@ -1,6 +1,6 @@
-"""The limiter of a function, shared by the processes that it forks: they count as one of the run's functions.
+"""The limiter of a function, asked by the processes that it forks: they share its place among the functions of a run.
 
-If each process counted as a function, all would have to poll the ledger, eight times as often.
+Otherwise each process would count as a function and poll the ledger itself, eight times as often.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from fanout.model.errors import TimeUp, Transient
 from fanout.ports.limiter import Limiter, TaskLimiter
 
 _READ, _LEAVE, _CUT_OFF, _BEGIN, _STOP = range(5)
-# A request: the ticket, entries and bytes; and the reply: the seconds to wait.
+# A question: its kind, the ticket, entries and bytes. An answer: the seconds to wait.
 _QUESTION, _ANSWER = struct.Struct("<BQQQ"), struct.Struct("<d")
 # Chosen: how often the function looks whether there is a limit by now, and how long a process waits for its answer.
 _LOOK_SECONDS, _ANSWER_SECONDS = 0.5, 60.0
 
 
 class SharedLimiter(Limiter):
-    """Carries requests of a function's processes; ``serve`` answers them, in a thread of the function's own process.
+    """The limiter that the processes of one function ask; ``serve`` answers them in a thread of the parent process.
 
-    While there is no limit, no process asks: a byte in shared memory says so.
+    While no limit holds, no process asks: a byte in shared memory says so.
     """
 
     def __init__(self, limiter: TaskLimiter, processes: int) -> None:

@@ -1,9 +1,9 @@
-"""Computes one function's share of a rate that holds over several functions.
+"""The share of each function in a rate that holds over all of them.
 
-Each function notes its begin and end, and polls the notes of the others. Its entitlement is its share over the time
-that it has worked, computed in hindsight. If it learns late that another one began, it has used too much and waits.
-If another one ended, it may catch up. So the sum over all functions follows the rate, however late each of them
-polls.
+Each function notes when it begins and ends, and reads the notes of the others from time to time. Its entitlement is its
+share over the time that it has worked, with hindsight. If it learns late that another one began, it has used too much
+and waits. If it learns late that one ended, it may catch up. The sum over all functions therefore follows the rate,
+however late each of them looks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Presence(Struct, frozen=True, order=True):
 def entitled(
     rate: float, present: Sequence[Presence], me: Presence, since: float, until: float, most: float = inf
 ) -> float:
-    """The share of ``me`` in ``rate`` a second between two times.
+    """The amount of ``rate`` (a second) that falls to ``me`` between two times.
 
     At most ``most`` functions, those that began first, share it; the others get nothing.
     """
@@ -46,9 +46,9 @@ def entitled(
 
 
 class Bucket:
-    """A function's remaining allowance of one rate. Pure except for its own state; the caller gives the times.
+    """The amount that a function may still use of a rate. Pure but for its own state; times are arguments.
 
-    ``most`` is how many functions share the rate. Allowance not used within ``keep_seconds`` is lost.
+    ``most`` is how many functions share the rate. An amount not used within ``keep_seconds`` is lost.
     """
 
     def __init__(self, me: Presence, rate: float, since: float, most: float = inf, keep_seconds: float = 5.0) -> None:
@@ -60,7 +60,7 @@ class Bucket:
         self.learn((me,), since, inf)
 
     def level(self, now: float) -> float:
-        """The current allowance, below 0 after overuse."""
+        """The amount that may be used now; below 0 after overuse."""
         return self._settled + self._learned + self._share * max(0.0, now - self._learned_at) - self._used
 
     def learn(self, present: Sequence[Presence], now: float, hindsight_seconds: float) -> None:

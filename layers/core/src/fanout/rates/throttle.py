@@ -31,8 +31,8 @@ from fanout.rates.run_limits import (
 )
 from fanout.rates.shares import Bucket, Presence
 
-# Chosen: a function polls limits and functions soon after its begin, when others begin too. It polls less often if
-# all functions together would exceed this many polls a second.
+# Chosen: a function polls limits and other functions soon after its begin, when others begin too. It polls less often
+# where all together would exceed this many polls a second.
 FIRST_LOOKS_SECONDS = (0.5, 1.0, 2.0)
 LOOKS_PER_SECOND = 50.0
 # Chosen: for so long a function that hears late of another one makes up for it.
@@ -91,7 +91,7 @@ class Throttle(TaskLimiter):
         return not self._idle()
 
     def cut_off(self, size: int) -> bool:
-        """See ``TaskLimiter``. False if the whole rate is too low to move it in a function's time: no task could."""
+        """See ``TaskLimiter``. If the whole rate cannot move it in a function's time, no other task can either."""
         seconds = aws.FUNCTION_SECONDS - tuning.DEADLINE_RESERVE_SECONDS
         with self._lock:
             costs = [(one.rate, amount(name, Cost(size, 1), self._rate)) for name, one in self._buckets.items()]
@@ -105,7 +105,7 @@ class Throttle(TaskLimiter):
                 self._ledger.mark(note_key(self._phase, minute_of(ended.ended), ended))
 
     def _idle(self) -> bool:
-        """Whether there is no limit; polls first if it is due. Nothing begins before the first poll."""
+        """Whether there is no limit; polls first if it is time to. No operation starts before the first poll."""
         if self._now() >= self._look_at:
             self._look()
         while not self._looks:
@@ -142,7 +142,7 @@ class Throttle(TaskLimiter):
             present = self._present() if rates else []
             with self._lock:
                 self._set(rates, rate, present)
-        except FanoutError as error:  # the known values stay valid, and the next poll asks again
+        except FanoutError as error:  # the known limits stay, and the next poll retries
             self.problem = f"{type(error).__name__}: {error}"
         finally:
             with self._lock:

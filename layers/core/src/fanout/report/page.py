@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from fanout.books.failures import Failure, FailureClass
+from fanout.books.next_step import next_step_of
 from fanout.books.summary_document import SummaryDocument, TasksDone
 from fanout.model.document import Json
 from fanout.pacing.rows import Decision
@@ -29,7 +30,7 @@ _PARTS = ("copied", "unchanged", "skipped", "failed", "rejected")
 
 
 class Findings(Struct, frozen=True):
-    """The content of the page: summary.json, plan.json, failures by class, tasks and pacing over time."""
+    """The data of the page: summary.json, plan.json, the failures by class, tasks and pacing over time."""
 
     summary: SummaryDocument
     plan: Json
@@ -57,6 +58,7 @@ def render_report(findings: Findings) -> str:
         "style_digest": digest,
         "summary": summary,
         "verdict": verdict(summary),
+        "next_step": next_step_of(summary),
         "totals": asdict(summary.totals),
         "parts": _PARTS,
         "histogram": histogram(summary.sizes),

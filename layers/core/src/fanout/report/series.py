@@ -1,4 +1,4 @@
-"""Draws a run over time: bytes, entries and tasks at work, as stepped areas."""
+"""The charts over time: bytes, entries and working tasks, as stepped areas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDTH, _HEIGHT = 1000.0, 100.0
 
 
 class Series(Struct, frozen=True):
-    """One chart: a path and its axes."""
+    """A chart: a path and its axes."""
 
     name: str
     title: str

@@ -27,6 +27,8 @@ class Verdict(Struct, frozen=True):
 def verdict(summary: SummaryDocument) -> Verdict:
     """The verdict of summary.json."""
     headline, sign = _HEADS[summary.status]
+    if summary.status is Status.SUCCEEDED and summary.warnings:
+        return Verdict(summary.warnings[0].partition(":")[0], "!", "The run succeeded, and there was nothing to do.")
     return Verdict(headline, sign, _sentence(summary))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args
 from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, structs
 
 from fanout.model.errors import InvalidRequest
+from fanout.request.units import size_of
 
 Checked = TypeVar("Checked", bound=Struct)
 _AT = re.compile(r" - at `\$\.?(.*)`$")
@@ -36,6 +38,7 @@ def checked(document: Mapping[str, Any], fields: type[Checked]) -> Checked:
     """
     given = _without_nulls(document)
     _refuse_broken_text("", given)
+    given = _with_numbers("", given, fields)
     try:
         return convert(given, fields)
     except ValidationError as error:
@@ -45,7 +48,7 @@ def checked(document: Mapping[str, Any], fields: type[Checked]) -> Checked:
 def fields_of(fields: type[Struct]) -> Iterator[Field]:
     """Each field, those that are required first; those of an object with its name before theirs."""
     for one in sorted(structs.fields(fields), key=lambda field: not field.required):
-        kind, meta = _kind_of(one.type)
+        kind, meta = kind_of(one.type)
         if isinstance(kind, type) and issubclass(kind, Struct):
             for inner in fields_of(kind):
                 yield Field(f"{one.name}.{inner.path}", *inner[1:])
@@ -54,13 +57,13 @@ def fields_of(fields: type[Struct]) -> Iterator[Field]:
         yield Field(one.name, _allowed(one.type), default, str(meta.description) if meta else "")
 
 
-def _kind_of(annotation: Any) -> tuple[Any, Meta | None]:
+def kind_of(annotation: Any) -> tuple[Any, Meta | None]:
     """A type, or the first of several, without its ``Meta``, and that."""
     if get_origin(annotation) is Annotated:
         kind, meta = get_args(annotation)
         return kind, meta
     if get_origin(annotation) in (Union, UnionType):
-        return _kind_of(get_args(annotation)[0])
+        return kind_of(get_args(annotation)[0])
     return annotation, None
 
 
@@ -71,7 +74,7 @@ def _default(value: Any) -> str:
 
 
 def _allowed(annotation: Any) -> str:
-    kind, meta = _kind_of(annotation)
+    kind, meta = kind_of(annotation)
     if meta is not None and meta.extra_json_schema:
         return str(meta.extra_json_schema["allowed"])
     union = kind if get_origin(kind) in (Union, UnionType) else annotation
@@ -82,7 +85,8 @@ def _allowed(annotation: Any) -> str:
         return ", ".join(f"`{word}`" for word in words)
     bounds = [] if meta is None else [(meta.ge, "at least"), (meta.le, "at most"), (meta.max_length, "at most")]
     said = [f"{word} {value}" for value, word in bounds if value is not None]
-    return ", ".join([_KINDS[get_origin(kind) or kind], *said])
+    text = [] if meta is None or not (meta.extra or {}).get("units") else ['or text as "50 MiB" or "10M"']
+    return ", ".join([_KINDS[get_origin(kind) or kind], *said, *text])
 
 
 def _words(kind: Any) -> list[str]:
@@ -94,6 +98,19 @@ def _words(kind: Any) -> list[str]:
 def _without_nulls(document: Mapping[str, Any]) -> dict[str, Any]:
     inner = {name: value for name, value in document.items() if value is not None}
     return {name: _without_nulls(value) if isinstance(value, dict) else value for name, value in inner.items()}
+
+
+def _with_numbers(path: str, document: dict[str, Any], fields: type[Struct]) -> dict[str, Any]:
+    """Texts with a unit as numbers, in the fields that take them."""
+    found = dict(document)
+    for one in structs.fields(fields):
+        value, (kind, meta) = found.get(one.name), kind_of(one.type)
+        inner = f"{path}{one.name}"
+        if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, Struct):
+            found[one.name] = _with_numbers(f"{inner}.", value, kind)
+        elif isinstance(value, str) and meta is not None and (meta.extra or {}).get("units"):
+            found[one.name] = size_of(inner, value)
+    return found
 
 
 def _refuse_broken_text(path: str, value: Any) -> None:
@@ -117,7 +134,9 @@ def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> In
             for field in known
             if not path or field.path.startswith(f"{path}.")
         }
-        return InvalidRequest(name, "unknown field", f"known are {', '.join(siblings)}")
+        close = get_close_matches(found[1], siblings, 1)
+        meant = f"did you mean {close[0]}? " if close else ""
+        return InvalidRequest(name, "unknown field", f"{meant}known are {', '.join(siblings)}")
     if found := _MISSING.search(message):
         meaning = next(field.meaning for field in known if field.path == found[1])
         return InvalidRequest(found[1], "is missing", meaning)

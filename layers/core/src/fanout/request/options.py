@@ -22,6 +22,8 @@ NO_PROBE = "none"
 # Chosen: burst credits that stay for others.
 CREDIT_RESERVE_PERCENT = 20.0
 DEFAULT_PERCENT = 10.0
+# Of a field that also takes text with a unit.
+UNITS = {"units": True}
 
 
 class Compare(StrEnum):
@@ -106,7 +108,10 @@ class DeleteGuard(Struct, frozen=True, forbid_unknown_fields=True):
     """The most that a sync deletes: so many entries, and so many percent of the destination's entries."""
 
     max_count: (
-        Annotated[int, Meta(ge=0, description="entries that a sync deletes at most; default: no such limit")] | None
+        Annotated[
+            int, Meta(ge=0, description="entries that a sync deletes at most; default: no such limit", extra=UNITS)
+        ]
+        | None
     ) = None
     max_percent: Annotated[
         float,
@@ -132,7 +137,12 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         float, Meta(ge=0.1, le=aws.FUNCTION_SECONDS / 2, description="predicted seconds of a shard")
     ] = 60.0
     split_bytes: Annotated[
-        int, Meta(ge=tuning.BLOCK_BYTES, description="a file of this size is copied in blocks by several functions")
+        int,
+        Meta(
+            ge=tuning.BLOCK_BYTES,
+            description="a file of this size is copied in blocks by several functions",
+            extra=UNITS,
+        ),
     ] = tuning.SPLIT_BYTES
     credit_reserve_percent: Annotated[
         float,
@@ -146,7 +156,11 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     bytes_per_second: (
         Annotated[
             float,
-            Meta(ge=LEAST_BYTES_PER_SECOND, description="bytes a second of all functions together; default: no limit"),
+            Meta(
+                ge=LEAST_BYTES_PER_SECOND,
+                description="bytes a second of all functions together; default: no limit",
+                extra=UNITS,
+            ),
         ]
         | None
     ) = None
@@ -161,7 +175,9 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[
             float,
             Meta(
-                ge=LEAST_FILES_PER_SECOND, description="entries a second of all functions together; default: no limit"
+                ge=LEAST_FILES_PER_SECOND,
+                description="entries a second of all functions together; default: no limit",
+                extra=UNITS,
             ),
         ]
         | None
@@ -200,6 +216,13 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         OnConflict,
         Meta(description="names that the destination cannot hold: rejected, skipped, escaped; or escaped ones undone"),
     ] = OnConflict.FAIL
+    allow_empty_source: Annotated[
+        bool,
+        Meta(
+            description="a source that holds nothing: true: the run succeeds with a warning;"
+            " false: it is refused before anything is copied or deleted"
+        ),
+    ] = True
     source_bucket: Annotated[
         BucketOptions, Meta(description="how the source's bucket is asked; a manifest in it too")
     ] = field(default_factory=BucketOptions)

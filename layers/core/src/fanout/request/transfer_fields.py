@@ -27,6 +27,7 @@ FIELDS = {
     "limits": Decides.WORK,
     "prices": Decides.WORK,
     "calibration": Decides.WORK,
+    "allow_empty_source": Decides.WORK,
     "source_bucket": Decides.WORK,
     "destination_bucket": Decides.WORK,
     "verify": Decides.OBJECT,

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 from fanout.facts import units
 from fanout.model.errors import InvalidRequest
 
 Size = int | str
 
-_SIZE = re.compile(r"([0-9]{1,15}) ?(B|KiB|MiB|GiB|TiB)?")
-_UNITS = {None: 1, "B": 1, "KiB": units.KIB, "MiB": units.MIB, "GiB": units.GIB, "TiB": 1024 * units.GIB}
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) ?(B|[KMGT]iB|[kKMGT]B?)?")
+_BINARY = {"KiB": units.KIB, "MiB": units.MIB, "GiB": units.GIB, "TiB": 1024 * units.GIB}
+_DECIMAL = {"k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def size_of(field: str, value: Size | None) -> int | None:
-    """Bytes of a number or of a text such as ``10 MiB``. Raises ``InvalidRequest`` that names the field."""
+    """The number of a number or of a text: ``10 MiB``, ``150 MB`` and, of bytes as of counts, ``10M`` (10,000,000).
+
+    Raises ``InvalidRequest`` that names the field.
+    """
     if value is None or (isinstance(value, int) and value >= 0):
         return value
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        raise InvalidRequest(field, f"{value!r} is not a size", 'bytes as a number from 0, or text such as "10 MiB"')
-    return int(match[1]) * _UNITS[match[2]]
+        raise InvalidRequest(
+            field, f"{value!r} is not a size", 'a number from 0, or text such as "10 MiB", "150 MB" or "10M"'
+        )
+    return int(Decimal(match[1]) * _factor(match[2] or "B"))
+
+
+def _factor(unit: str) -> int:
+    return _BINARY.get(unit) or _DECIMAL.get(unit[0], 1)
 
 
 def time_of(field: str, text: str | None) -> int | None:

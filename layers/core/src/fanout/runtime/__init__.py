@@ -1,1 +1,1 @@
-"""Runs a deployed function: settings, clients, events, handlers, telemetry."""
+"""The frame of a deployed function: settings, clients, events, handlers, telemetry."""

@@ -79,7 +79,7 @@ def _data_client() -> S3Client:
 
 
 def _client_for(request: Request) -> S3Client:
-    """The client for the buckets of a request."""
+    """The S3 client for the buckets of a request."""
     return _data_client().for_buckets(headers_of_buckets(request.bucket_options))
 
 
@@ -104,14 +104,14 @@ def make_work_store() -> S3WorkStore:
 
 @cache
 def make_executions() -> StepFunctionsExecutions:
-    """The client that starts executions and asks about them."""
+    """The adapter that starts executions and reads their state."""
     from fanout.adapters.aws.step_functions import StepFunctionsExecutions
 
     return StepFunctionsExecutions(settings().region, settings().states_url)
 
 
 def make_account() -> Account:
-    """The client that asks Lambda about the account."""
+    """The adapter that reads the account's limits from Lambda."""
     from fanout.adapters.aws.lambda_account import LambdaAccount
 
     return LambdaAccount(settings().region, settings().lambda_url)
@@ -142,7 +142,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
     return Context(
         ledger=ledger,
         clock=clock,
-        deadline=clock.now() + remaining_seconds,
+        ends_at=clock.now() + remaining_seconds,
         nonce=nonce,
         source=lambda plan: tree("source", plan.request.source, plan),
         destination=lambda plan: tree("destination", plan.request.destination, plan),
@@ -168,7 +168,7 @@ def both_are_mounts(plan: Plan) -> bool:
 
 
 def make_map_runs() -> MapRuns:
-    """The client for the Maps of an execution."""
+    """The adapter that reads and changes the Map runs of an execution."""
     from fanout.adapters.aws.step_functions import StepFunctionsMaps
 
     return StepFunctionsMaps(settings().region, settings().states_url)
@@ -195,7 +195,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
 
 @cache
 def _client_id() -> str:
-    """The id of this process. In Lambda it stands for the environment, a file system client with its own cache."""
+    """The id of this process. In Lambda it stands for the environment: one NFS client with its own cache."""
     return secrets.token_hex(4)
 
 
@@ -211,7 +211,7 @@ def probe_directories(probe_id: str, path: str) -> Iterator[PosixProbeDirectory]
 
 
 def make_entry_copier(plan: Plan) -> EntryCopier | None:
-    """The copier inside the store that holds both ends, if one does."""
+    """The server-side copier, where one store holds both ends; else ``None``."""
     source, destination = plan.request.source, plan.request.destination
     if isinstance(source, S3Location) and isinstance(destination, S3Location):
         objects = plan.request.objects

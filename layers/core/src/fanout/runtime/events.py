@@ -1,4 +1,4 @@
-"""The typed events that the states pass to the functions."""
+"""The typed events that states pass to functions."""
 
 from __future__ import annotations
 
@@ -110,6 +110,11 @@ def deletes_later(event: Json) -> bool:
     """Whether BeginDeletion follows FinishTree, as the state machine's choice ``AnyExtras?`` says."""
     shards = field(event, "state").get("shards", {})
     return not has_broken_off(event) and shards.get("extras", 0) > 0
+
+
+def round_mapped(event: Json) -> int:
+    """The last round of finishing that FinishShards worked on before this FinishTree; -1 for none."""
+    return int(field(event, "state").get("finish", {}).get("round", -1))
 
 
 def segment_of(event: Json) -> Segment:

@@ -53,7 +53,7 @@ def _in_trace(state: str, run_id: str) -> Iterator[None]:
 def observed(state: str, run_id: str, lambda_context: Any, **keys: str) -> Iterator[Json]:
     """Log, measure and trace one task. The yielded mapping takes counts that become metrics.
 
-    An error is logged under its class, and the state machine receives it unchanged.
+    Logs an error under its class, then raises it unchanged to the state machine.
     """
     logger, metrics = _logger(), _metrics()
     logger.append_keys(state=state, run_id=run_id, request_id=lambda_context.aws_request_id, **keys)

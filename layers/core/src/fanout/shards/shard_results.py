@@ -72,9 +72,9 @@ def big_file_results(ledger: Ledger) -> ShardResult:
     return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE])
 
 
-def big_file_outcomes(ledger: Ledger) -> Iterator[tuple[str, Outcome]]:
-    """The outcomes of big files that FinishTree wrote, whichever of its tasks did, each with the file's id."""
-    for key in ledger.keys(keys.BIG_FILE_OUTCOMES):
+def big_file_outcomes(ledger: Ledger, shard_id: str = "") -> Iterator[tuple[str, Outcome]]:
+    """The outcomes of big files that FinishTree and FinishShard wrote, or one FinishShard, each with the file's id."""
+    for key in ledger.keys(f"{keys.BIG_FILE_OUTCOMES}{shard_id}-" if shard_id else keys.BIG_FILE_OUTCOMES):
         yield from ledger.read_rows_as(key, big_file_outcome_from_row)
 
 

@@ -9,7 +9,6 @@ from fanout.copying.copy_blocks import move_blocks
 from fanout.copying.copy_shard import OutcomeWriter, out_of_time_outcome, settled_indexes
 from fanout.forecast.of_run import threads_of
 from fanout.ledger import keys
-from fanout.model.checksum import Crc64Nvme
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import Transient
@@ -22,27 +21,26 @@ from fanout.staging.staged_blocks import ConfirmedTree, StagedBlockTarget
 from fanout.work.context import Context
 
 
-def pack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
-    """Stage entries while time is left; returns ``cursor`` (entries staged) and ``done``, which UnpackShard decides.
+def pack_shard(shard: Shard, context: Context) -> Json:
+    """Stage what it has time for; returns ``cursor`` (entries staged now) and ``done``, which UnpackShard decides.
 
     An entry that cannot be read gets its outcome here. Raises ``Transient`` if nothing at all could be staged for
     temporary reasons.
     """
     if shard.blocks is not None:
-        return {"cursor": _pack_blocks(shard, context, crc64nvme).cursor, "done": False}
+        return {"cursor": _pack_blocks(shard, context).cursor, "done": False}
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
     settled, staged = settled_indexes(shard, ledger), staged_entries(ledger.staged(), shard.id)
     entries = enumerate(ledger.read_shard(shard))
     work = [(index, entry) for index, entry in entries if index not in settled and entry.path not in staged]
-    stop_at = context.stop_at
-    packs = PackWriter(ledger.staged(), shard.id, context.nonce, context.clock.now, crc64nvme)
+    deadline = context.deadline()
+    packs = PackWriter(ledger.staged(), shard.id, context.nonce, context.clock.now)
     copier = Copier(
         context.source(plan),
         packs,
-        crc64nvme,
-        lambda: context.clock.now() > stop_at,
+        deadline,
         symlinks=plan.request.symlinks,
         limiter=context.limiter,
     )
@@ -81,7 +79,7 @@ def _pack(
     writer.flush([])
 
 
-def _pack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+def _pack_blocks(shard: Shard, context: Context) -> Progress:
     assert shard.blocks is not None
     ledger = context.ledger
     plan = ledger.read_plan()
@@ -92,4 +90,4 @@ def _pack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progre
     source = ConfirmedTree(context.source(plan), ledger)
     target = StagedBlockTarget(ledger.staged(), shard.id)
     packing = replace(shard, id=keys.packed_id(shard.id))
-    return move_blocks(packing, big, source, target, wanted, context, crc64nvme)
+    return move_blocks(packing, big, source, target, wanted, context)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
-from fanout.model.checksum import NO_BYTES, Crc64Nvme
+from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.entry import Attributes, Entry
 from fanout.staging.packs import Chunk, Packed, packed_row
 from fanout.staging.unseen_tree import UnseenTree
@@ -24,11 +24,9 @@ class PackWriter(UnseenTree):
     Objects have names that no other attempt uses, so the same shard may be staged twice at once.
     """
 
-    def __init__(
-        self, staged: Ledger, shard_id: str, nonce: str, now: Callable[[], float], crc64nvme: Crc64Nvme
-    ) -> None:
+    def __init__(self, staged: Ledger, shard_id: str, nonce: str, now: Callable[[], float]) -> None:
         super().__init__(staged, nonce, "the destination")
-        self._staged, self._shard_id, self._now, self._crc64nvme = staged, shard_id, now, crc64nvme
+        self._staged, self._shard_id, self._now = staged, shard_id, now
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._sending = threading.BoundedSemaphore(tuning.PACKS_IN_FLIGHT)
@@ -51,7 +49,7 @@ class PackWriter(UnseenTree):
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
         """See ``ports.tree.Tree``."""
-        self.add(Packed(entry.path, self._crc64nvme(target, NO_BYTES), attributes), target)
+        self.add(Packed(entry.path, crc64nvme(target, NO_BYTES), attributes), target)
 
     def write_block(self, offset: int, data: bytes) -> Chunk:
         """Stage a block of a large file by itself."""

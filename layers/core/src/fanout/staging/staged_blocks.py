@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fanout.ledger.ledger import Ledger
-from fanout.model.checksum import NO_BYTES, Crc64Nvme
+from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import NotFound, Transient
 from fanout.model.shard import BigFile, Receipt
@@ -83,12 +83,10 @@ class _Confirmed:
 class StagedBlocksTree(UnseenTree):
     """A tree that holds the staged blocks of one part of a big file."""
 
-    def __init__(
-        self, staged: Ledger, shard_id: str, big: BigFile, receipts: dict[int, Receipt], crc64nvme: Crc64Nvme
-    ) -> None:
+    def __init__(self, staged: Ledger, shard_id: str, big: BigFile, receipts: dict[int, Receipt]) -> None:
         super().__init__(staged, "", "the source")
         self._staged, self._shard_id, self._big = staged, shard_id, big
-        self._receipts, self._crc64nvme = receipts, crc64nvme
+        self._receipts = receipts
         self.block_bytes_of_file = big.block_bytes
 
     def open(self, entry: Entry) -> Source:
@@ -105,7 +103,7 @@ class StagedBlocksTree(UnseenTree):
             data = self._staged.read_bytes(_key(self._shard_id, offset)) if self.is_staged(offset) else bytes(length)
         except NotFound as error:
             raise Transient(f"the staged block at {offset} is gone: another attempt has finished the part") from error
-        if self._crc64nvme(data, NO_BYTES) != self._receipts[offset // self._big.block_bytes].crc64nvme:
+        if crc64nvme(data, NO_BYTES) != self._receipts[offset // self._big.block_bytes].crc64nvme:
             raise Transient(f"the staged block at {offset} is not what was read at the source")
         return data
 

@@ -10,7 +10,6 @@ from fanout.copying.copy_shard import copy_work, settled_indexes
 from fanout.copying.forked_copier import Work
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.model.checksum import Crc64Nvme
 from fanout.model.document import Json
 from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import BigFile, Shard
@@ -25,7 +24,7 @@ PACK, UNPACK, DONE = "pack", "unpack", "done"
 STAGED_AGAIN = 2
 
 
-def unpack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+def unpack_shard(shard: Shard, context: Context) -> Json:
     """Write what is staged and has no outcome; returns ``cursor`` (outcomes so far), ``done`` and ``next``.
 
     ``next`` is ``unpack`` while staged entries are left, ``pack`` while others are. When every entry
@@ -37,7 +36,7 @@ def unpack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
 
     def work() -> Progress:
         nonlocal left
-        progress, left = unpack(shard, context, crc64nvme)
+        progress, left = unpack(shard, context)
         if progress.done:
             context.ledger.staged().remove(f"{shard.id}/")
         return progress
@@ -46,7 +45,7 @@ def unpack_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     return {**stands, "next": DONE if stands["done"] else UNPACK if left else PACK}
 
 
-def _unpack_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tuple[Progress, bool]:
+def _unpack_entries(shard: Shard, context: Context) -> tuple[Progress, bool]:
     """Outcomes so far, and whether staged entries are left."""
     ledger = context.ledger
     plan = ledger.read_plan()
@@ -55,12 +54,11 @@ def _unpack_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tup
     entries = enumerate(ledger.read_shard(shard))
     work = [(index, entry) for index, entry in entries if index not in settled and entry.path in staged]
     work.sort(key=lambda item: staged[item[1].path].place)
-    stop_at = context.stop_at
+    deadline = context.deadline()
     copier = Copier(
         PackedTree(ledger.staged(), staged.values()),
         context.destination(plan),
-        crc64nvme,
-        lambda: context.clock.now() > stop_at,
+        deadline,
         symlinks=plan.request.symlinks,
         limiter=context.limiter,
     )
@@ -103,7 +101,7 @@ def _forget_staged(shard: Shard, context: Context) -> None:
     staged.remove(f"{shard.id}/{INDEX}/")
 
 
-def _unpack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tuple[Progress, bool]:
+def _unpack_blocks(shard: Shard, context: Context) -> tuple[Progress, bool]:
     """Receipts so far, and whether staged blocks are left. Blocks that could not be read keep their reason."""
     ledger = context.ledger
     plan = ledger.read_plan()
@@ -114,7 +112,7 @@ def _unpack_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> tupl
     if failed:
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
     ready = [index for index, one in packed.items() if one.reason is None]
-    source = StagedBlocksTree(ledger.staged(), shard.id, big, packed, crc64nvme)
+    source = StagedBlocksTree(ledger.staged(), shard.id, big, packed)
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
-    progress = move_blocks(shard, big, source, target, ready, context, crc64nvme)
+    progress = move_blocks(shard, big, source, target, ready, context)
     return progress, progress.cursor < len(packed)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fanout.books.summary_document import Planned, ShardsDone, Status, Verified
 from fanout.model.books import Books, Count
+from fanout.model.location import what_is_missing
 from fanout.model.outcome import Result
 from fanout.model.run_error import RunError
 from fanout.request.request import Request
@@ -79,5 +80,5 @@ def nothing_listed(request: Request) -> str:
     if request.manifest is not None:
         return f"nothing was listed: the manifest {request.manifest} names nothing of the source"
     if request.source.is_keyed:
-        return f"nothing was listed: {request.source} holds no object; check the bucket and the prefix"
-    return f"nothing was listed: {request.source} is empty; check the path"
+        return f"{what_is_missing(request.source)}: {request.source}; check the bucket and the prefix"
+    return f"{what_is_missing(request.source)}: {request.source}; check the path"

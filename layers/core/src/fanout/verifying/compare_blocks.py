@@ -8,7 +8,8 @@ from enum import StrEnum
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.model.books import Count
-from fanout.model.checksum import NO_BYTES, Crc64Nvme, append_zeros
+from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 from fanout.model.errors import FanoutError, ItemError, Transient, problem_of
 from fanout.model.outcome import Reason
@@ -23,7 +24,7 @@ from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
 
-def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc64nvme: Crc64Nvme) -> Progress:
+def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan) -> Progress:
     """Note the checksums of the blocks of a part, and the file's attributes, at both ends or at the one seen here.
 
     Whether they are equal is told when those of the whole file are there: ``compared_big_files``.
@@ -31,16 +32,16 @@ def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc
     """
     here = Progress(shard.items, True, Count())
     if not plan.request.between_mounts:
-        here = digest_blocks(shard, big, context, plan, crc64nvme)
+        here = digest_blocks(shard, big, context, plan)
     destination = context.destination(plan)
-    there = _noted(_End.DESTINATION, lambda: _opened(destination, big.entry.placed), shard, big, context, crc64nvme)
+    there = _noted(_End.DESTINATION, lambda: _opened(destination, big.entry.placed), shard, big, context)
     return Progress(min(here.cursor, there.cursor), here.done and there.done, there.worked)
 
 
-def digest_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, crc64nvme: Crc64Nvme) -> Progress:
+def digest_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan) -> Progress:
     """Note the checksums of the blocks of a part at the source. Raises ``Transient`` as ``compare_blocks``."""
     source = context.source(plan)
-    return _noted(_End.SOURCE, lambda: source.open(big.entry), shard, big, context, crc64nvme)
+    return _noted(_End.SOURCE, lambda: source.open(big.entry), shard, big, context)
 
 
 class _End(StrEnum):
@@ -60,10 +61,9 @@ def _noted(
     shard: Shard,
     big: BigFile,
     context: Context,
-    crc64nvme: Crc64Nvme,
 ) -> Progress:
     assert shard.blocks is not None
-    stop_at = context.stop_at
+    deadline = context.deadline()
     receipts_id = end.receipts_id(shard.id)
     known = context.ledger.read_receipts(receipts_id)
     wanted = [index for index in range(*shard.blocks) if index not in known]
@@ -74,14 +74,14 @@ def _noted(
             context.ledger.write(keys.seen_key(big.id, end.value), opened.attributes)
         return opened
 
-    receipts = _checksums(big, open_and_note, wanted, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter)
+    receipts = _checksums(big, open_and_note, wanted, deadline, context.limiter)
     if receipts:
         context.ledger.write_receipts(receipts_id, context.nonce, receipts, 0)
     total = len(known) + len(receipts)
     return Progress(total, total >= shard.items, Count(0, sum(big.block(index)[1] for index in receipts)))
 
 
-def checksum_of_block(source: Source, offset: int, length: int, crc64nvme: Crc64Nvme) -> int:
+def checksum_of_block(source: Source, offset: int, length: int) -> int:
     """The checksum of a block; what is known to be zero is not read."""
     if source.zeros_at(offset) >= length:
         return append_zeros(NO_BYTES, length)
@@ -95,8 +95,7 @@ def _checksums(
     big: BigFile,
     open_end: Callable[[], Source],
     wanted: list[int],
-    crc64nvme: Crc64Nvme,
-    out_of_time: Callable[[], bool],
+    deadline: Deadline,
     limiter: Limiter,
 ) -> dict[int, Receipt]:
     try:
@@ -111,15 +110,15 @@ def _checksums(
     def read(index: int) -> Receipt:
         offset, length = big.block(index)
         try:
-            limiter.read(length, out_of_time)
+            limiter.read(length, deadline)
             with budget.take(length):
-                return Receipt(index, checksum_of_block(source, offset, length, crc64nvme))
+                return Receipt(index, checksum_of_block(source, offset, length))
         except Exception as error:  # noqa: BLE001 - see problem_of
             return failed_block(index, problem_of(error))
 
     threads = max(1, min(tuning.BLOCKS_IN_FLIGHT, len(wanted)))
     try:
-        receipts = dict(work_on([(index, index) for index in wanted], read, threads, out_of_time, []))
+        receipts = dict(work_on([(index, index) for index in wanted], read, threads, deadline, []))
     finally:
         source.close()
     passing = [receipt for receipt in receipts.values() if receipt.reason is Reason.TRANSIENT]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fanout.facts import tuning
-from fanout.model.checksum import Crc64Nvme
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, Transient, problem_of
@@ -18,7 +17,7 @@ from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
 
-def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+def digest_shard(shard: Shard, context: Context) -> Json:
     """Read the entries that no attempt has read; returns ``cursor`` (checksums so far) and ``done``.
 
     Raises ``Transient`` if nothing at all could be read for reasons that may pass.
@@ -26,7 +25,7 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     ledger = context.ledger
     if shard.blocks is not None:
         big = ledger.read(shard.key, BigFile)
-        noted = digest_blocks(shard, big, context, ledger.read_plan(), crc64nvme)
+        noted = digest_blocks(shard, big, context, ledger.read_plan())
         return {"cursor": noted.cursor, "done": noted.done}
     known = read_checksums(shard.id, ledger)
     entries = ledger.read_shard(shard)
@@ -34,9 +33,9 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     plan = ledger.read_plan()
     context = context.within(plan)
     source = context.source(plan)
-    stop_at = context.stop_at
+    deadline = context.deadline()
     rules = rules_of(plan, ledger)
-    verifier = Verifier(source, crc64nvme, lambda: context.clock.now() > stop_at, context.limiter, rules)
+    verifier = Verifier(source, deadline, context.limiter, rules)
 
     def read(entry: Entry) -> SourceChecksum:
         try:
@@ -50,8 +49,8 @@ def digest_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
 
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
     unfinished: list[tuple[int, Entry]] = []
-    admit = lambda: context.limiter.admit(verifier.out_of_time)  # noqa: E731
-    found = dict(work_on(left, read, threads, verifier.out_of_time, unfinished, admit))
+    admit = lambda: context.limiter.admit(verifier.deadline)  # noqa: E731
+    found = dict(work_on(left, read, threads, verifier.deadline, unfinished, admit))
     passing = [one for one in found.values() if one.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(found):
         raise Transient(f"{len(passing)} entries could not be read: {passing[0].message}")

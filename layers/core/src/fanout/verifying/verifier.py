@@ -8,7 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.facts import tuning
-from fanout.model.checksum import NO_BYTES, Crc64Nvme, to_base64
+from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Attributes, Entry, Found, Kind
 from fanout.model.errors import AccessDenied, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
@@ -51,14 +52,12 @@ class Verifier:
     def __init__(
         self,
         destination: Tree,
-        crc64nvme: Crc64Nvme,
-        out_of_time: Callable[[], bool],
+        deadline: Deadline,
         limiter: Limiter = NO_LIMITS,
         rules: Rules | None = None,
     ) -> None:
         self._destination, self._limiter = destination, limiter
-        self._crc64nvme = crc64nvme
-        self.out_of_time = out_of_time
+        self.deadline = deadline
         self.rules = rules
 
     def compare(
@@ -124,10 +123,10 @@ class Verifier:
         try:
             checksum = NO_BYTES
             for offset in range(0, entry.size, tuning.BLOCK_BYTES):
-                if offset and self.out_of_time():
+                if offset and self.deadline.passed:
                     raise TimeUp
-                self._limiter.read(min(tuning.BLOCK_BYTES, entry.size - offset), self.out_of_time)
-                checksum = self._crc64nvme(source.read(offset, tuning.BLOCK_BYTES), checksum)
+                self._limiter.read(min(tuning.BLOCK_BYTES, entry.size - offset), self.deadline)
+                checksum = crc64nvme(source.read(offset, tuning.BLOCK_BYTES), checksum)
             source.confirm(checksum)
             return checksum, source.attributes
         finally:

@@ -14,7 +14,7 @@ from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
-from fanout.model.checksum import Crc64Nvme
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 from fanout.model.errors import FanoutError, ItemError, Transient, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
@@ -34,7 +34,7 @@ from fanout.work.parallel import work_on
 Check = Callable[[int], None]
 
 
-def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+def verify_blocks(shard: Shard, context: Context) -> Progress:
     """Verify the blocks of a part that have not been; no block is an entry.
 
     A big file that was not completed has nothing to verify: it is a failed entry already.
@@ -48,10 +48,9 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = [index for index in range(*shard.blocks) if index not in known]
     if plan.request.mode is Mode.VERIFY:
-        return compare_blocks(shard, big, context, plan, crc64nvme)
-    stop_at = context.stop_at
-    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
-    reader = _Reader(big, crc64nvme, lambda size: context.limiter.read(size, out_of_time))
+        return compare_blocks(shard, big, context, plan)
+    deadline = context.deadline()
+    reader = _Reader(big, lambda size: context.limiter.read(size, deadline))
     outcomes: dict[int, Outcome] = {}
     if left:
         received = _receipts(shard, left, ledger)
@@ -61,7 +60,7 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
                 _check_of_source(shard, big, received, context, plan, reader),
             )
             notes = TaskNotes("verify", shard.id, ledger, context.nonce, context.clock, len(known))
-            outcomes = _checked(big, left, checks, out_of_time, notes)
+            outcomes = _checked(big, left, checks, deadline, notes)
         except FanoutError:
             raise
         except Exception as error:  # noqa: BLE001 - see problem_of
@@ -80,8 +79,8 @@ def verify_blocks(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progr
 class _Reader:
     """Reads blocks of either end within the memory and the rates of a function."""
 
-    def __init__(self, big: BigFile, crc64nvme: Crc64Nvme, hold_back: Callable[[int], None]) -> None:
-        self._big, self._crc64nvme, self._hold_back = big, crc64nvme, hold_back
+    def __init__(self, big: BigFile, hold_back: Callable[[int], None]) -> None:
+        self._big, self._hold_back = big, hold_back
         self._budget = ByteBudget(tuning.BUFFER_BYTES)
         self._opened: list[Source] = []
 
@@ -95,7 +94,7 @@ class _Reader:
         offset, length = self._big.block(index)
         self._hold_back(length)
         with self._budget.take(length):
-            return checksum_of_block(source, offset, length, self._crc64nvme)
+            return checksum_of_block(source, offset, length)
 
     def close(self) -> None:
         for source in self._opened:
@@ -180,7 +179,7 @@ def _whole_received(big: BigFile, ledger: Ledger) -> int:
 
 
 def _checked(
-    big: BigFile, left: list[int], checks: Sequence[Check], out_of_time: Callable[[], bool], notes: TaskNotes
+    big: BigFile, left: list[int], checks: Sequence[Check], deadline: Deadline, notes: TaskNotes
 ) -> dict[int, Outcome]:
     def check(index: int) -> Outcome:
         try:
@@ -191,7 +190,7 @@ def _checked(
         return _verified(big, index)
 
     threads = max(1, min(tuning.BLOCKS_IN_FLIGHT, len(left)))
-    done = work_on([(index, index) for index in left], check, threads, out_of_time, [])
+    done = work_on([(index, index) for index in left], check, threads, deadline, [])
     outcomes = dict(notes.along(done, lambda outcome: outcome.size))
     passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(outcomes):

@@ -9,7 +9,6 @@ from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count, tally
-from fanout.model.checksum import Crc64Nvme
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError, Transient
@@ -31,7 +30,7 @@ from fanout.work.parallel import work_on
 Work = tuple[Entry, Callable[[], Seen], Result]
 
 
-def verify_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
+def verify_shard(shard: Shard, context: Context) -> Json:
     """Verify what the ledger does not show as verified; returns ``cursor`` and ``done`` as CopyShard does.
 
     Both ends are asked anew: the source's checksum is its store's own or that of bytes read again, never that of
@@ -41,17 +40,16 @@ def verify_shard(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Json:
     Raises ``Transient`` if nothing at all could be verified for reasons that may pass.
     """
     work = verify_blocks if shard.blocks is not None else _verify_entries
-    return noted("verify", shard, context, lambda: work(shard, context, crc64nvme))
+    return noted("verify", shard, context, lambda: work(shard, context))
 
 
-def _verify_entries(shard: Shard, context: Context, crc64nvme: Crc64Nvme) -> Progress:
+def _verify_entries(shard: Shard, context: Context) -> Progress:
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    stop_at = context.stop_at
+    deadline = context.deadline()
     rules = rules_of(plan, ledger)
-    out_of_time = lambda: context.clock.now() > stop_at  # noqa: E731
-    verifier = Verifier(context.destination(plan), crc64nvme, out_of_time, context.limiter, rules)
+    verifier = Verifier(context.destination(plan), deadline, context.limiter, rules)
     links = link_differences(shard, ledger) if plan.request.mode is Mode.VERIFY else {}
     if plan.request.between_mounts:
         work = work_of_checksums(shard, ledger)
@@ -94,8 +92,8 @@ def _verify(
         entry = item[0]
         return verifier.compare(*item, links.get(entry.path, ""), entry.replaces if is_pinned else "")
 
-    admit = lambda: context.limiter.admit(verifier.out_of_time)  # noqa: E731
-    done = work_on(left, check, threads, verifier.out_of_time, unfinished, admit)
+    admit = lambda: context.limiter.admit(verifier.deadline)  # noqa: E731
+    done = work_on(left, check, threads, verifier.deadline, unfinished, admit)
     for index, verified in notes.along(done, lambda one: one.outcome.size):
         outcomes[index] = verified.outcome
         if not verified.is_told_whole:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
+from fanout.model.deadline import Deadline
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Described, Readings
 from fanout.ports.aws import Meter, ObjectFound, ObjectReader
@@ -68,24 +69,24 @@ def nothing_to_release() -> None:
 class Context(Struct, frozen=True):
     """One attempt of a task.
 
-    ``deadline`` is the time when Lambda ends the function, in seconds since 1970. ``nonce``
-    separates this attempt's files from those of every other attempt. The trees are
-    made on first use, because most tasks need one or none. ``entry_copier`` copies where one
-    store holds both trees. ``release`` closes what the trees hold open when the task ends,
-    because the process may take on the next task. ``forks`` says whether both trees are
-    mounts. ``processors`` is the number of processors: a copy to or from a bucket uses so many processes,
-    because each of them signs, parses and sums. ``objects`` reads the manifest of a request.
-    ``meter`` measures the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
-    ``prices`` are in dollars, for the stack's forecasts, unless a request names others.
-    ``account`` says how many functions may run at once; without it that is unknown.
-    ``reserved_concurrency`` is that of each function that runs many times at once, 0 for none.
+    ``ends_at`` is when the function is ended, in seconds since 1970; ``nonce``
+    tells this attempt's files from those of every other attempt. The trees are
+    made on first use, because most tasks need one or none. ``entry_copier`` is what
+    copies where one store holds both trees. ``release`` closes what the trees hold open, when the task ends:
+    the function may go on to the next one in the same process. ``forks`` says whether both trees are
+    mounts. ``processors`` are those of the function: a copy to or from a bucket is divided among so many processes, as
+    each of them signs, parses and sums. ``objects`` reads the manifest of a request.
+    ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
+    ``prices`` are dollars that the stack's forecasts reckon with, unless a request names others.
+    ``account`` is asked how many functions may run at once; without it nothing is known of that.
+    ``reserved_concurrency`` is what each function that runs many times at once has for itself, 0 for none.
     ``turns`` keeps two runs from writing to one tree at the same time; without it nothing does.
     ``limiter`` keeps the task to the rates of the run.
     """
 
     ledger: Ledger
     clock: Clock
-    deadline: float
+    ends_at: float
     nonce: str
     source: Callable[[Plan], Tree]
     destination: Callable[[Plan], Tree]
@@ -102,11 +103,10 @@ class Context(Struct, frozen=True):
     turns: Turns | None = None
     limiter: TaskLimiter = NO_LIMITS
 
-    @property
-    def stop_at(self) -> float:
-        """When to stop working, so that time is left to write what was done."""
-        now = self.clock.now()
-        return self.deadline - min(tuning.DEADLINE_RESERVE_SECONDS, (self.deadline - now) / 3)
+    def deadline(self) -> Deadline:
+        """The deadline of work that begins now; it leaves time to write what was done."""
+        left = self.ends_at - self.clock.now()
+        return Deadline(self.clock.now, self.ends_at - min(tuning.DEADLINE_RESERVE_SECONDS, left / 3))
 
     def within(self, plan: Plan) -> Context:
         """This attempt, which ends when the run does if that is earlier. Raises ``OutOfTime`` if it is over."""
@@ -115,7 +115,7 @@ class Context(Struct, frozen=True):
             return self
         if self.clock.now() >= ends_at:
             raise OutOfTime(plan.run_id, most)
-        return replace(self, deadline=min(self.deadline, ends_at))
+        return replace(self, ends_at=min(self.ends_at, ends_at))
 
     def begin(self, phase: str) -> None:
         """Note when a phase began."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TypeVar
 
 from fanout.facts import tuning
+from fanout.model.deadline import Deadline
 from fanout.model.errors import TimeUp
 from fanout.work.threads import done_by_threads
 
@@ -22,7 +23,7 @@ def overlap_on(
     work: Work[Item, Done],
     most_threads: int,
     may_wait: Callable[[Item], bool],
-    out_of_time: Callable[[], bool],
+    deadline: Deadline,
     unfinished: list[tuple[int, Item]],
     admit: Callable[[Item, bool], bool],
 ) -> Iterator[tuple[int, Done]]:
@@ -41,7 +42,7 @@ def overlap_on(
 
     def take() -> tuple[int, Item] | None:
         with lock:
-            return None if stop.is_set() or out_of_time() else next(queue, None)
+            return None if stop.is_set() or deadline.passed else next(queue, None)
 
     def goes_on(item: tuple[int, Item], steps: Generator[None, None, Done]) -> bool:
         try:

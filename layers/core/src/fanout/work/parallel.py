@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from fanout.model.deadline import Deadline
 from fanout.model.errors import TimeUp
 from fanout.work.threads import done_by_threads
 
@@ -45,7 +46,7 @@ def work_on(
     items: Iterable[tuple[int, Item]],
     work: Callable[[Item], Done],
     most_threads: int,
-    out_of_time: Callable[[], bool],
+    deadline: Deadline,
     unfinished: list[tuple[int, Item]],
     admit: Callable[[], bool] = always,
 ) -> Iterator[tuple[int, Done]]:
@@ -62,7 +63,7 @@ def work_on(
 
     def take() -> tuple[int, Item] | None:
         with lock:
-            return None if stop.is_set() or out_of_time() else next(queue, None)
+            return None if stop.is_set() or deadline.passed else next(queue, None)
 
     def run() -> None:
         try:

@@ -12,7 +12,7 @@ from fanout.model.errors import AccessDenied
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a request is signed with; the secrets stay out of its ``repr``."""
+    """The keys that sign a request; ``repr`` hides the secrets."""
 
     access_key_id: str
     secret_access_key: str = field(repr=False)

@@ -12,7 +12,7 @@ from fanout.facts.units import MIB
 from fanout.model.errors import Unreachable
 from fanout.model.file_system import Described, Reading, Readings, ThroughputMode
 
-# Of credits and rate the least of a minute, of use the most: what errs towards the file system.
+# The cautious statistic of each minute: the least of credits and rates, the most of use.
 _STATISTICS = {CREDITS: "Minimum", PERMITTED: "Minimum", IO_LIMIT: "Maximum", METERED: "Sum"}
 # Chosen: a plan does not wait long for figures that it can do without.
 _ATTEMPTS = 1

@@ -1,4 +1,4 @@
-"""Step Functions: whether an execution goes on, starting one, and the Map of one, asked about and moved."""
+"""Step Functions: starts executions, reads their state, reads and changes their Map runs."""
 
 from __future__ import annotations
 

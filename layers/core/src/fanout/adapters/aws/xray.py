@@ -32,7 +32,7 @@ class Traced(Struct, frozen=True):
     ) -> None:
         """Send what ran from ``began`` to ``ended`` (seconds since 1970). Raises ``OSError``.
 
-        Of an error its class alone, because messages may name entries.
+        Sends only the class of an error, because messages may name entries.
         """
         document: Json = {
             "type": "subsegment",
@@ -51,7 +51,7 @@ class Traced(Struct, frozen=True):
 
 
 def traced_by(environment: Mapping[str, str]) -> Traced | None:
-    """What the environment of an invocation says; None where it is not traced or no daemon is there."""
+    """Reads the trace of an invocation from its environment; ``None`` without a trace or a daemon."""
     parts = dict(part.split("=", 1) for part in environment.get(_TRACE, "").split(";") if "=" in part)
     host, _, port = environment.get(_DAEMON, "").rpartition(":")
     if parts.get("Sampled") != "1" or not {"Root", "Parent"} <= parts.keys() or not host or not port.isdecimal():

@@ -25,10 +25,10 @@ _RATE_SECONDS = 5
 _BUFFER_BYTES = 64 * 1024
 # Its least to send from, which each handle with an exchange under way has; what it receives into they share.
 _SMALL_BUFFER_BYTES = 16 * 1024
-# A body of this size is received into one buffer, and not in pieces that are joined; of a body as large that was
-# sent a handle holds nothing afterwards.
+# A response body of this size or more is received into one buffer, not in pieces that are joined. After sending a body
+# as large, a handle keeps no reference to it.
 _LARGE_BYTES = 64 * 1024
-# Headers that libcurl would add and nobody signed.
+# Headers that libcurl would add, and that are not signed.
 _NOT_SENT = ["Accept:", "Expect:"]
 # The status of a response that is a part of an object.
 PARTIAL = 206
@@ -36,7 +36,7 @@ PARTIAL = 206
 _E_PROXY = 97
 # How a connection ends that the server closed while it was idle.
 _CUT_OFF = (pycurl.E_SEND_ERROR, pycurl.E_RECV_ERROR, pycurl.E_GOT_NOTHING)
-# What OpenSSL says of a peer that answers in another protocol.
+# OpenSSL's messages for a peer that answers in another protocol.
 _NO_TLS = ("wrong version number", "packet length too long", "record layer failure", "http request")
 
 
@@ -54,7 +54,7 @@ class Timeouts(NamedTuple):
 
 
 class Response(Struct):
-    """What the server said; header names are lower-case."""
+    """The server's response; header names are lower-case."""
 
     status: int
     headers: dict[str, str]
@@ -156,7 +156,7 @@ class Handle:
         return found
 
     def release(self) -> None:
-        """Let go of the bytes of the exchange."""
+        """Release the buffers of the exchange."""
         self._lines.clear()
         self._pieces.clear()
         if self._whole is not None:
@@ -279,7 +279,7 @@ def _room_for(length: int) -> BytesIO:
 
 
 def _remedy(code: int, text: str) -> str:
-    """What to change where no repetition helps; empty for what may pass."""
+    """The remedy for an error that a retry cannot fix; empty for a transient error."""
     if code in (pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_CACERT_BADFILE):
         return "name the host as its certificate does, and the file of its authority's certificates in AWS_CA_BUNDLE"
     if code == pycurl.E_SSL_CONNECT_ERROR and any(words in text for words in _NO_TLS):

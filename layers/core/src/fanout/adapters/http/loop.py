@@ -1,4 +1,4 @@
-"""One thread that moves the bytes of all exchanges of this process, by libcurl's multi interface."""
+"""Moves the bytes of all exchanges of this process in a single thread, by libcurl's multi interface."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class _Socket:
 
 
 class Loop:
-    """Sends requests and receives responses in a thread of its own, which lives while any is under way.
+    """Sends requests and receives responses in its own thread, which lives while any exchange is under way.
 
-    So an exchange goes on while the thread that began it is busy with a slow file system, and libcurl's time-outs
-    mean the server alone. All connections are those of one ``CurlMulti``, which reads the authorities once.
+    An exchange continues while the thread that began it waits for a slow file system, so libcurl's timeouts measure
+    only the server. All connections belong to one ``CurlMulti``, which reads the authorities once.
     A process whose exchanges have all ended may fork: the thread has ended, or holds nothing any more.
     """
 
@@ -58,7 +58,7 @@ class Loop:
         self._sleeps = False
         self._asked: deque[tuple[Callable[[Any], None], Any]] = deque()
         self._under_way: dict[Any, Handle] = {}
-        # Of the connections that were made: none stays longer than its descriptor is its own.
+        # The sockets of open connections. A reused descriptor removes its former connection.
         self._sockets: dict[Connection, _Socket] = {}
         self._connections: dict[int, Connection] = {}
         self._ended: list[tuple[Handle, tuple[int, str] | None]] = []
@@ -104,7 +104,7 @@ class Loop:
         try:
             while self._stopped is None and self._goes_on():
                 self._turn()
-        except BaseException as error:  # noqa: BLE001 - each exchange ends with it: nobody may wait for ever
+        except BaseException as error:  # noqa: BLE001 - fails every exchange, so that no caller waits for ever
             self._stopped = error
         if self._stopped is not None:
             self._fail_all(self._stopped)
@@ -168,7 +168,7 @@ class Loop:
             self._note(handle.connection, curl.getinfo(pycurl.ACTIVESOCKET))
         self._multi.remove_handle(curl)
         if error is not None and not handle.is_fresh and (handle.is_held_back or handle.is_cut_off(error[0])):
-            # A kept connection that ended, or that nobody can trust, says nothing about the request.
+            # A kept connection that ended, or that cannot be trusted, says nothing about the request.
             handle.is_held_back = False
             handle.connect_anew(True)
             self._multi.add_handle(curl)
@@ -177,9 +177,9 @@ class Loop:
         self._ended.append((handle, error))
 
     def _may_send(self, handle: Handle, *connection: object) -> Any:
-        """Asked before a request goes over a connection: a kept one must be quiet since its last response.
+        """Checks a connection before a request uses it: a kept one must be quiet since its last response.
 
-        libcurl would take what came for the answer to this request.
+        Without this, libcurl would take stray bytes for the answer to this request.
         """
         handle.connection = connection
         if handle.is_fresh or connection not in self._sockets:

@@ -13,8 +13,8 @@ from fanout.adapters.http.loop import Loop
 __all__ = ["ConnectionBroken", "Exchange", "Response", "Timeouts", "Transport"]
 
 Answer = TypeVar("Answer")
-# The loop of each process; by process, because a forked one has no thread. What it inherits is never freed: to close
-# a connection would end TLS on one that the other process uses.
+# The loop of each process, by process id: a forked process has no thread. It never frees an inherited loop, because
+# closing a connection would end TLS on one that the parent uses.
 _loops: dict[int, Loop] = {}
 _inherited: list[object] = []
 
@@ -28,9 +28,9 @@ class Exchange:
         self._loop, self._handle, self._idle = loop, handle, idle
 
     def read(self, take: Callable[[Response], Answer]) -> Answer:
-        """What ``take`` makes of the response. Raises ``ConnectionBroken`` where no whole one comes back.
+        """Returns the result of ``take`` on the response. Raises ``ConnectionBroken`` for an incomplete response.
 
-        What fails, also in ``take``, closes its connection.
+        Any failure, also in ``take``, closes the connection.
         """
         handle = self._handle
         try:
@@ -68,7 +68,7 @@ class Transport:
         slow: bool = False,
         fresh: bool = False,
     ) -> Exchange:
-        """Send one request, once, and do not wait. What goes wrong shows when the response is asked for.
+        """Send one request, once, and do not wait. ``Exchange.read`` raises its errors.
 
         ``body_bytes`` is about what the response brings, for ``slow`` see ``Handle.prepare``; ``fresh`` takes a
         connection that nothing was sent over.
@@ -98,7 +98,7 @@ class Transport:
         slow: bool = False,
         fresh: bool = False,
     ) -> Answer:
-        """What ``take`` makes of the response to one request; see ``begin`` and ``Exchange.read``."""
+        """Sends one request and returns the result of ``take`` on its response; see ``begin`` and ``Exchange.read``."""
         return self.begin(method, url, headers, body, body_bytes, slow=slow, fresh=fresh).read(take)
 
     def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Response:

@@ -17,7 +17,7 @@ from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.source import FILE_FLAGS, FRESH_SECONDS, is_as_listed
 from fanout.adapters.posix.staging import Staging, open_staged
 from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
-from fanout.model.checksum import NO_BYTES, Crc64Nvme
+from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.entry import Entry
 from fanout.model.errors import ItemError
 
@@ -32,7 +32,7 @@ class PosixSmallFiles:
         self._destination, self._destination_root = destination
         self._staging = staging
 
-    def copy(self, entry: Entry, crc64nvme: Crc64Nvme) -> int | None:
+    def copy(self, entry: Entry) -> int | None:
         """See ``ports.copying.SmallFiles``."""
         try:
             read = self._read(entry)

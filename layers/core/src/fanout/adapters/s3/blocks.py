@@ -62,7 +62,7 @@ class UploadBlocks:
         complete_upload(self._client, self._bucket, self._key, self._upload_id, parts, written, self._condition)
 
     def discard(self) -> None:
-        """See ``ports.tree.BlockTarget``. What S3 does not let go of now is left to the bucket's lifecycle rule."""
+        """See ``ports.tree.BlockTarget``. An upload that S3 fails to abort is left to the bucket's lifecycle rule."""
         with suppress(FanoutError):
             self._client.abort_multipart_upload(self._bucket, self._key, self._upload_id)
 
@@ -89,7 +89,7 @@ def complete_upload(
     except (NotFound, PreconditionFailed, Transient) as error:
         if condition.refused(error):
             known = find_written(client, bucket, key, written, error).headers
-            with suppress(FanoutError):  # what S3 does not let go of now is left to the bucket's lifecycle rule
+            with suppress(FanoutError):  # the bucket's lifecycle rule removes the upload if this fails
                 client.abort_multipart_upload(bucket, key, upload_id)
             return Copied(known.get("etag", ""), known.get("x-amz-checksum-crc64nvme", ""))
         if isinstance(error, PreconditionFailed):

@@ -1,4 +1,4 @@
-"""Writes that replace only what the listing saw: a late write of an earlier run finds something newer and is refused.
+"""Conditional writes replace only the object that was listed, so S3 refuses a late write of an earlier run.
 
 | the entry ``replaces``       | condition                  |
 |------------------------------|----------------------------|
@@ -6,8 +6,8 @@
 | nothing (``NOTHING_THERE``)  | ``If-None-Match: *``       |
 | what is not known            | none                       |
 
-A refused write whose object is there all the same was made before: by another attempt of the same task, or by the
-request itself, whose answer was lost.
+A write may be refused although its object is there. Then another attempt of the task made it, or this request did and
+its answer was lost.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fanout.request.object_options import USER_PREFIX
 
 
 class Condition(Struct, frozen=True):
-    """What a write may replace, as an entry says it."""
+    """The object that a write may replace, in the form of ``Entry.replaces``."""
 
     replaces: str = ""
 
@@ -49,7 +49,7 @@ ANYTHING = Condition()
 
 
 class Written(Struct, frozen=True):
-    """What a write makes: the headers that it sends and ``crc64nvme`` of its bytes, if that is known.
+    """The object that a write makes: its headers and the ``crc64nvme`` of its bytes, if known.
 
     ``etag`` is that of an object made in one piece, for a store that keeps no checksum; empty where it is not known.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import reduce
@@ -16,6 +16,7 @@ from fanout.adapters.s3.metadata import carried_headers, tagging_header
 from fanout.adapters.s3.source import stored_checksum
 from fanout.facts import aws, tuning, units
 from fanout.model.checksum import NO_BYTES, combine, from_base64, to_base64
+from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
 from fanout.model.errors import (
     AccessDenied,
@@ -43,10 +44,10 @@ def part_ranges(size: int, least_part_bytes: int = tuning.COPY_PART_BYTES) -> li
 class S3EntryCopier:
     """An ``EntryCopier`` between two prefixes.
 
-    Metadata and tags go along, and what ``write_headers`` and ``tags`` name stands over them, which costs a request
-    an object each; storage class, encryption and ACL are those of ``write_headers`` or, without, the destination
-    bucket's defaults. Up to ``whole_bytes`` an object is one CopyObject, above it an
-    upload of ranges of the source, several in flight. Each request is pinned to the listed ETag.
+    It copies metadata and tags. Values of ``write_headers`` and ``tags`` override them; each of the two costs one more
+    request an object. Storage class, encryption and ACL come from ``write_headers``, or else from the destination
+    bucket's defaults. An object of up to ``whole_bytes`` takes one CopyObject. A bigger one is an upload of ranges of
+    the source, several in flight. Each request is pinned to the listed ETag.
     """
 
     def __init__(
@@ -69,10 +70,10 @@ class S3EntryCopier:
         # Starts a thread only for a part that waits, and ends them with this object.
         self._pool = ThreadPoolExecutor(tuning.COPY_PARTS_IN_FLIGHT, thread_name_prefix="part")
 
-    def copy(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
+    def copy(self, entry: Entry, deadline: Deadline) -> str | None:
         """See ``ports.tree.EntryCopier``."""
         if entry.size > self._whole_bytes:
-            return self._copy_parts(entry, out_of_time)
+            return self._copy_parts(entry, deadline)
         ends = (*self._target_of(entry), *self._source_of(entry))
         condition = Condition(entry.replaces)
         headers = {**self._copy_headers(entry), **condition.headers}
@@ -82,11 +83,11 @@ class S3EntryCopier:
             except (NotFound, PreconditionFailed) as error:
                 if not condition.refused(error):
                     raise
-                return self._copied_before(entry, error, out_of_time)
+                return self._copied_before(entry, error, deadline)
         return copied.crc64nvme or self._checksum_of_copy(entry)
 
     def _copy_headers(self, entry: Entry) -> Mapping[str, str]:
-        """Of one CopyObject: S3 takes the metadata of the source or that of the request, and so the tags."""
+        """The headers of one CopyObject. S3 takes all metadata, and all tags, from either the source or the request."""
         headers = self._write_headers
         if self._adds_metadata:
             carried = carried_headers(self._head(entry).headers)
@@ -95,50 +96,50 @@ class S3EntryCopier:
             headers = {**headers, **self._tags(entry), "x-amz-tagging-directive": "REPLACE"}
         return headers
 
-    def _copied_before(self, entry: Entry, refusal: FanoutError, out_of_time: Callable[[], bool]) -> str | None:
+    def _copied_before(self, entry: Entry, refusal: FanoutError, deadline: Deadline) -> str | None:
         """The checksum of a copy that is there already; raises ``ItemError`` where it was the source that changed."""
         source = self._head(entry)
         checksum = stored_checksum(source.headers)
         if checksum is None:
-            checksum = self._checksum_of_source(entry, out_of_time)
+            checksum = self._checksum_of_source(entry, deadline)
         written = Written(entry.size, checksum, {**source.headers, **self._write_headers}, entry.etag)
         found = stored_checksum(find_written(self._client, *self._target_of(entry), written, refusal).headers)
         return None if found is None else to_base64(found)
 
-    def _checksum_of_source(self, entry: Entry, out_of_time: Callable[[], bool]) -> int | None:
+    def _checksum_of_source(self, entry: Entry, deadline: Deadline) -> int | None:
         """S3's own of a source that keeps none: of parts copied to an upload that is given up."""
         bucket, key = self._target_of(entry)
         ranges = part_ranges(entry.size, self._part_bytes)
         upload_id = self._client.create_multipart_upload(bucket, key, self._write_headers)
         try:
-            return _whole_checksum({}, self._copy_ranges(entry, upload_id, ranges, out_of_time), ranges)
+            return _whole_checksum({}, self._copy_ranges(entry, upload_id, ranges, deadline), ranges)
         finally:
-            with suppress(FanoutError):  # what S3 does not let go of now is left to the bucket's lifecycle rule
+            with suppress(FanoutError):  # the bucket's lifecycle rule removes the upload if this fails
                 self._client.abort_multipart_upload(bucket, key, upload_id)
 
-    def _copy_parts(self, entry: Entry, out_of_time: Callable[[], bool]) -> str | None:
+    def _copy_parts(self, entry: Entry, deadline: Deadline) -> str | None:
         found = self._head(entry)
         headers = {**carried_headers(found.headers), **self._write_headers, **self._tags(entry)}
         bucket, key = self._target_of(entry)
         upload_id = self._client.create_multipart_upload(bucket, key, headers)
         try:
             ranges = part_ranges(entry.size, self._part_bytes)
-            parts = self._copy_ranges(entry, upload_id, ranges, out_of_time)
+            parts = self._copy_ranges(entry, upload_id, ranges, deadline)
             whole = _whole_checksum(found.headers, parts, ranges)
             written = Written(entry.size, whole, headers)
             condition = Condition(entry.replaces)
             copied = complete_upload(self._client, bucket, key, upload_id, parts, written, condition)
         except BaseException:
-            with suppress(FanoutError):  # what S3 does not let go of now is left to the bucket's lifecycle rule
+            with suppress(FanoutError):  # the bucket's lifecycle rule removes the upload if this fails
                 self._client.abort_multipart_upload(bucket, key, upload_id)
             raise
         return copied.crc64nvme or self._checksum_of_copy(entry)
 
     def _copy_ranges(
-        self, entry: Entry, upload_id: str, ranges: list[tuple[int, int]], out_of_time: Callable[[], bool]
+        self, entry: Entry, upload_id: str, ranges: list[tuple[int, int]], deadline: Deadline
     ) -> list[Part]:
         def copy_range(number: int, byte_range: tuple[int, int]) -> Part:
-            if out_of_time():
+            if deadline.passed:
                 raise TimeUp
             bucket, key = self._target_of(entry)
             with self._pinned(entry), self._whose_denial(entry):

@@ -49,7 +49,7 @@ class _Finder:
         self.requests = 0
 
     def look_into(self, levels: Sequence[Level], ways: int) -> Iterator[Contents]:
-        """What each level holds; those of more than a page share the requests that are left."""
+        """Yields the contents of each level; levels of more than a page share the remaining requests."""
         self.requests += len(levels)
         pages = list(self._threads.map(lambda one: self._page(one.directory, one.after, delimiter="/"), levels))
         large = sum(page.truncated for page in pages)

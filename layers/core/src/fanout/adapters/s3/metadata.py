@@ -59,14 +59,14 @@ def from_headers(headers: Mapping[str, str]) -> Attributes:
 
 @lru_cache(maxsize=256)
 def _own(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of an object's headers that are kept; most objects of a tree have the same."""
+    """The names of the headers that are kept; cached, because most objects of a tree have the same."""
     return tuple(
         name for name in names if name in _KEPT_HEADERS or (name.startswith(USER_PREFIX) and name not in _POSIX_HEADERS)
     )
 
 
 def carried_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """What CopyObject would carry of an object's headers, for a copy that is made in parts."""
+    """The headers that CopyObject would carry over, for a copy that is made in parts."""
     return {name: value for name, value in headers.items() if name in _KEPT_HEADERS or name.startswith(USER_PREFIX)}
 
 

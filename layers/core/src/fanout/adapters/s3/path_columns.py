@@ -1,4 +1,4 @@
-"""What a page of keys holds of a segment, as entries or in columns."""
+"""The part of a page of keys that lies in a segment, as entries or in columns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PathColumns(Struct, frozen=True):
             start = end
 
     def _of_directory(self, directory: str, start: int, end: int) -> Iterator[Listed]:
-        """What lies directly in a directory, of which the first may be the object of the directory itself."""
+        """Yields the direct children of a directory; the first may be the directory's own object."""
         if self.paths[start] == directory:
             yield key_entry(directory, self.sizes[start], self.modified_ns[start], self.etags[start])
             start += 1

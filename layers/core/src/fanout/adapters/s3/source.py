@@ -15,7 +15,7 @@ from fanout.model.entry import Attributes, Entry
 from fanout.model.errors import AccessDenied, Archived, ItemError, NotFound, PreconditionFailed
 from fanout.model.outcome import Reason
 
-# What the client raises that is about the entry, and not about the whole task.
+# The client's errors that concern one entry, not the whole task.
 REFUSALS = (NotFound, PreconditionFailed, AccessDenied)
 
 
@@ -55,7 +55,7 @@ class ObjectSource:
 
     @property
     def attributes(self) -> Attributes:
-        """What the object carries beside its bytes."""
+        """The object's attributes, from its metadata headers and its listed time."""
         if self._attributes is None:
             found = from_headers(self._whole_headers())
             found.modified_ns = whole_seconds(self._entry.changed_ns)
@@ -95,7 +95,7 @@ class ObjectSource:
             raise ItemError(Reason.CHECKSUM, message)
 
     def close(self) -> None:
-        """Let go of the bytes, and of the answer if nobody wanted it."""
+        """Release the bytes, and abandon an answer that was not read."""
         self._body = b""
         if self._asked is not None:
             self._asked.abandon()
@@ -142,7 +142,7 @@ class ObjectSource:
 
 
 def item_error(name: str, error: NotFound | PreconditionFailed | AccessDenied) -> ItemError:
-    """What a refusal means for an entry of the source."""
+    """Turns a refusal of S3 into the error of a source entry."""
     if isinstance(error, PreconditionFailed):
         return ItemError(Reason.SOURCE_CHANGED, f"{name} was written after it was listed")
     if isinstance(error, NotFound):

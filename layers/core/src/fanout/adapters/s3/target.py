@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from fanout.adapters.checksum import crc64nvme as checksum
 from fanout.adapters.s3.blocks import complete_upload
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import ANYTHING, Condition, Written, etag_of, find_written
+from fanout.model.checksum import crc64nvme as checksum
 from fanout.model.errors import FanoutError, ItemError, NotFound, PreconditionFailed
 from fanout.model.outcome import Reason
 
@@ -68,7 +68,7 @@ class PutTarget:
         self._blocks.clear()
 
     def abort(self) -> None:
-        """Forget the blocks. What was sent may still become the object, whole."""
+        """Forget the blocks. A request already sent may still create the whole object."""
         if self._call is not None:
             self._call.abandon()
             self._call = None
@@ -120,7 +120,7 @@ class MultipartTarget:
         self._upload_id = ""
 
     def abort(self) -> None:
-        """Discard the upload. What S3 does not let go of now is left to the bucket's lifecycle rule."""
+        """Discard the upload. If S3 fails to abort it, the bucket's lifecycle rule removes it later."""
         if self._upload_id:
             with suppress(FanoutError):
                 self._client.abort_multipart_upload(self._bucket, self._key, self._upload_id)

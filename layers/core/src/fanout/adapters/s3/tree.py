@@ -10,7 +10,6 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.blocks import UploadBlocks
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.reach import reach
@@ -25,6 +24,7 @@ from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.facts import aws
+from fanout.model.checksum import crc64nvme
 from fanout.model.columns import Listed, in_columns, one_by_one
 from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import ItemError, NotFound, PreconditionFailed, Transient
@@ -40,10 +40,9 @@ _NO_HEADERS: Mapping[str, str] = {}
 class S3Tree:
     """A ``Tree`` over a bucket's keys that start with ``prefix``, which is empty or ends in ``/``.
 
-    A key that ends in ``/`` and holds no bytes is a directory, every other key a file; that a file is
-    a symlink shows in the attributes of its source. ``write_headers`` go with every object that is
-    written (storage class, encryption, ACL, tags, metadata); with ``guess_content_type`` a file that brings no
-    Content-Type gets the one of its name.
+    A key that ends in ``/`` and holds no bytes is a directory; every other key is a file. The attributes of its source
+    show whether a file is a symlink. ``write_headers`` go with every object that is written (storage class, encryption,
+    ACL, tags, metadata); with ``guess_content_type`` a file that brings no Content-Type gets the one of its name.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class S3Tree:
                     break
 
     def _pages(self, segment: Segment) -> Iterator[PathColumns]:
-        """What each page holds of the segment."""
+        """Yields the part of each page that lies in the segment."""
         prefix, after = start_bound(segment.prefix), start_bound(segment.after)
         until = segment.until if os.fsencode(segment.until).isascii() else ""  # only saves requests
         pages = object_pages(
@@ -106,14 +105,14 @@ class S3Tree:
         return cuts_of_keys(self._client, self._bucket, self._prefix, segment, ways)
 
     def find(self, path: str) -> Entry | None:
-        """The object of one key; a directory without an object of its own is none, and so is the root."""
+        """Returns the object of a key; ``None`` for the root and for a directory without an object."""
         found = self.find_stored(path)
         return None if found is None else found.entry
 
     def find_stored(self, path: str) -> Found | None:
-        """One HEAD: the object of one key, its attributes, and its checksum if S3 keeps one of the whole.
+        """Reads the object of a key by a HEAD: with attributes, and with the checksum of the whole if S3 keeps it.
 
-        A directory's is pinned to what a LIST shows, because nothing later tells another's mode from its own.
+        A directory's HEAD is checked against a LIST, because no later step would detect another directory's mode.
         """
         if not path:
             return None
@@ -134,7 +133,7 @@ class S3Tree:
         return ObjectSource(self._client, self._bucket, self._prefix + entry.path, entry, self.block_bytes(entry))
 
     def create(self, entry: Entry, attributes: Attributes) -> PutTarget | MultipartTarget:
-        """One PUT for an entry of at most one block, else a multipart upload."""
+        """Begins a PUT for an entry of at most one block, else a multipart upload."""
         target = PutTarget if entry.size <= self.block_bytes(entry) else MultipartTarget
         headers = self._headers(attributes)
         if self._guess_content_type and "content-type" not in headers:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fanout.adapters.checksum import crc64nvme
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.pages import object_pages
+from fanout.model.checksum import crc64nvme
 from fanout.model.errors import NotFound, PreconditionFailed, Transient
 from fanout.ports.store import Versioned
 
@@ -14,9 +14,8 @@ from fanout.ports.store import Versioned
 class S3WorkStore:
     """A ``WorkStore`` and a ``VersionedStore`` over the keys of one bucket; a version is an ETag.
 
-    What is written is held against its checksum, and a listing against what was asked. Of an object that is read
-    nothing is known beforehand, so the answer to another GET cannot be told from it: the ledger's own documents say
-    what they are.
+    Writes are checked by checksum, listings against their request. A reader knows nothing of an object beforehand, so
+    the adapter cannot detect the answer to another GET. The ledger's documents therefore name themselves.
     """
 
     def __init__(self, client: S3Client, bucket: str) -> None:

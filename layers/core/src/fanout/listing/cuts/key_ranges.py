@@ -65,7 +65,10 @@ class _Alphabet(Struct):
         self.ordered = [_filled(place, everywhere) for place in self.places]
 
     def position(self, path: str) -> int:
-        """The position of a path, with a separate base for each place. Never falls along the order of paths."""
+        """The position of a path, with a separate base for each place.
+
+        Positions never fall along the order of paths.
+        """
         number = 0
         for index, letters in enumerate(self.ordered):
             letter = path[self.common + index : self.common + index + 1]

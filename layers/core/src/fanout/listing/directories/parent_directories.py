@@ -71,7 +71,7 @@ class ParentDirectories:
             self._seen.at_source(path)
 
     def _looked_up(self, there: str, here: str) -> None:
-        """Note a directory at ``there``, which may not exist yet, and its counterpart ``here`` at the source."""
+        """Note a directory at ``there``, which may not exist yet, with its counterpart ``here``, if any."""
         found = self._find_there(there)
         if found is not None and found.changed_ns:
             return

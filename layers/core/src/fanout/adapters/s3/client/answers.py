@@ -1,12 +1,12 @@
-"""An answer is held against what was asked before anything in it is believed.
+"""Checks every answer against its request before anything in it is used.
 
-A kept connection or a proxy can hand over the answer to another request: whole, well-formed and with a checksum of
-its own that fits. With If-Match S3 itself answers 412 for an object that has changed, so an answer with another ETag
-than the one asked for is no news about the object. It is an answer to another request, and the request is sent again.
+A kept connection or a proxy can deliver the answer to another request: whole, well-formed, with a checksum that fits
+it. With If-Match S3 answers 412 for a changed object. A different ETag therefore does not mean that the object changed:
+the answer belongs to another request, and the request is sent again.
 
-What cannot be seen: two objects with the same bytes have the same simple ETag, so the metadata of one can come for
-that of the other; S3 echoes neither key nor request in the answer to a GET, HEAD, PUT or DELETE of an object; and an
-answer without a body that says 404 or 412 belongs to whoever receives it.
+Three limits remain. Two objects with the same bytes have the same simple ETag, so the metadata of one can be taken for
+that of the other. S3 echoes neither key nor request in the answer to a GET, HEAD, PUT or DELETE of an object. An answer
+404 or 412 without a body cannot be told from another request's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class WrongAnswer(Exception):
 
 
 class ObjectAsked(Struct, frozen=True):
-    """What a GET or HEAD asked for; ``etag`` is empty where nothing was known of the object."""
+    """The expected answer to a GET or HEAD; ``etag`` is empty where it is not known."""
 
     etag: str = ""
     byte_range: tuple[int, int] | None = None
@@ -60,7 +60,7 @@ def holds_from(begun: Response, etag: str, asked: tuple[int, int]) -> bool:
 
 
 class BytesSent(Struct, frozen=True):
-    """What a PUT of an object or part sent; ``crc64nvme`` is ``None`` where it named no checksum."""
+    """The body of a PUT of an object or part; ``crc64nvme`` is ``None`` where the request named no checksum."""
 
     crc64nvme: int | None
     is_part: bool = False

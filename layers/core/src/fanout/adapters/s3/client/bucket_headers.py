@@ -34,7 +34,7 @@ def as_source(headers: Headers) -> dict[str, str]:
 
 
 def remedy_for(headers: Headers, bucket: str, operation: str) -> str:
-    """What else than a permission can be missing where S3 denies a request with these headers."""
+    """Names the cause, other than a missing permission, for which S3 may deny a request with these headers."""
     if OWNER in headers:
         return f", or correct expected_owner: {bucket} may not belong to {headers[OWNER]}"
     if operation == "ListObjectsV2" and PAYER not in headers:

@@ -1,4 +1,4 @@
-"""What a failed exchange means: whether to repeat it, and which of our errors it is."""
+"""Classifies a failed exchange: whether to retry it, and which of our errors it is."""
 
 from __future__ import annotations
 

@@ -138,9 +138,9 @@ class ObjectCalls(S3Requests):
     def delete_objects(
         self, bucket: str, keys: Iterable[str], etags: Mapping[str, str] = _NO_HEADERS
     ) -> dict[str, str]:
-        """Delete at most 1,000 objects; the keys that are not shown as deleted, each with the code of its error.
+        """Delete at most 1,000 objects. Returns the keys that S3 does not confirm as deleted, each with its error code.
 
-        One that ``etags`` names is deleted only with that ETag. Keys that XML does not keep are deleted one by one.
+        An object in ``etags`` is deleted only if it has that ETag. Keys that XML does not keep are deleted one by one.
         """
         plain: list[str] = []
         failed: dict[str, str] = {}

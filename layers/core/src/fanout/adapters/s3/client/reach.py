@@ -1,7 +1,7 @@
-"""Whether S3 can be reached at all, found out in seconds.
+"""Finds out within seconds whether S3 can be reached at all.
 
-Without a gateway endpoint a function in a VPC has no route to S3: a connection is not refused, it
-never comes about, and with retries on every level a run would hang for many minutes.
+Without a gateway endpoint a function in a VPC has no route to S3. A connection is not refused but never made. With
+retries on every level a run would hang for many minutes.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class S3Requests:
         return other
 
     def source_headers(self, bucket: str) -> Headers:
-        """What a request that copies from a bucket carries for it."""
+        """The headers that a copy request carries for its source bucket."""
         return as_source(self._of_buckets.get(bucket, _NO_HEADERS))
 
     def call(
@@ -161,7 +161,7 @@ class Call:
         requests: S3Requests,
         hold: Hold,
     ) -> None:
-        """``send`` sends the request once; where it is told so, over a new connection."""
+        """``send`` sends the request once, over a new connection if its argument is true."""
         self._operation, self._bucket, self._key = operation, bucket, key
         self._send = send
         self._requests = requests
@@ -184,12 +184,11 @@ class Call:
         return self.read(self._hold, resumes=resumes, fresh=fresh)
 
     def read(self, take: Callable[[Response], Answer], *, resumes: bool = False, fresh: bool = False) -> Answer:
-        """The response as ``take`` reads it, which raises ``WrongAnswer`` for one that is none to this request.
+        """Returns the result of ``take``, which raises ``WrongAnswer`` for the response to another request.
 
-        Repeats and raises as ``S3Requests.call`` does. After an exchange that broke it goes over a new connection,
-        as it does from the first where it is ``fresh``: what made one stall may have made all kept ones stall.
-        Where the caller ``resumes``, a part of an object that broke off raises ``ConnectionBroken``, so that only
-        the rest is asked for.
+        Repeats and raises as ``S3Requests.call`` does. A retry after a broken exchange uses a new connection, because
+        all kept ones may have stalled for the same reason; with ``fresh`` the first request does too. If the caller
+        ``resumes``, a partial body raises ``ConnectionBroken``, so that the caller asks only for the rest.
         """
         failures = 0
         while True:

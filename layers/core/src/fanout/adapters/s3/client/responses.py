@@ -28,7 +28,7 @@ class Part(Struct, frozen=True):
 
 
 class Copied(Struct, frozen=True):
-    """What S3 says of an object that it made; ``crc64nvme`` is empty where it gives no checksum."""
+    """S3's answer about an object that it made; ``crc64nvme`` is empty where it gives no checksum."""
 
     etag: str
     crc64nvme: str = ""
@@ -140,9 +140,9 @@ def parse_part_page(body: bytes, upload_id: str, marker: int = 0) -> PartPage:
 
 
 def parse_deleted(body: bytes, keys: Collection[str]) -> dict[str, str]:
-    """What became of each key that a DeleteObjects answer shows: empty if it was deleted, else S3's error code.
+    """Maps each key in a DeleteObjects answer to S3's error code; empty if it was deleted.
 
-    An error that names none of the keys is no answer for any of them.
+    An error that names none of the keys counts for none of them: they are left out.
     """
     root = parse_document(body, "DeleteResult")
     shown = {deleted.findtext("Key", ""): "" for deleted in root.findall("Deleted")}

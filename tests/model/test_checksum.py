@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.checksum import crc64nvme
-from fanout.model.checksum import combine, to_base64
+from fanout.model.checksum import combine, crc64nvme, to_base64
 
 CHECK_VALUE = 0xAE8B14860A799888  # of b"123456789", from the CRC catalogue
 

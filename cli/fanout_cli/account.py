@@ -1,0 +1,36 @@
+"""Which AWS account and region a command works in: ``--region`` and ``--profile``, else the environment."""
+
+from __future__ import annotations
+
+import os
+from contextvars import ContextVar
+from typing import Any
+
+_REGION: ContextVar[str | None] = ContextVar("region", default=None)
+_PROFILE: ContextVar[str | None] = ContextVar("profile", default=None)
+
+
+def choose_region(value: str | None) -> None:
+    """Take the option ``--region``."""
+    _REGION.set(value)
+
+
+def choose_profile(value: str | None) -> None:
+    """Take the option ``--profile``."""
+    _PROFILE.set(value)
+
+
+def session_options() -> dict[str, Any]:
+    """What makes a session of boto3, which reads AWS_DEFAULT_REGION and AWS_PROFILE by itself, not AWS_REGION."""
+    return {"region_name": _REGION.get() or os.environ.get("AWS_REGION") or None, "profile_name": _PROFILE.get()}
+
+
+def is_chosen() -> bool:
+    """Whether an option names an account or a region on AWS."""
+    return bool(_REGION.get() or _PROFILE.get())
+
+
+def stated() -> str:
+    """The options as a person typed them, to stand in the commands that are advised."""
+    given = (("--region", _REGION.get()), ("--profile", _PROFILE.get()))
+    return "".join(f" {name} {value}" for name, value in given if value)

@@ -1,0 +1,61 @@
+"""The command ``deploy``: builds and deploys the checkout with sam, then examines what is deployed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fanout_cli.account import stated
+from fanout_cli.command_error import CommandError
+from fanout_cli.commands.doctor_command import doctor
+from fanout_cli.commands.run_commands import StackOption, command
+from fanout_cli.local.paths import LocalPaths
+from fanout_cli.stacks import DEFAULT_STACK
+from fanout_cli.terminal import Terminal
+
+NO_SAM = (
+    "sam was not found, and it builds and deploys the stack; install the AWS SAM command line "
+    "(docs.aws.amazon.com/serverless-application-model, Install), then try again"
+)
+
+
+def deploy(
+    config_env: Annotated[
+        str, typer.Option(help="Section of samconfig.toml that holds the parameters, for example prod")
+    ] = "default",
+    stack: StackOption = None,
+) -> None:
+    """Build and deploy this checkout with sam, then run doctor. Status: 0, or that of what failed."""
+    console = Terminal(stderr=True)
+    with command(console):
+        repo = LocalPaths.find().repo
+        sam = shutil.which("sam")
+        if sam is None:
+            raise CommandError(NO_SAM)
+        name = stack or stack_name(repo / "samconfig.toml", config_env)
+        for words in (["build"], ["deploy", "--stack-name", name, *stated().split()]):
+            console.print(f"sam {' '.join(words)}", soft_wrap=True)
+            ended = subprocess.run([sam, *words, "--config-env", config_env], cwd=repo, check=False)
+            if ended.returncode:
+                raise CommandError(f"sam {words[0]} failed with status {ended.returncode}; its last lines say why")
+    doctor(stack=name)
+
+
+def stack_name(samconfig: Path, config_env: str) -> str:
+    """The stack of a section. Raises ``CommandError`` where there is no such section."""
+    document = tomllib.loads(samconfig.read_text(encoding="utf-8"))
+    if config_env not in document:
+        known = ", ".join(name for name in document if name != "version")
+        raise CommandError(f"samconfig.toml has no section {config_env[:80]!r}; it has {known}")
+    section = document[config_env].get("global", {}).get("parameters", {})
+    return str(section.get("stack_name", DEFAULT_STACK))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(deploy)

@@ -1,0 +1,144 @@
+"""The commands by name: a module is imported when one of its commands runs, so that a TAB stays quick."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+from fanout_cli.account import choose_profile, choose_region
+
+TRANSFER, RUNS, STACK, LOCAL = "Move files", "Runs", "A stack on AWS", "This machine"
+
+
+class Known(NamedTuple):
+    """A command: where it stands, its group in the help, what it does in a few words, and examples."""
+
+    module: str
+    panel: str
+    help: str
+    examples: tuple[str, ...] = ()
+
+
+COMMANDS = {
+    "copy": Known(
+        "transfer_commands",
+        TRANSFER,
+        "copy what is new or changed",
+        (
+            "fanout copy s3://bucket/in/ efs:///in",
+            "fanout copy s3://bucket/in/ efs:///in --exclude '*.tmp' --rate '50 MiB'",
+        ),
+    ),
+    "sync": Known(
+        "transfer_commands",
+        TRANSFER,
+        "copy, and delete what the source lacks",
+        ("fanout sync efs:///projects s3://bucket/projects/ --max-delete 1000",),
+    ),
+    "plan": Known("transfer_commands", TRANSFER, "say what would be done", ("fanout plan s3://bucket/in/ efs:///in",)),
+    "verify": Known("transfer_commands", TRANSFER, "compare two trees", ("fanout verify s3://bucket/in/ efs:///in",)),
+    "start": Known("run_commands", TRANSFER, "start a run from a request file", ("fanout start request.json --watch",)),
+    "estimate": Known(
+        "estimate_command",
+        TRANSFER,
+        "predict a run without an account",
+        ('fanout estimate request.json --entries 10M --bytes "3 TiB"',),
+    ),
+    "list": Known("run_commands", RUNS, "the newest runs", ("fanout list --limit 5", "fanout list | cut -f 1")),
+    "watch": Known("run_commands", RUNS, "follow a run", ("fanout watch", "fanout watch RUN --stack prod")),
+    "report": Known("run_commands", RUNS, "bring the report of a run", ("fanout report --open",)),
+    "limit": Known("limit_command", RUNS, "change the rates of a run", ('fanout limit --bytes-per-second "50 MiB"',)),
+    "stop": Known("run_commands", RUNS, "stop a run", ("fanout stop RUN",)),
+    "retry": Known("run_commands", RUNS, "go on with a run", ("fanout retry --watch", "fanout retry RUN --again")),
+    "deploy": Known("deploy_command", STACK, "build, deploy and examine a stack", ("fanout deploy --config-env prod",)),
+    "doctor": Known("doctor_command", STACK, "check a deployment", ("fanout doctor --stack prod",)),
+    "probe": Known("probe_command", STACK, "measure a file system", ('fanout probe --budget-bytes "1 GiB"',)),
+    "selftest": Known("selftest_command", STACK, "prove a deployment", ("fanout selftest --size small",)),
+    "demo": Known("local_run_commands", LOCAL, "move a real tree on this machine", ("fanout demo",)),
+    "local": Known(
+        "local_run_commands",
+        LOCAL,
+        "run one request on this machine",
+        ("fanout local request.json --mount data=./efs --s3-load ./in=s3://bucket/in/",),
+    ),
+    "up": Known("local_commands", LOCAL, "start the local stack", ("fanout up --mount data=./efs",)),
+    "down": Known("local_commands", LOCAL, "end the local stack", ("fanout down",)),
+}
+
+
+class LazyCommands(MutableMapping[str, Any]):
+    """The commands; one is made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _made(name, COMMANDS[name])
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError(f"{name}: a command stays")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class LazyGroup(TyperGroup):
+    """``fanout``: knows the names of its commands, and makes only the one that is run."""
+
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        self.commands = LazyCommands()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of the help."""
+        return list(COMMANDS)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Names and options that begin so; no command is made for that."""
+        from typer._click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=one.help) for name, one in COMMANDS.items() if name.startswith(incomplete)]
+        return found if incomplete[:1] != "-" else super(TyperGroup, self).shell_complete(ctx, incomplete)
+
+
+def _made(name: str, known: Known) -> Any:
+    part = typer.Typer(rich_markup_mode="rich")
+    import_module(f"fanout_cli.commands.{known.module}").register(part)
+    part.command("account")(_account)
+    commands = get_group(part).commands
+    command: Any = commands[name]
+    command.rich_help_panel = known.panel
+    command.short_help = known.help
+    command.epilog = "\n\n".join(("Examples:", *known.examples)) if known.examples else None
+    if any(one.name == "stack" for one in command.params):
+        command.params += [one for one in commands["account"].params if one.name != "help"]
+    return command
+
+
+def _account(
+    region: Annotated[
+        str | None,
+        typer.Option(
+            callback=choose_region,
+            expose_value=False,
+            help="AWS region; default: AWS_REGION, AWS_DEFAULT_REGION, or the profile's",
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(callback=choose_profile, expose_value=False, help="AWS profile; default: AWS_PROFILE")
+    ] = None,
+) -> None:
+    """The options of every command that works on a stack."""

@@ -1,0 +1,74 @@
+"""What to do after a run, and what ``fanout retry`` starts: from the ledger and the end of the execution."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from fanout.books.next_step import Ended, Step, Verb, left_of, next_step
+from fanout.ledger.keys import PLAN, REQUEST
+from fanout.request.options import Mode
+from fanout_cli.command_error import CommandError
+from fanout_cli.runs.results import RunResult
+from fanout_cli.runs.run_ids import new_run_id
+from fanout_cli.runs.runs import describe_run, read_ledger, start_run
+from fanout_cli.stacks import Stack
+
+
+def step_after(stack: Stack, result: RunResult) -> Step:
+    """What to do after a run that has ended."""
+    error = result.error["name"] if result.error else ""
+    mode = result.mode or mode_of(stack, str(result.run_id))
+    nothing = bool(result.warnings) and not result.totals["listed"]["entries"]
+    return next_step(Ended(mode, result.status, error, left_of(result.classes), nothing))
+
+
+def step_after_stop(stack: Stack, run_id: str) -> Step:
+    """What to do after a run that was stopped."""
+    return next_step(Ended(mode_of(stack, run_id), "ABORTED", "Stopped"))
+
+
+def mode_of(stack: Stack, run_id: str) -> Mode | None:
+    """The mode of a run that has a plan."""
+    plan = read_ledger(stack, run_id, PLAN)
+    request = plan.get("request") if plan else None
+    return Mode(request["mode"]) if request else None
+
+
+def say_step(stack: Stack, run_id: str, step: Step, holder: str, say: Callable[[str], None]) -> None:
+    """Print what to do next, and the command that does it."""
+    if step.verb is not Verb.NONE:
+        say(f"next: {step.text}")
+    if command := step.command(run_id, holder):
+        say(f"  {command} {stack.option}")
+
+
+def retry_run(stack: Stack, run_id: str, new_id: str = "", *, again: bool = False) -> str:
+    """Start a run that goes on with another, or does it again; returns its id.
+
+    Raises ``CommandError`` if that one still goes on.
+    """
+    described: dict[str, Any] = {"status": "ENDED"}
+    planned = read_ledger(stack, run_id, PLAN) is not None
+    try:
+        described = describe_run(stack, run_id)
+    except CommandError:
+        if not planned:
+            raise  # Step Functions forgets executions after 90 days, and the emulator when it ends
+    if described["status"] == "RUNNING":
+        raise CommandError(f"{run_id} still runs; wait for it, or stop it first: {stack.command('stop', run_id)}")
+    resumes = planned and not again and mode_of(stack, run_id) in (Mode.COPY, None)
+    request = {"resume_from": run_id} if resumes else _stored_request(stack, run_id, described, again)
+    return start_run(stack, request, new_id or new_run_id("retry"))
+
+
+def _stored_request(stack: Stack, run_id: str, described: dict[str, Any], again: bool) -> Any:
+    """The request as it came: of the ledger, or of the execution where there is no ledger."""
+    asked = read_ledger(stack, run_id, REQUEST)
+    if asked is None and "input" not in described:
+        raise CommandError(f"{run_id} left no request; start it from its file: fanout start REQUEST.json")
+    document = asked["request"] if asked else json.loads(described["input"])
+    if again and isinstance(document, dict) and "source" in document:
+        return {name: value for name, value in document.items() if name != "resume_from"}
+    return document

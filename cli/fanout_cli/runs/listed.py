@@ -1,0 +1,115 @@
+"""``fanout list``: the newest runs, as a table for people, as lines for a pipe, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+
+from fanout.ledger.keys import REQUEST, SUMMARY
+from fanout.report.text import size, visible
+from fanout_cli.runs.runs import describe_run, read_ledger
+from fanout_cli.stacks import Stack
+
+READS_IN_FLIGHT = 8
+COLUMNS = ("run", "mode", "status", "began", "seconds", "copied", "bytes", "failed", "source", "destination", "error")
+# Columns of the first line of a run.
+_WIDE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A row; the counts are unknown while a run goes on, mode and ends of one that was refused."""
+
+    run_id: str
+    status: str
+    began: datetime
+    seconds: float | None
+    copied: int | None
+    failed: int | None
+    bytes: int | None = None
+    mode: str | None = None
+    source: str | None = None
+    destination: str | None = None
+    error: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The row as JSON."""
+        return {**asdict(self), "began": self.began.isoformat()}
+
+    def cells(self) -> tuple[str, ...]:
+        """The row as texts, in the order of ``COLUMNS``."""
+        counts = ["" if one is None else f"{one:,}" for one in (self.seconds, self.copied)]
+        volume = "" if self.bytes is None else size(self.bytes)
+        failed = "" if self.failed is None else f"{self.failed:,}"
+        ends = [one or "" for one in (self.source, self.destination, self.error)]
+        began = f"{self.began:%Y-%m-%d %H:%M:%S}"
+        return (self.run_id, self.mode or "", self.status, began, *counts, volume, failed, *ends)
+
+
+def list_runs(stack: Stack, limit: int) -> list[ListedRun]:
+    """The newest runs, the newest first."""
+    pages = (
+        stack.client("stepfunctions")
+        .get_paginator("list_executions")
+        .paginate(stateMachineArn=stack.state_machine_arn, PaginationConfig={"MaxItems": limit})
+    )
+    executions = [execution for page in pages for execution in page["executions"]][:limit]
+    executions.sort(key=lambda execution: execution["startDate"], reverse=True)
+    with ThreadPoolExecutor(READS_IN_FLIGHT) as pool:
+        return list(pool.map(lambda execution: _listed(stack, execution), executions))
+
+
+def _listed(stack: Stack, execution: Mapping[str, Any]) -> ListedRun:
+    run_id, began, ended = execution["name"], execution["startDate"], execution.get("stopDate")
+    summary = read_ledger(stack, run_id, SUMMARY) if ended else None
+    totals = summary["totals"] if summary else None
+    asked = summary or (read_ledger(stack, run_id, REQUEST) or {}).get("request") or {}
+    mode = asked.get("mode", "copy" if asked.get("source") else None)
+    return ListedRun(
+        run_id,
+        summary["status"] if summary else execution["status"],
+        began,
+        round((ended - began).total_seconds(), 1) if ended else None,
+        totals["copied"]["entries"] if totals else None,
+        totals["failed"]["entries"] + totals["rejected"]["entries"] if totals else None,
+        totals["copied"]["bytes"] if totals else None,
+        mode,
+        asked.get("source"),
+        asked.get("destination"),
+        _error(stack, execution, summary),
+    )
+
+
+def _error(stack: Stack, execution: Mapping[str, Any], summary: Mapping[str, Any] | None) -> str | None:
+    if summary is not None:
+        return summary["error"]["name"] if summary["error"] else None
+    if execution["status"] in ("RUNNING", "SUCCEEDED"):
+        return None
+    return str(describe_run(stack, execution["name"]).get("error") or execution["status"])
+
+
+def plain(runs: Sequence[ListedRun]) -> Iterator[str]:
+    """Lines with tabs between the columns, for ``cut`` and ``awk``; control characters are shown as escapes."""
+    for cells in (COLUMNS, *(run.cells() for run in runs)):
+        yield "\t".join(visible(cell) for cell in cells)
+
+
+def show(runs: Sequence[ListedRun], console: Console) -> None:
+    """The runs for people: a line each, and below it from where to where, and the error. No id is ever cut."""
+    rows = [COLUMNS[:_WIDE], *(run.cells()[:_WIDE] for run in runs)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        console.print(line.rstrip(), style="bold" if not number else None, soft_wrap=True)
+        if number and (below := _below(runs[number - 1])):
+            console.print(f"  {below}", style="dim", soft_wrap=True)
+
+
+def _below(run: ListedRun) -> str:
+    ends = f"{run.source} to {run.destination}" if run.source else ""
+    return ": ".join(part for part in (ends, run.error) if part)

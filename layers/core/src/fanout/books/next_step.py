@@ -1,0 +1,217 @@
+"""What to do after a run, by its mode and how it ended: one table for the command line, the report and the docs.
+
+The first row that fits a run holds. ``fanout retry`` resumes a copy that has a plan, without listing again; it starts
+the stored request of any other run from the beginning, and with ``--again`` that of a copy too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec import Struct
+
+from fanout.books.failures import FailureClass
+from fanout.books.summary_document import Status, SummaryDocument
+from fanout.model.outcome import Reason, Result
+from fanout.request.options import Mode
+
+
+class Verb(StrEnum):
+    """The command that goes on; ``NONE`` where none does."""
+
+    NONE = ""
+    START = "start REQUEST.json"
+    RETRY = "retry RUN"
+    AGAIN = "retry RUN --again"
+    WATCH = "watch RUN"
+    WATCH_HOLDER = "watch HOLDER"
+
+
+class Left(StrEnum):
+    """What is left of a run that closed its books."""
+
+    FAILED = "failed entries"
+    CHANGED = "entries that changed at an end"
+    REJECTED = "rejected entries"
+    DIFFERS = "differences"
+
+
+class Ended(Struct, frozen=True):
+    """How a run ended; ``mode`` is ``None`` of one that had no plan, ``status`` of the summary or of the execution."""
+
+    mode: Mode | None
+    status: str
+    error: str = ""
+    left: frozenset[Left] = frozenset()
+    nothing_listed: bool = False
+
+
+class Step(Struct, frozen=True):
+    """What to do, and the command that does it."""
+
+    text: str
+    verb: Verb
+
+    def command(self, run_id: str, holder: str = "") -> str:
+        """The command line, without its stack; empty where there is none."""
+        words = self.verb.value.replace("RUN", run_id).replace("HOLDER", holder)
+        return f"fanout {words}" if words else ""
+
+
+class Rule(Struct, frozen=True):
+    """A row: of these modes, ended like this, with nothing left but ``only``; empty fits everything."""
+
+    how: str
+    step: Step
+    modes: frozenset[Mode] = frozenset()
+    statuses: frozenset[str] = frozenset()
+    errors: frozenset[str] = frozenset()
+    only: frozenset[Left] = frozenset()
+    nothing_listed: bool = False
+
+    def fits(self, ended: Ended) -> bool:
+        """Whether the row is about this end."""
+        return (
+            (not self.modes or ended.mode in self.modes)
+            and (not self.statuses or ended.status in self.statuses)
+            and (not self.errors or ended.error in self.errors)
+            and (not self.only or (bool(ended.left) and ended.left <= self.only))
+            and (not self.nothing_listed or ended.nothing_listed)
+        )
+
+
+def _of(*modes: Mode) -> frozenset[Mode]:
+    return frozenset(modes)
+
+
+_SUCCEEDED = frozenset({Status.SUCCEEDED.value})
+_WITH_ITEMS = frozenset({Status.FAILED_WITH_ITEMS.value})
+RULES = (
+    Rule("still runs", Step("follow it to its end", Verb.WATCH), statuses=frozenset({"RUNNING"})),
+    Rule(
+        "skipped: another run carries out the same transfer",
+        Step("follow the run that does the work", Verb.WATCH_HOLDER),
+        statuses=frozenset({Status.SKIPPED.value}),
+    ),
+    Rule(
+        "succeeded, and nothing was listed",
+        Step("check the bucket and the prefix, or the path, of the source; then start the right request", Verb.START),
+        statuses=_SUCCEEDED,
+        nothing_listed=True,
+    ),
+    Rule(
+        "succeeded",
+        Step("start the same request with mode copy or sync", Verb.START),
+        modes=_of(Mode.PLAN),
+        statuses=_SUCCEEDED,
+    ),
+    Rule("succeeded", Step("nothing", Verb.NONE), statuses=_SUCCEEDED),
+    Rule(
+        "`InvalidRequest`",
+        Step("correct the field that the error names, then start the corrected request", Verb.START),
+        errors=frozenset({"InvalidRequest"}),
+    ),
+    Rule(
+        "`DeleteRefused`",
+        Step(
+            "check that the source is whole; if so, raise delete_guard in the request and start it",
+            Verb.START,
+        ),
+        errors=frozenset({"DeleteRefused"}),
+    ),
+    Rule(
+        "`AccessDenied`, `Unreachable`",
+        Step("follow the remedy that the error ends with, then retry", Verb.RETRY),
+        errors=frozenset({"AccessDenied", "Unreachable"}),
+    ),
+    Rule(
+        "`DestinationBusy`, `Superseded`",
+        Step("wait until the other run to this destination has ended, then retry", Verb.RETRY),
+        errors=frozenset({"DestinationBusy", "Superseded"}),
+    ),
+    Rule(
+        "`LedgerBroken`",
+        Step("start the request again; it lists both ends anew", Verb.AGAIN),
+        errors=frozenset({"LedgerBroken"}),
+    ),
+    Rule(
+        "differences, or entries that were not compared",
+        Step("copy what differs with mode copy or sync, then verify again", Verb.RETRY),
+        modes=_of(Mode.VERIFY),
+        statuses=_WITH_ITEMS,
+    ),
+    Rule(
+        "only rejected entries are left",
+        Step("rename them, or set the field that their remedy names; then start the request again", Verb.AGAIN),
+        modes=_of(Mode.COPY),
+        statuses=_WITH_ITEMS,
+        only=frozenset({Left.REJECTED}),
+    ),
+    Rule(
+        "entries changed while they were copied",
+        Step("wait until nobody writes to either end, then start the request again", Verb.AGAIN),
+        modes=_of(Mode.COPY),
+        statuses=_WITH_ITEMS,
+        only=frozenset({Left.CHANGED, Left.REJECTED}),
+    ),
+    Rule(
+        "the verification found differences",
+        Step("start a request with compare: always, which copies these entries again", Verb.START),
+        modes=_of(Mode.COPY, Mode.SYNC),
+        statuses=_WITH_ITEMS,
+        only=frozenset({Left.DIFFERS}),
+    ),
+    Rule(
+        "failed entries",
+        Step("follow the remedies of the failures; a retry copies what is left, without listing again", Verb.RETRY),
+        modes=_of(Mode.COPY),
+        statuses=_WITH_ITEMS,
+    ),
+    Rule(
+        "failed or rejected entries",
+        Step("follow the remedies of the failures; a retry lists both ends again", Verb.RETRY),
+        statuses=_WITH_ITEMS,
+    ),
+    Rule(
+        "stopped, out of time, or broken off",
+        Step("a retry copies what is left, without listing again", Verb.RETRY),
+        modes=_of(Mode.COPY),
+    ),
+    Rule(
+        "stopped, out of time, or broken off",
+        Step("a retry starts the request again from the beginning", Verb.RETRY),
+    ),
+)
+_CHANGED = frozenset({Reason.SOURCE_CHANGED, Reason.SOURCE_VANISHED, Reason.DESTINATION_CHANGED})
+
+
+def next_step(ended: Ended) -> Step:
+    """The first row that fits; the last one fits every run."""
+    return next(rule.step for rule in RULES if rule.fits(ended))
+
+
+def left_of(classes: Iterable[FailureClass]) -> frozenset[Left]:
+    """What the failures by class leave."""
+    return frozenset(map(_left, classes))
+
+
+def _left(one: FailureClass) -> Left:
+    if one.outcome is Result.REJECTED:
+        return Left.REJECTED
+    if one.phase == "verify":
+        return Left.DIFFERS
+    return Left.CHANGED if one.reason in _CHANGED else Left.FAILED
+
+
+def next_step_of(summary: SummaryDocument) -> Step:
+    """What to do after a run that has its summary."""
+    return next_step(
+        Ended(
+            summary.mode,
+            summary.status.value,
+            summary.error.name if summary.error else "",
+            left_of(summary.failures_by_class),
+            nothing_listed=not summary.totals.listed.entries,
+        )
+    )

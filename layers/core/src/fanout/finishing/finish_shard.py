@@ -1,0 +1,139 @@
+"""FinishShard: finishes what one shard of a round holds, until it is done or the time is up."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import chain
+
+from msgspec import Struct, to_builtins
+
+from fanout.facts import tuning
+from fanout.finishing.assemble_big_files import assemble_big_files
+from fanout.finishing.divide import ClosedFile, FinishShard, MadeFile
+from fanout.finishing.finish_directories import (
+    Unset,
+    depth_of,
+    read_directories,
+    set_directories,
+    settable_at_once,
+)
+from fanout.finishing.link_names import link_names
+from fanout.finishing.withdrawal import is_finished
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.deadline import Deadline
+from fanout.model.document import Json
+from fanout.model.errors import Superseded, Transient
+from fanout.ports.tree import Tree
+from fanout.shards.made_directories import MadeDirectory
+from fanout.work.context import Context
+from fanout.work.parallel import ahead
+
+Group = tuple[MadeFile | ClosedFile, ...]
+
+
+class Stand(Struct, frozen=True):
+    """How far a FinishShard came: groups or files of directories that are set, and closed ones left to a later round.
+
+    Two attempts may write it in any order: what one leaves out is done again, with the same result.
+    """
+
+    set: int = 0
+    closed: tuple[ClosedFile, ...] = ()
+    done: bool = False
+
+
+def finish_shard(shard: FinishShard, context: Context) -> Json:
+    """Assemble the shard's big files, link its names and set its directories; returns ``done``.
+
+    Raises ``Transient`` if nothing at all could be finished in the time of a task, and ``Superseded``.
+    """
+    try:
+        return {"done": go_on_with(shard, context)}
+    except Superseded:
+        if not is_finished(context.ledger):  # by an attempt beside this one
+            raise
+        return {"done": True}
+
+
+def stand_of(shard: FinishShard, ledger: Ledger) -> Stand:
+    """How far the shard is."""
+    return ledger.find(keys.finish_stand_key(shard.id), Stand) or Stand()
+
+
+def go_on_with(shard: FinishShard, context: Context) -> bool:
+    """Finish what the ledger does not show as done; whether that is all. Raises ``Transient``, ``Superseded``."""
+    ledger = context.ledger
+    stand = stand_of(shard, ledger)
+    if stand.done or is_finished(ledger):
+        return True
+    plan = ledger.read_plan()
+    deadline = context.deadline()
+    settled, done = assemble_big_files(context, plan, shard.big_files, deadline, shard.id)
+    if done:
+        names, done = link_names(plan, context, shard.links, deadline)
+        settled += names
+    if done:
+        work = _Directories(shard, stand, context, context.destination(plan))
+        done = work.set_all(deadline)
+        settled += work.worked
+    if not done and not settled:
+        raise Transient("nothing could be finished in the time of a function")
+    return done
+
+
+class _Directories:
+    """Sets the directories of a shard and notes from time to time how far it is."""
+
+    def __init__(self, shard: FinishShard, stand: Stand, context: Context, destination: Tree) -> None:
+        self._shard, self._context, self._destination = shard, context, destination
+        self._set, self._closed = stand.set, list(stand.closed)
+        self._held: defaultdict[int, list[MadeDirectory]] = defaultdict(list)
+        self._failures: list[Unset] = []
+        self._noted_at = context.clock.now()
+        self._files = 0
+        self.worked = 0
+
+    def set_all(self, deadline: Deadline) -> bool:
+        """Whether all are set. The closed ones come in the order of the shard, one depth after the other."""
+        ledger = self._context.ledger
+        groups: list[Group] = [*self._shard.directories, *((file,) for file in self._shard.closed)]
+        left = groups[self._set :]
+        reading = ahead(lambda group: _read(ledger, group), left, tuning.LEDGER_FILES_AHEAD)
+        for number, (group, made) in enumerate(reading, 1):
+            at_once = [one for one in made if isinstance(group[0], ClosedFile) or settable_at_once(one)]
+            self._failures += set_directories(self._destination, at_once)
+            if isinstance(group[0], MadeFile):
+                for one in made:
+                    if not settable_at_once(one):
+                        self._held[depth_of(one)].append(one)
+            self._set += 1
+            self.worked += 1
+            over = number < len(left) and deadline.passed
+            if over or self._context.clock.now() - self._noted_at >= tuning.CHECKPOINT_SECONDS:
+                self._note(done=False)
+            if over:
+                return False
+        self._note(done=True)
+        return True
+
+    def _note(self, *, done: bool) -> None:
+        ledger, nonce, shard_id = self._context.ledger, self._context.nonce, self._shard.id
+        for depth, rows in self._held.items():
+            key = keys.closed_directories_key(shard_id, nonce, self._files, depth)
+            ledger.write_rows(key, map(to_builtins, rows))
+            self._closed.append(ClosedFile(key, depth, len(rows)))
+        if self._failures:
+            key = keys.directory_failures_key(f"{shard_id}-{nonce}-{self._files:04d}")
+            ledger.write_rows(key, map(to_builtins, self._failures))
+        ledger.write(keys.finish_stand_key(shard_id), Stand(self._set, tuple(self._closed), done))
+        self._held.clear()
+        self._failures = []
+        self._files += 1
+        self._noted_at = self._context.clock.now()
+
+
+def _read(ledger: Ledger, group: Group) -> list[MadeDirectory]:
+    """Each directory of the group once, with its newest attributes."""
+    rows = chain.from_iterable(read_directories(ledger, file) for file in group)
+    return list({one.path: one for one in rows}.values())

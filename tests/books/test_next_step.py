@@ -1,0 +1,70 @@
+"""What to do after a run: the table as literal rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanout.books.failures import FailureClass
+from fanout.books.next_step import RULES, Ended, Left, Verb, left_of, next_step
+from fanout.model.errors import TASK_ERRORS
+from fanout.model.outcome import Result
+from fanout.request.options import Mode
+
+COPY, SYNC, VERIFY, PLAN = Mode.COPY, Mode.SYNC, Mode.VERIFY, Mode.PLAN
+FAILED, CHANGED, REJECTED, DIFFERS = Left.FAILED, Left.CHANGED, Left.REJECTED, Left.DIFFERS
+ROWS = [
+    (Ended(COPY, "SUCCEEDED"), Verb.NONE, "nothing"),
+    (Ended(COPY, "SUCCEEDED", nothing_listed=True), Verb.START, "check the bucket"),
+    (Ended(PLAN, "SUCCEEDED"), Verb.START, "mode copy or sync"),
+    (Ended(SYNC, "SKIPPED"), Verb.WATCH_HOLDER, "follow"),
+    (Ended(COPY, "RUNNING"), Verb.WATCH, "follow"),
+    (Ended(COPY, "ABORTED", "Stopped"), Verb.RETRY, "without listing"),
+    (Ended(SYNC, "ABORTED", "Stopped"), Verb.RETRY, "from the beginning"),
+    (Ended(None, "ABORTED", "Stopped"), Verb.RETRY, "from the beginning"),
+    (Ended(VERIFY, "TIMED_OUT"), Verb.RETRY, "from the beginning"),
+    (Ended(COPY, "FAILED", "OutOfTime"), Verb.RETRY, "without listing"),
+    (Ended(SYNC, "FAILED", "OutOfTime"), Verb.RETRY, "from the beginning"),
+    (Ended(None, "FAILED", "InvalidRequest"), Verb.START, "correct the field"),
+    (Ended(None, "FAILED", "AccessDenied"), Verb.RETRY, "remedy"),
+    (Ended(SYNC, "FAILED", "DeleteRefused"), Verb.START, "delete_guard"),
+    (Ended(COPY, "FAILED", "DestinationBusy"), Verb.RETRY, "wait"),
+    (Ended(COPY, "FAILED", "LedgerBroken"), Verb.AGAIN, "anew"),
+    (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({FAILED, REJECTED})), Verb.RETRY, "without listing"),
+    (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({REJECTED})), Verb.AGAIN, "rename"),
+    (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({CHANGED})), Verb.AGAIN, "nobody writes"),
+    (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.START, "compare: always"),
+    (Ended(SYNC, "FAILED_WITH_ITEMS", left=frozenset({REJECTED})), Verb.RETRY, "lists both ends"),
+    (Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.RETRY, "copy what differs"),
+]
+
+
+@pytest.mark.parametrize(("ended", "verb", "said"), ROWS)
+def test_the_row_that_fits(ended: Ended, verb: Verb, said: str) -> None:
+    step = next_step(ended)
+    assert step.verb is verb
+    assert said in step.text
+
+
+@pytest.mark.parametrize("mode", [None, *Mode])
+@pytest.mark.parametrize("error", ["", "Infrastructure", *(one.__name__ for one in TASK_ERRORS)])
+def test_only_a_copy_is_told_that_a_retry_does_not_list(mode: Mode | None, error: str) -> None:
+    assert mode is COPY or "without listing" not in next_step(Ended(mode, "FAILED", error)).text
+
+
+def test_every_rule_is_reached() -> None:
+    assert {next(rule for rule in RULES if rule.fits(ended)) for ended, _, _ in ROWS} == set(RULES)
+
+
+def test_what_the_classes_leave() -> None:
+    def of(phase: str, outcome: Result, reason: str) -> FailureClass:
+        return FailureClass(phase, outcome, reason, 1, 1, "")
+
+    assert left_of([of("list", Result.REJECTED, "name")]) == {REJECTED}
+    assert left_of([of("copy", Result.FAILED, "source changed"), of("finish", Result.FAILED, "x")]) == {CHANGED, FAILED}
+    assert left_of([of("verify", Result.FAILED, "source changed")]) == {DIFFERS}
+
+
+def test_a_command_names_the_run_and_the_holder() -> None:
+    assert next_step(Ended(COPY, "ABORTED")).command("r-1") == "fanout retry r-1"
+    assert next_step(Ended(COPY, "SKIPPED")).command("r-1", "h-1") == "fanout watch h-1"
+    assert next_step(Ended(COPY, "SUCCEEDED")).command("r-1") == ""

@@ -1,0 +1,51 @@
+"""What a quick answer imports: neither AWS's client nor the engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from fanout_cli.commands.lazy_group import COMMANDS
+
+# typer itself brings pydantic.
+HEAVY = {"boto3", "botocore", "awscrt", "jinja2", "pycurl", "moto"}
+# A completion of options makes one command, whose own definitions it needs.
+ENGINE = HEAVY | {"msgspec", "fanout.ledger", "fanout.model", "fanout.request"}
+RUN = """
+import atexit, json, sys
+atexit.register(lambda: sys.stderr.write("\\n" + json.dumps(sorted(sys.modules))))
+from fanout_cli.main import app
+app(prog_name="fanout")
+"""
+
+
+def imported(*words: str, complete: str = "") -> tuple[str, set[str]]:
+    """What the command prints, and the modules that it imported."""
+    completion = {"_FANOUT_COMPLETE": "complete_bash", "COMP_WORDS": complete, "COMP_CWORD": str(complete.count(" "))}
+    environment = {**os.environ, **(completion if complete else {})}
+    command = [sys.executable, "-c", RUN, *words]
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    return ended.stdout, set(json.loads(ended.stderr.splitlines()[-1]))
+
+
+def test_the_version_needs_neither_the_client_of_aws_nor_the_engine() -> None:
+    said, modules = imported("--version")
+    assert said.startswith("fanout ")
+    assert not modules & ENGINE
+
+
+def test_a_tab_after_fanout_offers_commands_and_makes_none() -> None:
+    offered, modules = imported(complete="fanout st")
+    assert offered.split() == ["start", "stop"]
+    assert not modules & ENGINE
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_tab_after_a_command_does_not_import_the_client_of_aws(name: str) -> None:
+    offered, modules = imported(complete=f"fanout {name} --")
+    assert "--" in offered
+    assert not modules & HEAVY
