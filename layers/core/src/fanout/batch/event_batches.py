@@ -26,7 +26,7 @@ _TEST = "s3:TestEvent"
 
 
 class ObjectEvent(Struct, frozen=True):
-    """What happened to a key; ``sequencer`` orders the events of one key."""
+    """An event of a key; ``sequencer`` orders the events of one key."""
 
     bucket: str
     key: str

@@ -1,4 +1,4 @@
-"""What the tasks of a run did over time, from the records of its attempts."""
+"""Computes the activity of a run's tasks over time, from the records of its attempts."""
 
 from __future__ import annotations
 

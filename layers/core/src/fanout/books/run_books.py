@@ -28,9 +28,9 @@ SHARDS_AT_ONCE = 16
 
 
 class RunBooks(Struct, frozen=True):
-    """What was listed and what became of it; ``failures`` are the first ``FAILURES_KEPT``, ``reasons`` those of all.
+    """The listed entries and their outcomes; ``failures`` are the first ``FAILURES_KEPT``, ``reasons`` cover all.
 
-    ``shard_seconds`` are what the shards of whole entries took, each with all its attempts.
+    ``shard_seconds`` are the seconds of the shards of whole entries, each with all its attempts.
     """
 
     books: Books

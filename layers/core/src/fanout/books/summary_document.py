@@ -25,7 +25,7 @@ class Status(StrEnum):
 
 
 class Totals(Struct, frozen=True):
-    """What the source holds and what became of it; ``deleted`` is of the destination, and in no sum."""
+    """The source's entries by outcome; ``deleted`` counts the destination's, and is in no sum."""
 
     listed: Count
     copied: Count
@@ -81,7 +81,7 @@ class Difference(Struct, frozen=True):
 
 
 class Verified(Struct, frozen=True):
-    """What a verification compared; digests are of 64 hexadecimal digits."""
+    """The counts and digests of a verification; digests have 64 hexadecimal digits."""
 
     compared: Count
     differences: int
@@ -93,11 +93,11 @@ class Verified(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """What a copy and a sync would do.
+    """The changes that a copy and a sync would make.
 
-    With ``compare: checksum`` what is of one size at both ends counts as to copy. ``to_delete`` is ``None`` where names
-    are escaped, ``delete_refused`` says why a sync would delete nothing at all. ``predicted_seconds`` is the time of
-    the copying, functions at work at the same time taken into account.
+    With ``compare: checksum`` an entry of the same size at both ends counts as to copy. ``to_delete`` is ``None`` if
+    names are escaped; ``delete_refused`` says why a sync would delete nothing. ``predicted_seconds`` is the time
+    of the copying, with functions working at the same time.
     """
 
     to_copy: Count

@@ -207,7 +207,7 @@ def _whole_holes(entry: Entry, source: Source, target: Target, offset: int, bloc
 
 
 def _not_kept(symlinks: Symlinks) -> ItemError:
-    """What becomes of an object that says only when it is opened that it is a symlink."""
+    """The outcome of an object that turns out to be a symlink only when it is opened."""
     if symlinks is Symlinks.SKIP:
         return ItemError(Reason.SYMLINK, "the request skips symlinks")
     return ItemError(Reason.LINK_IN_STORE, "its bytes are a path, and a bucket has no directories to follow it in")

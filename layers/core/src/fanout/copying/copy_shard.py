@@ -37,7 +37,7 @@ from fanout.work.context import Context
 class OutcomeWriter:
     """Writes outcomes in files that no other attempt names, every ``tuning.CHECKPOINT_SECONDS``.
 
-    ``notes`` are told how far it is in between.
+    ``notes`` receives the progress in between.
     """
 
     def __init__(self, shard: Shard, context: Context, notes: TaskNotes | None = None) -> None:
@@ -108,7 +108,7 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
     crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
     on_mounts, within = context.forks(plan), context.entry_copier(plan)
     most = tuning.COPY_PROCESSES if on_mounts else 1 if within else context.processors
-    if threading.active_count() > 1:  # what other threads hold, nobody would let go
+    if threading.active_count() > 1:  # a fork would inherit their locks, held for ever
         most = 1
     processes = processes_for(len(work), threads_of(ledger), most)
 
@@ -166,7 +166,7 @@ def copy_work(
         writer.add(index, outcome, copier.directories)
     if not writer.written:
         for index, entry in copier.unfinished:
-            if not context.limiter.cut_off(entry.size):  # else the next task goes on with it
+            if not context.limiter.cut_off(entry.size):  # otherwise the next task continues it
                 writer.add(index, out_of_time_outcome(entry), copier.directories)
     writer.flush(copier.directories)
     return writer

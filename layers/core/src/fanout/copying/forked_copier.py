@@ -16,7 +16,7 @@ Work = tuple[int, Entry]
 
 
 class CopiesEntries(Protocol):
-    """What copies entries and says what became of them; see ``Copier``."""
+    """Copies entries and returns their outcomes; see ``Copier``."""
 
     directories: list[tuple[Entry, Attributes]]
     unfinished: list[Work]

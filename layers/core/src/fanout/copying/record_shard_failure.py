@@ -15,7 +15,7 @@ from fanout.work.context import Context
 def record_shard_failure(shard: Shard, error: Json, context: Context) -> Json:
     """Write the outcomes; ``error`` is what Catch caught (Error, Cause)."""
     found = run_error(error)
-    if found.name == OutOfTime.__name__:  # nothing failed: the run that resumes this one goes on with the rest
+    if found.name == OutOfTime.__name__:  # no failure: the run that resumes this one copies the rest
         return {"failed": 0}
     settled = settled_indexes(shard, context.ledger)
     message = f"{found.name}: {found.message}"

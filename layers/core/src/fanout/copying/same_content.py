@@ -16,10 +16,10 @@ from fanout.verifying.verifier import Verifier
 
 
 class SameContent:
-    """Compares an entry at both ends. A store's own checksum of the whole is taken at its word; else bytes are read.
+    """Compares an entry at both ends: by a store's own checksum of the whole if there is one, else by bytes.
 
-    What is small enough for the target of a symlink is always opened, because only then an object shows whether
-    it is one.
+    An object small enough for a symlink's target is always opened, because only then it shows whether
+    it is a symlink.
     """
 
     def __init__(

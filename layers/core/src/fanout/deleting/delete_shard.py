@@ -21,11 +21,11 @@ Batch = list[tuple[int, Entry]]
 
 
 def delete_shard(shard: Shard, context: Context) -> Json:
-    """Delete files, symlinks and objects that still are what was listed, and still are not at the source.
+    """Delete files, symlinks and objects that are still as listed, and still missing at the source.
 
-    Returns ``cursor`` (outcomes so far) and ``done``. What is gone already counts as deleted, so a
+    Returns ``cursor`` (outcomes so far) and ``done``. An entry that is gone already counts as deleted, so a
     second delivery changes nothing. Raises ``Transient`` if nothing at all could be deleted for
-    reasons that may pass, and what ``check`` raises if the source is not there any more.
+    temporary reasons, and the errors of ``check`` if the source is not there any more.
     """
     ledger = context.ledger
     plan = ledger.read_plan()
@@ -56,7 +56,7 @@ def delete_shard(shard: Shard, context: Context) -> Json:
 
 
 def deleter(look: Look, destination: Tree) -> Callable[[Batch], dict[int, Outcome]]:
-    """What deletes a batch and returns the outcomes by index."""
+    """Return the function that deletes a batch and returns the outcomes by index."""
 
     def delete(batch: Batch) -> dict[int, Outcome]:
         kept = {index: problem for index, entry in batch if (problem := look(entry)) is not None}

@@ -1,4 +1,4 @@
-"""What became of the extras of a sync, from its ledger."""
+"""Reads the outcomes of a sync's extras from its ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sync is to delete, from the ledger of its listing."""
+"""Reads the entries that a sync is to delete from the ledger of its listing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ListedExtras(Struct, frozen=True):
 
 
 def listed_extras(ledger: Ledger, request: Request) -> ListedExtras:
-    """What all rounds of the listing found to be extra, and what of both ends is in scope of the request."""
+    """The extras that all rounds of the listing found, and the counts of both ends in scope of the request."""
     deletions: list[Deletion] = []
     source = destination = 0
     complete = True

@@ -1,6 +1,6 @@
-"""Whether a sync may delete what it found to be extra.
+"""Decides whether a sync may delete the extras that it found.
 
-Only entries in scope count, at both ends: those that the filters take. A pair is judged by the source's entry.
+Only entries in scope count, at both ends: entries that the filters take. The source's entry decides for a pair.
 
 | condition, in this order                              | verdict |
 |-------------------------------------------------------|---------|
@@ -12,7 +12,7 @@ Only entries in scope count, at both ends: those that the filters take. A pair i
 | over ``max_percent`` of the destination's are extra   | refused |
 | else                                                  | allowed |
 
-No guard can be raised over the first three refusals.
+No limit in the request lifts the first three refusals.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fanout.request.options import DeleteGuard
 
 
 class Found(Struct, frozen=True):
-    """What the listing of both ends found, in entries in scope; ``filtered`` says that filters narrow the scope."""
+    """The counts of both ends in scope; ``filtered`` says that filters narrow the scope."""
 
     source: int
     destination: int
@@ -53,7 +53,7 @@ def refusal(found: Found, guard: DeleteGuard) -> str:
 
 
 def empty_source(found: Found) -> str:
-    """What is wrong with a sync whose source holds nothing in scope."""
+    """The error of a sync whose source holds nothing in scope."""
     if found.filtered:
         return "the source holds nothing that the filters take; such a sync is always refused"
     return "the source holds nothing; a sync from an empty source is always refused"

@@ -36,11 +36,11 @@ def note_source_root(source: Tree, ledger: Ledger) -> None:
 
 
 def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None = None) -> Look:
-    """What says why an extra stays: its name stands at the source by now, or the source gives no clear answer.
+    """Return a function that says why an extra stays: its name is at the source by now, or the source is unclear.
 
-    Where another directory stands in place of the source's root, every extra stays. ``bucket`` is the destination if it
-    is one: there ``p`` and ``p/`` are two keys, so only what the source lists under the very path keeps an extra, as
-    ``fanout.listing.directories.extras`` has it. Raises what ``check`` raises.
+    If another directory replaced the source's root, every extra stays. ``bucket`` is the destination if it
+    is one: there ``p`` and ``p/`` are two keys, so only an entry that the source lists under that very path keeps an
+    extra, as in ``fanout.listing.directories.extras``. Raises the errors of ``check``.
     """
     source.check(writing=False)
     moved = _moved(source, ledger) if not plan.request.source.is_keyed else None
@@ -71,7 +71,7 @@ def _appeared(held: Callable[[], Entry | None]) -> ItemError | None:
 
 
 def _held(source: Tree, entry: Entry, bucket: Tree | None, *, follows: bool) -> Entry | None:
-    """What the source holds that keeps an extra. Raises as ``Tree.find``."""
+    """The source's entry that keeps an extra. Raises as ``Tree.find``."""
     try:
         stored = source.find_stored(entry.path)
     except ItemError:
@@ -87,10 +87,10 @@ def _held(source: Tree, entry: Entry, bucket: Tree | None, *, follows: bool) -> 
 
 
 def _stands_above(source: Tree, bucket: Tree, path: str) -> bool:
-    """Whether a file or symlink stands at the source where a path has a directory, and the bucket holds it as object.
+    """Whether the source has a file or symlink where a path has a directory that the bucket holds as object.
 
-    The object shows that it was listed like that. What turned into a file or symlink later shows nothing of what it
-    held, so it keeps all below.
+    The object shows that it was listed that way. A directory that became a file or symlink later does not show what
+    it held, so it keeps all below.
     """
     end = path.find("/")
     while 0 < end < len(path) - 1:

@@ -33,8 +33,8 @@ _NOTHING_LEFT: Json = {"removed": 0, "done": True}
 def remove_directories(context: Context, *, broken: bool = False) -> Json:
     """Remove the directories of all shards, deepest first; returns how many and ``done``.
 
-    The last that a sync does to the destination, so its right to write goes with it; of one that is ``broken``, or
-    that deletes nothing, that is all.
+    This is a sync's last change to the destination, so it gives up the right to write. For a sync that is ``broken``,
+    or that deletes nothing, it does only that.
     """
     ledger = context.ledger
     plan = ledger.read_plan()
@@ -57,10 +57,10 @@ def _deletes_nothing(ledger: Ledger) -> bool:
 
 
 def _remove_directories(plan: Plan, context: Context) -> Json:
-    """The work itself.
+    """Remove the directories, without giving up the right to write.
 
-    One shard is held at a time. A directory may be listed before what is in it, so the shards are gone
-    through again as long as a pass removes something; what is not empty then is failed and stays.
+    One shard is held at a time. A directory may be listed before its contents, so the shards are read
+    again as long as a pass removes something. A directory that is not empty then is failed and stays.
     Raises ``Transient`` if the time ended before one was removed.
     """
     ledger = context.ledger

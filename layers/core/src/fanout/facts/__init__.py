@@ -1,1 +1,1 @@
-"""What is not ours to choose, and what was chosen: limits of AWS, prices, tuning, each with its source."""
+"""The fixed limits and prices of AWS, and this product's own tuning, each with its source."""

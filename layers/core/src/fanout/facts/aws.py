@@ -1,6 +1,6 @@
 """AWS's own limits and rates, as read in November 2026: a constant each, with its unit and the page that states it.
 
-Pages stand below docs.aws.amazon.com. What this product chose stands in ``tuning.py``.
+Pages are below docs.aws.amazon.com. This product's own choices are in ``tuning.py``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ HARD_LINKS = 176
 
 
 class FileSystemQuota(NamedTuple):
-    """What one EFS file system does at most: operations and bytes a second; of a range the low end, whatever region."""
+    """The maximum rates of one EFS file system: operations and bytes a second; the low end of a range, any region."""
 
     read_iops: float
     write_iops: float

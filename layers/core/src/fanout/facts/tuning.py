@@ -1,4 +1,4 @@
-"""What this product chose: one constant each, with its unit and the reason. AWS's own limits stand in ``aws.py``."""
+"""This product's own choices: one constant each, with its unit and the reason. AWS's limits are in ``aws.py``."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ BLOCKS_IN_FLIGHT_ON_MOUNTS = 4
 # The same from a bucket to a mount: two of the four fill the 78 MB/s of a function, and more writers only
 # wait for each other.
 BLOCKS_IN_FLIGHT_FROM_BUCKETS = 4
-# Above this size an object is copied inside S3 in parts. CopyObject is one request without an answer until
-# all is copied; at the 100 MB/s or so of one request a GiB stays well below the 30 s of silence that are waited for.
+# Above this size an object is copied inside S3 in parts. CopyObject is one request that answers when all is
+# copied. One request copies about 100 MB/s, so a GiB stays well below the timeout of 30 s without an answer.
 COPY_WHOLE_BYTES = 1 * GIB
 # The part of such a copy unless 10,000 of them are too few: some seconds each, so that little is repeated.
 COPY_PART_BYTES = 256 * MIB
@@ -48,8 +48,8 @@ BIG_FILE_SECONDS = 0.25
 FINISH_FILES = 500
 # Files of the ledger that are read ahead of the one in turn.
 LEDGER_FILES_AHEAD = 32
-# A staged object between two mounts holds about so many bytes of small files, and this many of one large one
-# (``BLOCK_BYTES``); a file up to ``PACKED_BYTES`` is a small one.
+# A staged object between two mounts holds about so many bytes of small files, or this many of one large file
+# (``BLOCK_BYTES``); a file up to ``PACKED_BYTES`` is small.
 PACK_BYTES = 16 * MIB
 PACKED_BYTES = 1 * MIB
 # Entries of one such object; bounds what a lost worker repeats where entries have few bytes.
@@ -61,8 +61,8 @@ PACKS_HELD = 6
 BUFFER_BYTES = 128 * MIB
 # Blocks up to this size are not counted in it; 64 threads hold 16 MiB of them.
 BLOCK_BYTES_FREE = 64 * KIB
-# Entries of that size that a thread has asked S3 for, or sent to it, before it waits for the first of them,
-# and those of all threads together: one thread that never waits beats four that queue for the interpreter's lock.
+# Limits on entries of that size that a thread has under way with S3 before it waits for the first of them,
+# and on those of all threads together. One thread that never waits is faster than four that share the interpreter.
 THREAD_ENTRIES_UNDER_WAY = 16
 ENTRIES_UNDER_WAY = 128
 # Threads are added while the process takes less than this share of a processor, looked at so often,
@@ -77,9 +77,9 @@ SPREAD_DIRECTORIES = 128
 SHARD_ENTRIES = 20_000
 # Names of files with several hard links that PartitionShards groups at once; bounds its memory.
 LINKED_NAMES = 100_000
-# The least predicted seconds for which a shard of its own is worth a cold start.
+# The least predicted seconds for which a separate shard is worth a cold start.
 SHARD_SECONDS_MIN = 5.0
-# Seconds that a function keeps at its end to write what it did to the ledger.
+# Seconds that a function reserves at its end to write its results to the ledger.
 DEADLINE_RESERVE_SECONDS = 30.0
 # Entries that one ListSegment lists, and seconds from the first one, before it hands back the rest.
 SEGMENT_ENTRIES = 500_000
@@ -89,7 +89,7 @@ MANIFEST_PART_BYTES = 16 * MIB
 MANIFEST_READ_BYTES = 4 * MIB
 # The longest row of a manifest; no path needs a hundredth of it.
 MANIFEST_ROW_BYTES = 1 * MIB
-# What is read past of a longer row in a packed manifest; seconds of a function, whatever was packed.
+# Bytes of a longer row to skip in a packed manifest: seconds of a function, whatever was packed.
 MANIFEST_LINE_BYTES = 1 * GIB
 # The largest manifest.json of an S3 Inventory that is read; names some 60,000 data files.
 MANIFEST_JSON_BYTES = 16 * MIB
@@ -101,7 +101,7 @@ FIRST_SEGMENT_SECONDS = 15.0
 FRONTIER_SEGMENTS = 64
 # Requests, or directories read, by which one function finds out where to cut what is left.
 CUT_PROBES = 160
-# Of these, asked at the same time.
+# Of these, the number asked at the same time.
 CUT_PROBES_AT_ONCE = 32
 # Names of one directory that a listing holds at once; a larger one is read again for each so many.
 NAMES_HELD = 200_000
@@ -109,11 +109,11 @@ NAMES_HELD = 200_000
 # longer than STAT_SLOW_SECONDS; below that threads cost more than they save.
 STAT_THREADS = 32
 STAT_SLOW_SECONDS = 0.0001
-# Directories that a listing reads before their turn, as many as a client of EFS has operations in flight,
+# Directories that a listing reads ahead: as many as an EFS client has operations in flight,
 # where reading three in a row made it wait this long.
 DIRECTORIES_AHEAD = CLIENT_OPERATIONS_IN_FLIGHT
 DIRECTORY_SLOW_SECONDS = 0.0005
-# Of what was read before its turn so many directories are held, or entries: 13 to 17 MB.
+# Limits on directories, and on entries, held after reading ahead: 13 to 17 MB.
 DIRECTORIES_HELD = 4 * DIRECTORIES_AHEAD
 ENTRIES_HELD = 65_536
 # Bytes of a segment that a state may carry; a larger one is read from the round's list.

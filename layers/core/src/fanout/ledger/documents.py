@@ -42,7 +42,7 @@ class Mark(Struct, frozen=True):
 
 
 class Notes(Struct, frozen=True):
-    """What a phase found that the summary repeats, a sentence each."""
+    """A phase's findings that the summary repeats, a sentence each."""
 
     notes: list[str]
 

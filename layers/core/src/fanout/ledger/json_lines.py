@@ -1,7 +1,7 @@
-"""Rows as lines of JSON, there and back; by msgspec, and what that refuses by the standard library.
+"""Encodes and decodes rows as lines of JSON: by msgspec, or by the standard library for rows that it refuses.
 
-JSON in UTF-8 has no way to write a name that is no UTF-8; the standard library writes such bytes as escapes of lone
-surrogates, and reads them. msgspec's numbers have 64 bits; times that a file system tells may have more.
+JSON in UTF-8 cannot hold a name that is not UTF-8; the standard library writes such bytes as escapes of lone
+surrogates, and reads them. msgspec's numbers have 64 bits; a file system's times may have more.
 """
 
 from __future__ import annotations

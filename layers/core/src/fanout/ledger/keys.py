@@ -44,7 +44,7 @@ FINISH_ROUNDS = "finishing/round-"
 DIGESTS = "digests/"
 NOT_TOLD = "not-told/"
 OWNERS = "owners.json"
-# Who wrote there before can write no more; all is in its place; nothing is staged, and the run can write no more.
+# Marks: earlier writers can write no more; all is in place; nothing is staged, and the run can write no more.
 FENCED = "fencing/fenced.json"
 FINISHED = "fencing/finished.json"
 WITHDRAWN = "fencing/withdrawn.json"
@@ -81,7 +81,7 @@ def round_key(number: int) -> str:
 
 
 def round_done_key(number: int) -> str:
-    """What a round listed and which shards it wrote."""
+    """A round's listing results and the shards that it wrote."""
     return f"segments/round-{number:04d}-done.json"
 
 
@@ -178,7 +178,7 @@ def copied_directories(key: str) -> str | None:
 
 
 def carried_directories_key(segment_id: str, nonce: str, number: int) -> str:
-    """The same of an earlier run; sorts before every shard's, which are newer."""
+    """The key of directories carried over from an earlier run; sorts before those of shards, which are newer."""
     return f"directories/0000-{segment_id}-{nonce}-{number:04d}.jsonl.gz"
 
 
@@ -223,7 +223,7 @@ def spilled_names_key(bucket: int, nonce: str, number: int, where: str = "by-fil
 
 
 def destination_listing_key(segment_id: str) -> str:
-    """What a segment holds at a destination that the listing function does not see: which files hold its entries."""
+    """The files with a segment's entries at a destination that the listing function does not see."""
     return f"listed/{segment_id}.json"
 
 
@@ -271,7 +271,7 @@ NOTES = "notes/"
 
 
 def note_key(phase: str) -> str:
-    """What a phase found that the summary should say."""
+    """A phase's findings for the summary."""
     return f"{NOTES}{phase}.json"
 
 

@@ -4,7 +4,7 @@ Every file is written whole under a name that another attempt of the same task
 does not use, or holds the same content whichever attempt writes it, so a task
 may run twice, also at the same time.
 
-Objects expire in no order, and what is read may be truncated, changed or another's: every reader here raises
+Objects expire in no order, and an object may be truncated, changed or another's. Every reader here raises
 ``LedgerBroken``, which names the object and the remedy, and no other error of decoding.
 """
 
@@ -39,7 +39,7 @@ from fanout.ports.store import WorkStore
 from fanout.request.plan import Plan
 
 T = TypeVar("T")
-# What a value is that was decoded and is not what its reader expects.
+# Errors of a decoded value that is not what its reader expects.
 _UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, MsgspecError)
 START_AGAIN = "start the request again without resume_from: what is done is found unchanged"
 # docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html
@@ -47,7 +47,7 @@ _REMOVED_AT_ONCE = 1_000
 
 
 class OutcomeFile(Struct, frozen=True):
-    """One file of a shard's outcomes: which entries it is about, its totals, and the seconds that they took."""
+    """One file of a shard's outcomes: its entries, its totals, and the seconds that they took."""
 
     key: str
     ranges: list[Range]
@@ -90,7 +90,7 @@ class Ledger:
         return Ledger(self._store, self.run_id, probe_keys.results_prefix(name))
 
     def staged(self) -> Ledger:
-        """What the run stages between two mounts, outside its ledger."""
+        """The objects that the run stages between two mounts, outside its ledger."""
         return Ledger(self._store, self.run_id, keys.staged_prefix(self.run_id))
 
     def write_bytes(self, key: str, data: bytes) -> None:
@@ -182,7 +182,7 @@ class Ledger:
 
     @contextmanager
     def decoding(self, key: str) -> Iterator[None]:
-        """Whatever is wrong with an object's value is ``LedgerBroken``."""
+        """Raise ``LedgerBroken`` for any error of an object's value."""
         try:
             yield
         except _UNFIT as error:
@@ -261,7 +261,7 @@ class Ledger:
         self.write(f"{key}.json", Totals(ranges_of(receipts), {Result.COPIED: Count(0, copied_bytes)}))
 
     def read_receipts(self, shard_id: str) -> dict[int, Receipt]:
-        """What became of a shard's blocks; a block that any attempt wrote counts as written."""
+        """The outcomes of a shard's blocks; a block that any attempt wrote counts as written."""
         receipts: dict[int, Receipt] = {}
         for file in self.outcome_files(shard_id):
             for receipt in self.read_rows_as(file.key, receipt_from_row, file.entries):

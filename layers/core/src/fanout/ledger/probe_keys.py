@@ -17,12 +17,12 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
 
 
 def samples_key(name: str) -> str:
-    """What one function measured."""
+    """The measurements of one function."""
     return f"{SAMPLES}{name}.json"
 
 
 def ready_prefix(number: int) -> str:
-    """Who waits to begin a round."""
+    """A function that waits to begin a round."""
     return f"{READY}{number:02d}-"
 
 

@@ -15,8 +15,8 @@ from fanout.model.shard import Name, Receipt
 def entry_row(entry: Entry) -> list[Any]:
     """An entry of a shard's file.
 
-    After six values come inode and target, where one of them tells something, and what the entry replaces, where
-    that is known: six to nine in all.
+    Six values come first, then inode and target if either is set, then the replaced entry if it is known: six to nine
+    values in all.
     """
     row = [entry.path, entry.kind.value, entry.size, entry.mtime_ns, entry.changed_ns, entry.etag]
     if entry.inode or entry.target:
@@ -149,7 +149,7 @@ def counts_from_row(row: Json) -> dict[Result, Count]:
 
 
 def attributes_row(attributes: Attributes) -> list[int | None]:
-    """What an entry of a file system carries beside its bytes."""
+    """The attributes of a file system's entry beside its bytes."""
     return [attributes.mode, attributes.uid, attributes.gid, attributes.mtime_ns, attributes.atime_ns]
 
 
@@ -160,7 +160,7 @@ def attributes_from_row(row: list[int | None]) -> Attributes:
 
 
 def receipt_row(receipt: Receipt) -> Json:
-    """What became of a block, as it stands in the ledger."""
+    """The outcome of a block, as the ledger records it."""
     row: Json = {"index": receipt.index, "crc64nvme": f"{receipt.crc64nvme:016x}"}
     if receipt.etag:
         row["etag"] = receipt.etag

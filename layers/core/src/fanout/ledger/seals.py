@@ -1,4 +1,4 @@
-"""Seals of the ledger's objects: a checksum over an object's key and bytes, so that a reader sees what is not its own.
+"""Seals the ledger's objects with a checksum over key and bytes, so that a reader detects foreign ones.
 
 | object        | the seal                                                         | what reads it besides the ledger |
 |---------------|------------------------------------------------------------------|----------------------------------|
@@ -53,7 +53,7 @@ def sealed_gzip(key: str, data: bytes) -> bytes:
 
 
 def unsealed_gzip(key: str, data: bytes) -> bytes:
-    """What is packed. Raises ``ValueError``."""
+    """The unpacked bytes. Raises ``ValueError``."""
     if not data:
         raise ValueError("it is empty")
     try:

@@ -1,7 +1,7 @@
-"""Names of files with several hard links in a run that compares: grouped at both ends, and put into shards.
+"""Compares hard links: groups names of one file at both ends, and puts them into shards.
 
-A name whose file is told apart from its other names carries, in the row of its shard, in which way. VerifyShard reads
-it there. The grouping costs no request to either end: both listings show the inodes.
+If a name's file differs from that of its other names, the row in its shard says how. VerifyShard reads
+it there. The grouping sends no request to either end: both listings show the inodes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Names of files with several hard links, brought together by file in memory that does not grow with the tree.
+"""Brings the names of each hard-linked file together, in memory that does not grow with the tree.
 
-Names of one file may be listed by any segment, so they are spread over buckets by a hash of the file, as many as keep
-a bucket at ``tuning.LINKED_NAMES`` on average, and worked off bucket by bucket. So memory holds about twice as many
-names at once, whatever the tree; only the names of one file are never parted.
+Any segment may list names of a file, so names are spread over buckets by a hash of the file. There are enough
+buckets to hold ``tuning.LINKED_NAMES`` each on average, and they are processed one by one. So memory holds about
+twice as many names at once, for any tree; only the names of one file are never separated.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ LOOSE_ENDS_READ = 100
 
 
 def partition_shards(context: Context) -> Json:
-    """Write shards.json, what CopyShards reads, and forecast.json; returns the key, the number of shards, and how many
-    run at once: as the request limits it, or fewer where they reach the limit of a measured file system.
+    """Write shards.json, the input of CopyShards, and forecast.json; returns the key, the number of shards, and how
+    many run at once: the request's limit, or fewer if they reach the limit of a measured file system.
 
     Raises ``DeleteRefused`` before anything is copied if a sync would delete more than its guard allows.
     """
@@ -87,7 +87,7 @@ def _verifies_after(request: Request) -> str:
 
 
 def _next(plan: Plan, count: int) -> str:
-    """What is done with the shards: ``copy``, ``verify``, or nothing where there is none; ``plan`` for a plan."""
+    """The use of the shards: ``copy``, ``verify``, or nothing if there is none; ``plan`` for a plan."""
     if plan.request.mode is Mode.PLAN:
         return "plan"
     if not count:
@@ -121,9 +121,9 @@ def _cut(big_files: list[ListedBigFile], target: float, plan: Plan, ledger: Ledg
 
 
 def _join(loose: list[Shard], target: float, plan: Plan, ledger: Ledger) -> list[Shard]:
-    """The loose ends as shards of the right size; those that have about it already stay as they are.
+    """Join the partly filled shards into shards of the right size; those of about that size stay as they are.
 
-    So only small ones are read again: of very many segments all of them would be more than one function has time for.
+    So only small ones are read again: one function has no time to read those of very many segments.
     """
     small = target / 4 if len(loose) > LOOSE_ENDS_READ else target
     kept = [shard for shard in loose if (small <= shard.seconds or len(loose) == 1) and shard.seconds <= target]

@@ -21,13 +21,13 @@ def check_mount(context: Context) -> Json:
     """Check the mounted end, and that S3 answers from here too; note what the destination cannot keep
     and how far the clocks of S3 and of a destination on a mount differ.
 
-    Where the run writes to a mount, it fences the runs whose turn it took before anything is listed.
-    Raises ``InvalidRequest`` or ``AccessDenied`` that names the end and the remedy, and ``Superseded`` where a later
+    If the run writes to a mount, it fences the runs that it replaced before anything is listed.
+    Raises ``InvalidRequest`` or ``AccessDenied``, which names the end and the remedy, and ``Superseded`` if a later
     run has its turn by now.
     """
     plan = context.ledger.read_plan()
     writes = plan.request.mode.writes and is_fenced(plan.request)
-    # Asked first, so that an attempt that comes late makes nothing.
+    # Checked first, so that a late attempt makes nothing.
     turn = context.turns.turn(plan) if writes and context.turns is not None else Turn()
     check_ends(plan, context, on_mount=True)
     check_ends(plan, context, on_mount=False)

@@ -1,4 +1,4 @@
-"""Which function a state calls: a function sees one mount, so each that mounts exists once a mount.
+"""Maps each state to its function; mounting functions are deployed once per mount.
 
 | state                                                | its function is on the mount of                     |
 |------------------------------------------------------|-----------------------------------------------------|

@@ -101,9 +101,9 @@ def with_prices_of(context: Context, request: Request) -> Request:
 
 
 def check_new(ledger: Ledger) -> None:
-    """Raise ``InvalidRequest`` where another run has a ledger under this id: what it did would count as done.
+    """Raise ``InvalidRequest`` if another run has a ledger under this id: its work would count as done.
 
-    What an earlier attempt of this task wrote is written over.
+    Files of an earlier attempt of this task are overwritten.
     """
     notes = (keys.note_key("plan"), keys.note_key("measure"), keys.note_key("index"))
     documents = (

@@ -15,7 +15,7 @@ from fanout.work.context import Context
 
 def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Context) -> Json:
     """Write the request, the summary and the report of a run that does nothing; returns status, reason and holder."""
-    # Here, because no run that goes on needs their import time.
+    # Imported here, because other runs do not need them and would pay their import time.
     from fanout.books.summary_document import Skipped, Status, SummaryDocument, totals_of
     from fanout.report.page import Findings, render_report
 

@@ -32,9 +32,9 @@ class Waiting(Struct, frozen=True):
 
 
 def take_turn(plan: Plan, execution: str, context: Context) -> Writer | None:
-    """Enter a run that writes among those that do; returns the run of the same transfer that goes on, if one does.
+    """Register a run that writes; returns the active run of the same transfer, if any.
 
-    Raises ``DestinationBusy`` where another run that goes on has to end before, and notes that in waiting.json.
+    Raises ``DestinationBusy`` if another active run must end first, and notes that in waiting.json.
     """
     if context.turns is None:
         return None

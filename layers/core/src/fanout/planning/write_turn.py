@@ -1,9 +1,9 @@
-"""Whose turn it is to write: a run is entered in the list of its destination before it writes, and taken out after.
+"""Registers writing runs: a run is entered in the list of its destination before it writes, and removed after.
 
-The list is one object a store (a bucket or a mount), changed by conditional writes alone, so of two runs that come
-at once one sees the other. A run that was stopped or broke down never takes itself out; whether one goes on is
-therefore asked of Step Functions, and who does not is taken out by the next one that comes. Its functions may still be
-at work. On a mount the next one fences them (CheckMount), and until then its own entry says whom it is to fence.
+The list is one object per store (a bucket or a mount). Only conditional writes change it, so if two runs come at
+once, one sees the other. A run that was stopped or broke down never removes itself. The next run therefore asks
+Step Functions whether a listed run is active, and removes it if not. The removed run's functions may still be
+at work. On a mount the next run fences them (CheckMount); until then its own entry names the runs to fence.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from fanout.request.request import is_fenced
 # Chosen: each attempt that fails is another run's that succeeded.
 ATTEMPTS = 50
 PAUSE_SECONDS = 0.05
-# Chosen: of those that are in nobody's way, so many of the oldest are asked about, so that the lost ones go in time.
+# Chosen: so many of the oldest runs that block no other run are checked each time, so that dead ones are removed.
 OLDEST_ASKED = 5
 
 
@@ -47,9 +47,9 @@ class WriteTurns(Struct, frozen=True):
     clock: Clock
 
     def take(self, plan: Plan, execution: str) -> Writer | None:
-        """Enter a run that writes; returns the run of the same transfer that goes on already, if one does.
+        """Register a run that writes; returns the active run of the same transfer, if any.
 
-        Raises ``DestinationBusy`` where another run that goes on has to end before.
+        Raises ``DestinationBusy`` if another active run must end first.
         """
         if not plan.request.mode.writes:
             return None

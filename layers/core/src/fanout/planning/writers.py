@@ -1,7 +1,7 @@
-"""Which runs may write at the same time, and who writes now.
+"""Decides which runs may write at the same time, and which run writes now.
 
 A run that writes (mode copy or sync) is entered in the list of its destination's store before it writes
-anything. What becomes of one that meets another whose destination is the same, inside or above its own:
+anything. The table applies if another run's destination is the same, inside or above its own:
 
 | the other run                                            | this run                                     |
 |----------------------------------------------------------|----------------------------------------------|
@@ -10,7 +10,7 @@ anything. What becomes of one that meets another whose destination is the same, 
 | and this one copy, and at least one copies by a manifest | goes on: neither deletes, files appear whole |
 | is any other                                             | waits until the other one has ended          |
 
-Two transfers are the same if their requests are but for what decides only how they work (``transfer_fields``).
+Two transfers are the same if their requests differ only in how they work (``transfer_fields``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.request.transfer_fields import Decides, fields_up_to
 
-# What differs between two runs of the same transfer.
+# Fields that may differ between two runs of the same transfer.
 _OF_THE_RUN = fields_up_to(Decides.WORK)
 
 
@@ -41,7 +41,7 @@ class Writers(Struct, frozen=True):
 
 
 class Meeting(Enum):
-    """What becomes of a run that meets another one."""
+    """The decision for a run that meets another one."""
 
     APART = "apart"
     SAME = "same"
@@ -73,7 +73,7 @@ def overlap(place: str, other: str) -> bool:
 
 
 def meeting(writer: Writer, other: Writer) -> Meeting:
-    """The table above, for another run that goes on."""
+    """Decide by the table above, for another active run."""
     if not overlap(writer.place, other.place) or writer.run_id == other.run_id:
         return Meeting.APART
     if writer.transfer == other.transfer:
@@ -94,5 +94,5 @@ def writers_from_bytes(data: bytes) -> list[Writer]:
 
 
 def fence_of(writer: Writer) -> tuple[Fence, ...]:
-    """Who is to be fenced when a writer that has ended is taken out: itself, and those that it may not have fenced."""
+    """The runs to fence when an ended writer is removed: itself, and those that it may not have fenced."""
     return (*writer.fences, Fence(writer.place, writer.run_id))

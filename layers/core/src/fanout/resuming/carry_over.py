@@ -1,7 +1,7 @@
-"""Taking over what an earlier run listed and did: the work of ListSegment on a segment that is carried.
+"""Takes over the listing and outcomes of an earlier run: the work of ListSegment on a carried segment.
 
-Nothing of the trees is listed. What was done is settled, what was not goes into shards of this
-run, so that its ledger says everything by itself and can be resumed in turn.
+Neither tree is listed. Finished entries are settled, and the others go into shards of this
+run, so that its ledger is complete by itself and can be resumed in turn.
 """
 
 from __future__ import annotations

@@ -32,13 +32,13 @@ from fanout.shards.made_directories import directories_held
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
 from fanout.shards.rounds import Listed, SegmentRecord, check_held, read_round, rounds_done, segment_record
 
-# What a part costs beside its entries, in entries: a few requests to the ledger, or the begin of an upload.
+# The fixed cost of a part, in entries: a few requests to the ledger, or the begin of an upload.
 _PART_WEIGHT = 250
 _READS_IN_FLIGHT = 32
 
 
 class EarlierRun(Struct, frozen=True):
-    """A run to be resumed: its ledger, its plan, and the request that goes on with it."""
+    """A run to be resumed: its ledger, its plan, and the request that continues it."""
 
     ledger: Ledger
     plan: Plan

@@ -28,7 +28,7 @@ from fanout.request.options import Mode
 from fanout.request.request import Request
 from fanout.request.transfer_fields import Decides, fields_up_to
 
-# What may be asked anew: it changes neither what is listed nor what is decided about an entry.
+# Fields that may change on resuming: they affect neither the listing nor the decision about an entry.
 MAY_DIFFER = fields_up_to(Decides.OBJECT)
 # Chosen: what one ListSegment takes over, in entries; far below what it has time for, and fewer than it lists.
 CARRIED_ENTRIES = 200_000
@@ -78,7 +78,7 @@ Part = CarriedOutcomes | CarriedBigFile | CarriedDirectories | CarriedShard | Ca
 
 
 class Carried(Struct, frozen=True):
-    """What one ListSegment takes over of an earlier run."""
+    """The work that one ListSegment takes over from an earlier run."""
 
     run_id: str
     parts: list[Part]

@@ -1,4 +1,4 @@
-"""What the tasks of a phase did over time, added up shard by shard in bounded memory."""
+"""Adds up the activity of a phase's tasks over time, shard by shard, in bounded memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RATIO_STEPS = 8
 
 
 class ShardActivity(Struct, frozen=True):
-    """One shard's attempts; ``seconds`` are those of all of them whose end is known."""
+    """One shard's attempts; ``seconds`` is the sum of all attempts whose end is known."""
 
     shard_id: str
     predicted_seconds: float
@@ -43,7 +43,7 @@ class ShardActivity(Struct, frozen=True):
 
 
 class Interval(Struct):
-    """What happened in one interval: of attempts that span several, each interval has its share."""
+    """The activity in one interval; an attempt that spans several counts in each by its share."""
 
     entries: float = 0.0
     bytes: float = 0.0

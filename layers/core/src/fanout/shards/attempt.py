@@ -1,8 +1,8 @@
-"""Attempts: the tasks that worked on a shard, one record each when it begins and one when it ends.
+"""Attempts: the tasks that worked on a shard, one record each at its begin and one at its end.
 
-All that a record holds stands in its key, so that SummariseTransfer lists a thousand of
-them with one request instead of reading each. A task that works for long also leaves notes in between, for people
-who watch the run: the same in a key below ``progress/``, where the newest come first.
+The key holds the whole record, so SummariseTransfer lists a thousand records with one request instead of
+reading each. A long task also leaves notes in between, for people who watch the run. A note has the same
+format, in a key below ``progress/``, where the newest come first.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from fanout.ledger.keys import PROGRESS
 
 ATTEMPTS = "attempts/"
-# Chosen: a task notes how far it is after so many seconds, as soon again, and then every so many: a short task leaves
-# no note, and of a longer one there is soon a speed.
+# Chosen: seconds after which a task notes its progress first, for the second time, and then regularly. A short task
+# leaves no note, and a longer one soon shows a speed.
 FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS = 5.0, 10.0
 # Chosen: so many reasons of failures fit into a key, the most frequent ones.
 REASONS_NOTED = 8
@@ -39,9 +39,9 @@ class Attempt(Struct, frozen=True):
     """One task's work on one shard.
 
     Times are seconds since 1970; ``entries`` and ``bytes`` were copied (or compared)
-    by this attempt alone, ``cursor`` is how many of the shard have an outcome at its end.
-    ``failures`` counts entries that this attempt could not copy by the names of their ``Reason``.
-    Of a note ``ended`` is when it was written.
+    by this attempt alone. ``cursor`` is the number of the shard's entries with an outcome at the attempt's end.
+    ``failures`` counts the entries that this attempt could not copy, by the names of their ``Reason``.
+    In a note, ``ended`` is the time of writing.
     """
 
     shard_id: str

@@ -1,9 +1,9 @@
-"""How many files go into the directories that take most of them, in bounded memory, whatever the tree.
+"""Counts the files of the fullest directories, in bounded memory for any tree.
 
-Creations in one directory come one after the other, so the fullest one can be what a copy waits for. It may be listed
-by many functions, each a range of its names; so each function counts, and the counts are added up. A count is never too
-high, and too low by at most a 170th of all files that were counted (Misra and Gries, 1982), but for what a part leaves
-out that has more than ``TOLD`` directories.
+A directory's files are created one after the other, so the fullest directory can limit a copy. Many functions may
+list it, each a range of its names; so each function counts, and the counts are added up. A count is never too
+high. It is too low by at most a 170th of all counted files (Misra and Gries, 1982), plus the directories that a part
+with more than ``TOLD`` of them omits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which names of one file are copied, which are linked to a copy, and which are right already.
+"""Decides which names of a hard-linked file are copied, linked to a copy, or right already.
 
 | names of one inode              | destination                                | becomes                               |
 |---------------------------------|--------------------------------------------|---------------------------------------|
@@ -24,7 +24,7 @@ from fanout.model.shard import Name
 
 
 class Placed(Struct):
-    """What becomes of the names of one file. ``links`` pairs each further name with the path of its first.
+    """The outcome for the names of one file. ``links`` pairs each further name with the path of its first.
 
     ``rewritten`` are names that looked unchanged, and are copied or linked again because another name is.
     """
@@ -48,7 +48,7 @@ def files_of(names: Iterable[Name], *, linked: bool) -> Iterator[list[Name]]:
 
 
 def place(names: list[Name], *, linked: bool) -> Placed:
-    """What becomes of the names of one file; the module's table is the contract."""
+    """Decide the names of one file; the module's table is the contract."""
     there = {name.inode_there for name in names}
     right = all(name.unchanged for name in names) and len(there) == 1 and "" not in there
     if linked and len(names) > 1 and not right:

@@ -12,7 +12,7 @@ from fanout.model.shard import Rates
 
 
 class Packer:
-    """Cuts a stream of entries into shards as they come; holds one shard.
+    """Cuts a stream of entries into shards as they arrive; holds one shard.
 
     A shard is full when the next entry would take it over ``target_seconds`` or over
     ``tuning.SHARD_ENTRIES``; an entry heavier than that is a shard of its own.
@@ -36,7 +36,7 @@ class Packer:
         return full
 
     def rest(self) -> list[Entry]:
-        """What is left: the loose end, empty if the stream was."""
+        """Return the last, partly filled shard; empty if the stream was."""
         rest, self._entries, self._seconds = self._entries, [], 0.0
         return rest
 
@@ -74,7 +74,7 @@ def spread(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _rounds(groups: Iterable[list[Entry]]) -> Iterator[Entry]:
-    """One entry of each group in turn; a group that ends makes room for the next."""
+    """Yield one entry of each group in turn; the next group replaces one that ends."""
     waiting = (iter(group) for group in groups)
     turn = deque(islice(waiting, tuning.SPREAD_DIRECTORIES))
     while turn:

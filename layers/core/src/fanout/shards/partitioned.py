@@ -1,4 +1,4 @@
-"""What PartitionShards wrote, read as a whole: one file of it tells whether another is missing."""
+"""Reads all results of PartitionShards; a file of them shows whether another is missing."""
 
 from __future__ import annotations
 

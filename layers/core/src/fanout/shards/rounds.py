@@ -19,7 +19,7 @@ from fanout.model.segment import Segment
 from fanout.model.shard import Deletion, Shard
 
 _ROUND = re.compile(r"segments/round-(\d+)")
-# What only is there after the last round was closed.
+# A record that exists only after the last round was closed.
 _AFTERWARDS = (keys.phase_key("partition"), keys.LINKS, keys.BIG_FILES, keys.SHARDS)
 
 
@@ -39,7 +39,7 @@ class IndexFile(Struct, frozen=True):
 
 
 class Listed(Struct, frozen=True, kw_only=True):
-    """What a listing found: the totals, and the files of the ledger that hold the rest.
+    """A listing's results: the totals, and the ledger's files that hold the rest.
 
     ``sizes`` and ``crowds`` are rows of ``Sizes`` and ``Crowds``, ``loose`` shards that may be joined with others.
     ``in_scope`` and ``destination`` are what the delete guard counts at the two ends.
@@ -65,7 +65,7 @@ class Listed(Struct, frozen=True, kw_only=True):
 
 
 class SegmentRecord(Listed, frozen=True, kw_only=True):
-    """What one ListSegment found, and the segments that it left."""
+    """The results of one ListSegment, and the segments that it left."""
 
     segment: Segment
     to_copy: Count
@@ -73,14 +73,14 @@ class SegmentRecord(Listed, frozen=True, kw_only=True):
 
 
 class RoundRecord(Listed, frozen=True, kw_only=True):
-    """What a round found in how many ``segments``, and how many it ``left`` to the next one."""
+    """The results of a round of ``segments``, and how many segments it ``left`` to the next one."""
 
     segments: int
     left: int
 
 
 def rounds_done(ledger: Ledger) -> Iterator[RoundRecord]:
-    """What every closed round of the listing found, in order; the listing may have broken off after them.
+    """Read the results of every closed round, in order; the listing may have ended early after them.
 
     Raises ``LedgerBroken`` for a record that is missing or not whole.
     """
@@ -94,7 +94,7 @@ def rounds_done(ledger: Ledger) -> Iterator[RoundRecord]:
 
 
 def whole_listing(ledger: Ledger) -> Iterator[RoundRecord]:
-    """The same of a listing that must have come to its end. Raises ``LedgerBroken`` if it did not."""
+    """Read the results of a complete listing. Raises ``LedgerBroken`` if it is not complete."""
     number, left = 0, 1
     for done in rounds_done(ledger):
         number, left = number + 1, done.left

@@ -1,4 +1,4 @@
-"""What became of a shard's entries, from the files of its outcomes."""
+"""Reads the outcomes of a shard's entries from its files."""
 
 from __future__ import annotations
 

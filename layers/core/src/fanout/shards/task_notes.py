@@ -1,6 +1,6 @@
-"""Notes of how far a task is, while it works: for people who watch the run.
+"""Notes a task's progress while it works, for people who watch the run.
 
-No state reads a note, and no book: what a task has done is what its outcomes say. So a note that cannot be written
+No state and no summary reads a note: outcomes record the work of a task. So a note that cannot be written
 is left out.
 """
 

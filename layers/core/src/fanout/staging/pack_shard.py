@@ -24,8 +24,8 @@ from fanout.work.context import Context
 def pack_shard(shard: Shard, context: Context) -> Json:
     """Stage what it has time for; returns ``cursor`` (entries staged now) and ``done``, which UnpackShard decides.
 
-    What cannot be read gets its outcome here. Raises ``Transient`` if nothing at all could be staged for
-    reasons that may pass.
+    An entry that cannot be read gets its outcome here. Raises ``Transient`` if nothing at all could be staged for
+    temporary reasons.
     """
     if shard.blocks is not None:
         return {"cursor": _pack_blocks(shard, context).cursor, "done": False}
@@ -74,7 +74,7 @@ def _pack(
         raise Transient(f"{len(held_back)} of {len(work)} entries failed, none was staged: {message}")
     else:
         for index, entry in copier.unfinished:
-            if not context.limiter.cut_off(entry.size):  # else the next task goes on with it
+            if not context.limiter.cut_off(entry.size):  # otherwise the next task continues it
                 writer.add(index, out_of_time_outcome(entry), [])
     writer.flush([])
 

@@ -79,7 +79,7 @@ class PackWriter(UnseenTree):
         self._send(*taken)
 
     def _take(self) -> tuple[int, bytes, list[list[object]]]:
-        """What is held, when few enough packs are on their way; until then nobody adds to the next one."""
+        """Return the held entries once few enough packs are being sent; until then no entry joins the next pack."""
         self._sending.acquire()
         taken = self._number, bytes(self._data), self._rows
         self._begin()

@@ -13,7 +13,7 @@ from fanout.ports.tree import Source, Tree
 from fanout.staging.pack_writer import BLOCKS
 from fanout.staging.unseen_tree import UnseenTree
 
-# What a receipt says of a block that was staged; a block of zeros is not.
+# A receipt's mark of a block that was staged; a block of zeros is not.
 STAGED = "staged"
 
 
@@ -48,7 +48,7 @@ class StagedBlockTarget:
 
 
 class ConfirmedTree(UnseenTree):
-    """The source of blocks that are staged, each pinned by itself: nobody confirms the whole file later."""
+    """The source of staged blocks. Each block is pinned by itself, because no later step checks the whole file."""
 
     def __init__(self, source: Tree, ledger: Ledger) -> None:
         super().__init__(ledger, "", "the destination")

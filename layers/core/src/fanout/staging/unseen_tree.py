@@ -1,7 +1,7 @@
-"""The tree on the other mount of a transfer between two: what the ledger holds of it.
+"""The tree on the other mount of a transfer between two mounts, as the ledger describes it.
 
-A function sees one mount. What it needs to know of the other end, a function on that side
-has written down: what a segment holds at the destination, the attributes of a big file at the source.
+A function sees one mount. A function on the other side writes down the facts that this one needs:
+a segment's entries at the destination, the attributes of a big file at the source.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _unseen(name: str) -> InvalidRequest:
 
 
 class UnseenTree:
-    """See ``ports.tree.Tree``. What only a function on the other side can do raises ``InvalidRequest``."""
+    """See ``ports.tree.Tree``. Raises ``InvalidRequest`` for work that needs a function on the other side."""
 
     def __init__(self, ledger: Ledger, nonce: str, name: str) -> None:
         self._ledger, self._nonce, self._name = ledger, nonce, name

@@ -1,4 +1,4 @@
-"""What a copy and a sync would do, from the ledger of a plan's listing."""
+"""Computes the changes that a copy and a sync would make, from the ledger of a plan's listing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def planned_books(ledger: Ledger, add_failure: Callable[[Outcome, str], None]) -
 
 
 def planned_run(plan: Plan, ledger: Ledger) -> Planned:
-    """What would be done, written row by row to planned.jsonl."""
+    """The planned changes, written row by row to planned.jsonl."""
     request = plan.request
     shards, links = shards_of(ledger), _links(ledger)
     extras = listed_extras(ledger, request)

@@ -156,7 +156,7 @@ def _out_of_time(plan: Plan, found: RunBooks, error: RunError | None, now: float
 
 
 def _verification(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError | None) -> Verification | None:
-    """What was verified, if the request asked for it and the run came so far."""
+    """The results of the verification, if the request asked for it and the run got that far."""
     request = plan.request
     if error is not None:
         return None
@@ -191,7 +191,7 @@ def _notes(ledger: Ledger, unset: Mapping[str, Outcome]) -> list[str]:
 
 
 def _pacing_notes(pace: Json) -> list[str]:
-    """What keeps the state machine from pacing fails no run."""
+    """Notes on errors of the pacing; they do not fail the run."""
     said = {"pacing": "the copying was not paced to its end", "copying": "the pacing was not told that all was copied"}
     notes = {branch: found.get("note") for branch, found in pace.items()}
     return [f"{said[branch]}: {note[:500]}" for branch, note in notes.items() if note is not None]

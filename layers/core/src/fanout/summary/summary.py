@@ -15,7 +15,7 @@ from fanout.request.request import Request
 
 
 class Ending(Struct, frozen=True):
-    """What decides how a run ended; ``error`` broke it off, ``failures`` are the rows of failures.jsonl."""
+    """The facts that decide how a run ended; ``error`` broke it off, ``failures`` are the rows of failures.jsonl."""
 
     books: Books
     complete_listing: bool
@@ -26,7 +26,7 @@ class Ending(Struct, frozen=True):
 
     @property
     def missing(self) -> Count:
-        """Entries without an outcome; of a plan those that it would copy have none by its nature."""
+        """Entries without an outcome; in a plan, the entries that it would copy never have one."""
         return self.books.missing - (self.planned.to_copy if self.planned else Count())
 
     @property
@@ -62,7 +62,7 @@ class Ending(Struct, frozen=True):
 
     @property
     def _differences(self) -> str:
-        """What a verification found, by class."""
+        """The results of a verification, by class."""
         by_class = self.verification.by_class if self.verification else []
         found = ", ".join(f"{one.reason} {one.entries:,}" for one in by_class)
         return f"; the verification found: {found}" if found else ""

@@ -1,4 +1,4 @@
-"""What the verification of a run found, from its ledger."""
+"""Reads the results of a run's verification from its ledger."""
 
 from __future__ import annotations
 

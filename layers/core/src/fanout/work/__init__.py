@@ -1,1 +1,1 @@
-"""One attempt of a task: context, threads, processes, memory."""
+"""Runs an attempt of a task: context, threads, processes, memory."""

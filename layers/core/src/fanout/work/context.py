@@ -1,4 +1,4 @@
-"""What every use case is given."""
+"""The context that every use case receives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def no_entry_copier(_plan: Plan) -> EntryCopier | None:
 
 
 def no_objects(_request: Request) -> ObjectReader:
-    """What reads in a place that holds nothing."""
+    """Reads a place that holds nothing."""
     return NoObjects()
 
 

@@ -14,7 +14,7 @@ from fanout.work.threads import done_by_threads
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
-# What is done with an item: it yields wherever an answer is under way that it would have to wait for.
+# Works on an item; yields whenever it would have to wait for an answer under way.
 Work = Callable[[Item], Generator[None, None, Done]]
 
 
@@ -27,12 +27,12 @@ def overlap_on(
     unfinished: list[tuple[int, Item]],
     admit: Callable[[Item, bool], bool],
 ) -> Iterator[tuple[int, Done]]:
-    """As ``parallel.work_on``, but a thread turns to other items while one waits.
+    """Works like ``parallel.work_on``, but a thread turns to other items while one waits.
 
-    ``may_wait`` says whether an item may be left waiting; else it is worked on to its end. What has been
-    begun when the time is up is ended. The more threads there are, the fewer items each of them begins.
-    ``admit`` says whether an item may be begun, at once or after it has waited for that; a thread with items under
-    way goes on with those instead of waiting, because an answer that nobody receives is broken off.
+    ``may_wait`` says whether an item may be left waiting; otherwise it is worked on to its end. Items begun
+    before the time is up are finished. The more threads there are, the fewer items each of them begins.
+    ``admit`` says whether an item may begin, at once or after a wait. A thread with items under way continues
+    those instead of waiting, because an answer that no thread receives is broken off.
     """
     queue = iter(items)
     lock = threading.Lock()

@@ -1,9 +1,9 @@
 """Work on many items in several processes of one function.
 
 Threads that wait for a server still need the interpreter's lock for a moment between two
-operations, and where many wait, handing it on costs more processor time than the work: 64
-threads of one process copied 1,385 files/s to the simulated EFS with 37 changes of context a
-file, 8 processes of 8 threads 15 changes a file.
+operations. With many threads, handing the lock on costs more processor time than the work: 64
+threads of one process copied 1,385 files/s to the simulated EFS with 37 context switches a
+file; 8 processes of 8 threads had 15 switches a file.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def in_processes(
     processes: int,
     begun: Callable[[], None] = lambda: None,
 ) -> Generator[list[Message], None, list[End]]:
-    """What ``work`` yields in each of so many processes, and at the end what it returned there.
+    """Yield the messages of ``work`` from each of so many processes; at the end, its return values.
 
-    Each process takes the next items as it gets on. ``begun`` is called when all of them are there. An
-    exception of ``work`` is raised here. A process that ends without a word raises ``Transient``; the others are ended.
+    Each process takes further items as it finishes others. ``begun`` is called when all processes exist. An exception
+    of ``work`` is raised here. A process that ends without a message raises ``Transient``; the others are ended.
     """
     queue = _positions(len(items))
     pipes: dict[int, int] = {}
@@ -61,7 +61,7 @@ def in_processes(
 
 
 def begin_process(work: Callable[[Callable[[list[Any]], None]], Any]) -> tuple[int, int]:
-    """A process that works and sends lists of messages, and at its end what ``work`` returns; its pipe and its id."""
+    """A process that sends lists of messages, and finally the return value of ``work``; its pipe and its id."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -82,9 +82,9 @@ def end_processes(pipes: dict[int, int]) -> None:
 def _positions(count: int) -> int:
     """A file in memory that holds the positions 0 to ``count`` - 1, at its beginning.
 
-    It is opened by its name, because Linux locks the offset that processes share of opened files only
-    (``FMODE_ATOMIC_POS``, set in fs/open.c), and of what ``memfd_create`` returns it does not: read side by side, the
-    same positions came twice.
+    It is opened by its name, because only then Linux locks the offset that processes share (``FMODE_ATOMIC_POS``, set
+    in fs/open.c). Linux does not lock the offset of a file from ``memfd_create``: processes that read it together
+    received the same positions twice.
     """
     made = os.memfd_create("positions", os.MFD_CLOEXEC)
     try:
@@ -104,7 +104,7 @@ def _turns(queue: int, items: Sequence[Item], parent: int) -> Iterator[Item]:
 
 
 def _child(writing: int, work: Callable[[Callable[[list[Any]], None]], Any]) -> NoReturn:
-    """Work and tell, then end without what the parent would do at its end."""
+    """Work and send messages, then exit without the parent's cleanup."""
     status = 1
     try:
         try:
@@ -140,7 +140,7 @@ def _send(writing: int, message: tuple[str, Any]) -> None:
 
 
 def messages_of(pipes: dict[int, int]) -> Generator[list[Any], None, list[Any]]:
-    """What the processes send until all have ended; those that have are taken out of ``pipes``."""
+    """Yield the messages of the processes until all have ended; removes ended ones from ``pipes``."""
     poll = select.poll()
     buffers = {reading: bytearray() for reading in pipes}
     for reading in pipes:

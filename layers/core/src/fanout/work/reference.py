@@ -1,4 +1,4 @@
-"""What travels between the states of a run: a reference to its ledger."""
+"""The reference to a run's ledger, which the states hand on."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ Done = TypeVar("Done")
 
 
 class Threads:
-    """Threads that do the same work, added while what they do is wait.
+    """Threads that do the same work, added as long as they mostly wait.
 
-    Where operations wait for a server there are soon ``most`` of them. Where they do not, as on
-    a local disk, more threads than one only wait for each other's interpreter lock: 64 of them
-    copy a quarter of the files a second that one does. What tells the two apart is how often the
-    process gave its processor up of its own accord, and that it did not queue for one instead:
-    where others keep the processors busy, more threads only make the queue longer.
+    If operations wait for a server, there are soon ``most`` of them. If they do not, as on
+    a local disk, additional threads only wait for the interpreter's lock: 64 of them
+    copy a quarter of the files a second that one does. Two figures tell the cases apart: how often the
+    process gave up its processor voluntarily, and whether it queued for one instead.
+    If others keep the processors busy, more threads only lengthen the queue.
     """
 
     def __init__(self, pool: ThreadPoolExecutor, work: Callable[[], None], most: int, done: Sized) -> None:
@@ -62,7 +62,7 @@ class Threads:
 
 
 def done_by_threads(work: Callable[[], None], most: int, done: deque[Done]) -> Iterator[Done]:
-    """What up to ``most`` threads append to ``done``, as it comes, until all have ended; raises what one raised."""
+    """Yield the items that up to ``most`` threads append to ``done``, until all have ended; raises their errors."""
     with ThreadPoolExecutor(most) as pool:
         running = Threads(pool, work, most, done)
         while running.review():
@@ -79,7 +79,7 @@ class _Look(NamedTuple):
 
 
 def _queued_seconds() -> float:
-    """For how long the threads of this process that still run have queued for a processor; 0 where no kernel tells.
+    """How long this process's running threads have queued for a processor; 0 if the kernel does not report it.
 
     docs.kernel.org/scheduler/sched-stats.html: the second number of a thread's schedstat, in nanoseconds.
     """

@@ -48,7 +48,7 @@ def levels(segment: Segment) -> list[Level]:
 class Contents(Struct, frozen=True):
     """A directory's contents: marks between its files or keys, and its direct subdirectories.
 
-    Of very many names only a part is read; each directory then ``stands_for`` several.
+    If there are very many names, only a part is read; each directory then ``stands_for`` several.
     """
 
     marks: Sequence[Mark]

@@ -10,7 +10,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.segment import Segment, within
 
 DEFAULT_DIRECTORY_MODE = 0o755
-# The mode of a new directory until it gets its own. The sticky bit has no effect while nobody else may write. It tells
+# The mode of a new directory until it gets its own. The sticky bit has no effect if no other user may write. It tells
 # such a directory from a private one: a stopped run leaves it, and the next run recognizes it.
 UNFINISHED_MODE = stat.S_ISVTX | stat.S_IRWXU
 

@@ -101,9 +101,7 @@ class ManifestLines:
                         raise self._refused(problem, "write a row to a line")
                     yield piece
                     begun, rest = True, unpacker.unconsumed_tail
-                    more = (
-                        len(piece) == tuning.MANIFEST_READ_BYTES
-                    )  # the decompressor may hold all packed bytes already
+                    more = len(piece) == tuning.MANIFEST_READ_BYTES  # all packed bytes may be taken in already
                     if unpacker.eof:
                         rest, unpacker, begun = unpacker.unused_data, zlib.decompressobj(_GZIP), False
                         more = False
