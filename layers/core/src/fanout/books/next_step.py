@@ -1,7 +1,7 @@
-"""What to do after a run, by its mode and how it ended: one table for the command line, the report and the docs.
+"""The next step after a run, by its mode and end: one table for the command line, the report and the docs.
 
-The first row that fits a run holds. ``fanout retry`` resumes a copy that has a plan, without listing again; it starts
-the stored request of any other run from the beginning, and with ``--again`` that of a copy too.
+The first row that fits a run holds. ``fanout retry`` resumes a copy that has a plan, without a new listing. For any
+other run it starts the stored request from the beginning; with ``--again`` also for a copy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fanout.request.options import Mode
 
 
 class Verb(StrEnum):
-    """The command that goes on; ``NONE`` where none does."""
+    """The command to continue with; ``NONE`` where none does."""
 
     NONE = ""
     START = "start REQUEST.json"
@@ -29,7 +29,7 @@ class Verb(StrEnum):
 
 
 class Left(StrEnum):
-    """What is left of a run that closed its books."""
+    """The entries left by a run that closed its books."""
 
     FAILED = "failed entries"
     CHANGED = "entries that changed at an end"
@@ -48,7 +48,7 @@ class Ended(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """What to do, and the command that does it."""
+    """A next step, and the command for it."""
 
     text: str
     verb: Verb
@@ -192,7 +192,7 @@ def next_step(ended: Ended) -> Step:
 
 
 def left_of(classes: Iterable[FailureClass]) -> frozenset[Left]:
-    """What the failures by class leave."""
+    """The entries left, from the failures by class."""
     return frozenset(map(_left, classes))
 
 
@@ -205,7 +205,7 @@ def _left(one: FailureClass) -> Left:
 
 
 def next_step_of(summary: SummaryDocument) -> Step:
-    """What to do after a run that has its summary."""
+    """The next step after a run that has its summary."""
     return next_step(
         Ended(
             summary.mode,

@@ -27,7 +27,7 @@ def assemble_big_files(
 ) -> tuple[int, bool]:
     """Complete each of these big files whose blocks are all there; write the outcomes of all of them.
 
-    What was begun and is not completed is discarded: also what an attempt began that does not count.
+    Big files that were begun and are not complete are discarded, also those of an attempt that does not count.
     ``begun`` are the keys of their descriptions, ``shard_id`` is the FinishShard that they belong to.
     Returns how many have been settled now, and whether all are.
     """

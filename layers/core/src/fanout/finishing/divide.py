@@ -54,7 +54,7 @@ class ClosedFile(Struct, frozen=True):
 
 
 class FinishShard(Struct, frozen=True, omit_defaults=True):
-    """What one function finishes; ``directories`` are files in groups, of which a later file has newer attributes."""
+    """The work of one FinishShard; ``directories`` are files in groups, of which a later file has newer attributes."""
 
     id: str
     big_files: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class ToFinish(Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """What one function would take for it."""
+        """Predicted seconds of one function for all of it."""
         names = sum(link.end - link.first for link in self.links)
         rows = sum(map(_rows, self.directories.values()))
         return _seconds_of_files(len(self.big_files), names) + rows / tuning.DIRECTORIES_PER_SECOND

@@ -49,10 +49,9 @@ def finish_directories(
     """Set the attributes of every directory in these files; returns how many files it went through now, and whether
     all are set.
 
-    Most can be set in any order, file by file of the ledger as they come. Those that their owner could not
-    pass afterwards come last, deepest first, because what lies below them is reached through them.
-    A directory that cannot be set is a row in the ledger, read by SummariseTransfer. ``position`` is the key
-    under which stands how far it came.
+    Most can be set in any order, file by file of the ledger as they come. Directories that close the way to their
+    owner come last, deepest first: the way to a directory leads through those above it. A directory that cannot be
+    set is a row in the ledger, read by SummariseTransfer. ``position`` is the key under which stands how far it came.
     """
     ledger = context.ledger
     files = [MadeFile(key, rows) for key, rows in made.items()]
@@ -64,7 +63,7 @@ def finish_directories(
         failures += set_directories(destination, filter(settable_at_once, rows))
         if number < len(files) and deadline.passed:
             break
-    # The last pass reads all files again, so it has a task of its own where this one has used its time.
+    # The last pass reads all files again, so another task makes it if this one has used its time.
     finished = number >= len(files) and not (number > began_at and deadline.passed)
     if finished:
         failures += _set_last(ledger, files, destination)

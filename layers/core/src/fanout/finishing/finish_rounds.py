@@ -80,7 +80,7 @@ def _written(number: int, shards: list[FinishShard], ledger: Ledger) -> Round | 
 
 
 def _closed_left(last: Round, ledger: Ledger) -> list[ClosedFile]:
-    """What the round of directories left to later ones, less what these have set."""
+    """The closed directories that the round of directories left, less those that later rounds have set."""
     passed = [file.depth for shard in last.shards for file in shard.closed]
     number = last.number
     while number >= 0 and not (found := _read_round(number, ledger)).shards[0].directories:

@@ -25,7 +25,7 @@ def finish_tree(context: Context, *, deletes: bool = False, mapped: int = -1) ->
     A small tree is finished here. A larger one is divided: the answer names the ``key`` of a round of ``count`` shards
     for FinishShards, and ``round``. ``mapped`` is the last round that FinishShards worked on, -1 for none; what that
     left is finished here.
-    Returns ``done``: false where a round is to be mapped, or where the time was up and another task goes on.
+    Returns ``done``: false if a round needs a Map, or if the time was up and another task must continue.
     Raises ``Transient`` if nothing at all could be finished in the time of a task, and ``Superseded``.
     """
     try:

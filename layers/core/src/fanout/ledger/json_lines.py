@@ -1,7 +1,7 @@
 """Encodes and decodes rows as lines of JSON: by msgspec, or by the standard library for rows that it refuses.
 
-JSON in UTF-8 cannot hold a name that is not UTF-8; the standard library writes such bytes as escapes of lone
-surrogates, and reads them. msgspec's numbers have 64 bits; a file system's times may have more.
+JSON in UTF-8 cannot hold a name that is not UTF-8. The standard library writes such bytes as escapes of lone
+surrogates, and reads them. Numbers of msgspec have 64 bits; times of a file system may have more.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The run's ledger: what each state writes for the states after it.
 
-Every file is written whole under a name that another attempt of the same task
-does not use, or holds the same content whichever attempt writes it, so a task
-may run twice, also at the same time.
+Every file is written whole. Its name is the attempt's own, or every attempt writes the same content. So a task may
+run twice, also at the same time.
 
 Objects expire in no order, and an object may be truncated, changed or another's. Every reader here raises
 ``LedgerBroken``, which names the object and the remedy, and no other error of decoding.

@@ -88,7 +88,7 @@ Location = S3Location | MountLocation
 
 
 def what_is_missing(location: Location) -> str:
-    """How a tree that holds nothing is told."""
+    """The text for a tree that holds nothing."""
     return "0 objects below this prefix" if location.is_keyed else "0 entries below this path"
 
 

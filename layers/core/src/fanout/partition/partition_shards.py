@@ -31,8 +31,10 @@ LOOSE_ENDS_READ = 100
 
 
 def partition_shards(context: Context) -> Json:
-    """Write shards.json, the input of CopyShards, and forecast.json; returns the key, the number of shards, and how
-    many run at once: the request's limit, or fewer if they reach the limit of a measured file system.
+    """Write shards.json, the input of CopyShards, and forecast.json.
+
+    Returns the key, the number of shards, and how many run at once: the request's limit, or fewer if they reach the
+    limit of a measured file system.
 
     Raises ``DeleteRefused`` before anything is copied if a sync would delete more than its guard allows.
     """

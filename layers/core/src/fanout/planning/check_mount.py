@@ -18,8 +18,9 @@ from fanout.work.context import Context
 
 
 def check_mount(context: Context) -> Json:
-    """Check the mounted end, and that S3 answers from here too; note what the destination cannot keep
-    and how far the clocks of S3 and of a destination on a mount differ.
+    """Check the mounted end, and that S3 answers from here too.
+
+    Note the destination's limitations, and how far the clocks of S3 and of a mounted destination differ.
 
     If the run writes to a mount, it fences the runs that it replaced before anything is listed.
     Raises ``InvalidRequest`` or ``AccessDenied``, which names the end and the remedy, and ``Superseded`` if a later

@@ -77,7 +77,7 @@ class Context(Struct, frozen=True):
     mounts. ``processors`` are those of the function: a copy to or from a bucket is divided among so many processes, as
     each of them signs, parses and sums. ``objects`` reads the manifest of a request.
     ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
-    ``prices`` are dollars that the stack's forecasts reckon with, unless a request names others.
+    ``prices`` are the stack's dollars for forecasts, unless a request names others.
     ``account`` is asked how many functions may run at once; without it nothing is known of that.
     ``reserved_concurrency`` is what each function that runs many times at once has for itself, 0 for none.
     ``turns`` keeps two runs from writing to one tree at the same time; without it nothing does.

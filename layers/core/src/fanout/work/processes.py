@@ -1,9 +1,8 @@
 """Work on many items in several processes of one function.
 
 Threads that wait for a server still need the interpreter's lock for a moment between two
-operations. With many threads, handing the lock on costs more processor time than the work: 64
-threads of one process copied 1,385 files/s to the simulated EFS with 37 context switches a
-file; 8 processes of 8 threads had 15 switches a file.
+operations. With many threads, the hand-over of the lock costs more processor time than the work. 64 threads of one
+process copied 1,385 files/s to the simulated EFS with 37 context switches a file; 8 processes of 8 threads had 15.
 """
 
 from __future__ import annotations
