@@ -147,7 +147,7 @@ def parents_key(segment_id: str, nonce: str, number: int) -> str:
 
 
 def big_file_outcomes_key(name: str) -> str:
-    """What became of the big files that one FinishTree or FinishShard settled."""
+    """The outcomes of the big files that one FinishTree or FinishShard settled."""
     return f"{BIG_FILE_OUTCOMES}{name}.jsonl.gz"
 
 
