@@ -111,7 +111,7 @@ def test_a_request_can_do_without_a_probe() -> None:
 @pytest.mark.parametrize(
     ("probe", "problem"),
     [
-        (OTHER | {"calibration": None}, "did not get as far as a calibration"),
+        (OTHER | {"calibration": None}, "ended without a calibration"),
         (OTHER | {"mount": "results"}, "measured results, which is at no end of the request"),
         (OTHER | {"file_system_id": "fs-2"}, "measured fs-2, which is at no end of the request"),
         ({}, "schema version is None"),

@@ -92,5 +92,5 @@ def creations_of(request: Request, calibrations: Mapping[str, Calibration]) -> f
 
 
 def calibration_at(end: Location, calibrations: Mapping[str, Calibration]) -> Calibration | None:
-    """That of the file system of an end, if it is one and was probed."""
+    """The calibration of an end's file system; ``None`` for a bucket or without a probe."""
     return calibrations.get(end.mount) if not end.is_keyed else None

@@ -51,7 +51,7 @@ def _of_probe(probe: str, mounts: list[str], context: Context) -> dict[str, Prob
         problem = f"{probe} has no result here: it is no probe, was another stack's, or has expired"
         raise InvalidRequest("calibration", problem, _CHOOSE)
     if known.calibration is None:
-        raise InvalidRequest("calibration", f"{probe} did not get as far as a calibration", _CHOOSE)
+        raise InvalidRequest("calibration", f"{probe} ended without a calibration", _CHOOSE)
     measured = known.file_system
     same = [mount for mount in mounts if _file_system(mount, context) == measured]
     if not same:

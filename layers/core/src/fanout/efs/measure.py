@@ -79,7 +79,7 @@ def _measured(file_system_id: str, context: Context, notes: list[str]) -> FileSy
 
 
 def asked(question: Callable[[], T], context: Context) -> T:
-    """The answer; a question that is throttled or lost is asked again, a plan does not wait longer than that."""
+    """The answer to a question, which is repeated when it is throttled or lost; a plan waits no longer than that."""
     for pause in PAUSES_SECONDS:
         try:
             return question()

@@ -146,5 +146,5 @@ class ProbeResult(Struct, frozen=True):
 
     @property
     def file_system(self) -> str:
-        """By what the results are kept."""
+        """The key of its results."""
         return self.file_system_id or self.mount

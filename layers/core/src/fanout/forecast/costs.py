@@ -1,4 +1,4 @@
-"""Dollars of a run by service, and what DataSync takes for the same."""
+"""The dollars of a run by service, and those of the same copy with DataSync."""
 
 from __future__ import annotations
 

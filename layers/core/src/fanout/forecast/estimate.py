@@ -1,4 +1,4 @@
-"""A whole run on paper: the forecast of a request from a number of entries and their bytes, before any listing."""
+"""Forecasts a whole run before any listing, from a request, a number of entries and their bytes."""
 
 from __future__ import annotations
 

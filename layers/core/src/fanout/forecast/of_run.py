@@ -1,4 +1,4 @@
-"""The forecast of a run, made when it is known what is to be copied, and held against what it took."""
+"""Forecasts a run once its shards are known, and compares the forecast with the actual run."""
 
 from __future__ import annotations
 

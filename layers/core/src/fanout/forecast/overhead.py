@@ -97,7 +97,7 @@ def is_paced(request: Request, work: Work) -> bool:
 def beside_run(
     request: Request, work: Work, copying: float, busy: float, removal: Deleting, mounts: int, *, held: bool
 ) -> Beside:
-    """All of it, for a copying of so many seconds whose functions work ``busy`` seconds together.
+    """All costs outside a copy of so many seconds, whose functions work ``busy`` seconds together.
 
     ``mounts`` are those that were measured; ``held`` where a rate is kept for the sake of credits.
     """

@@ -33,7 +33,7 @@ def open_probe(context: Context, directories: Directories) -> Json:
             if others:
                 directory.remove()
                 problem = f"another probe is at work there ({', '.join(others)})"
-                raise InvalidRequest("path", problem, "wait for its end; of one that was stopped, five minutes")
+                raise InvalidRequest("path", problem, "wait for its end, or five minutes if it was stopped")
     except ItemError as error:
         raise task_error(error, f"/{plan.request.path}") from error
     return {}
@@ -58,5 +58,5 @@ def task_error(error: ItemError, target: str) -> FanoutError:
     if error.reason is Reason.NO_SPACE:
         return InvalidRequest("path", error.message, "free space, or raise the quota")
     if error.reason in _GONE or "ENOENT" in error.message:
-        return InvalidRequest("path", f"{target} is no directory of the mount ({error.message})", "name one that is")
+        return InvalidRequest("path", f"{target} is not a directory of the mount ({error.message})", "name one that is")
     return Transient(error.message)

@@ -99,7 +99,7 @@ class SharedLimiter(Limiter):
         except OSError as exc:
             if os.getppid() != self._parent:
                 raise TimeUp from exc
-            raise Transient(f"the limits of the run could not be asked ({exc})") from exc
+            raise Transient(f"reading the limits of the run failed ({exc})") from exc
         return float(seconds)
 
     def _serve(self) -> None:

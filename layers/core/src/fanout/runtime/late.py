@@ -1,4 +1,4 @@
-"""Adapters that are imported at their first use, because few tasks come to it and every cold start would pay."""
+"""Adapters that are imported at their first use. Few tasks use them, and every cold start would pay for the import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lambda asked about the account: one request."""
+"""Reads the account's concurrency from Lambda, by a single request."""
 
 from __future__ import annotations
 

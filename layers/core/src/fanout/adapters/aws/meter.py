@@ -1,4 +1,4 @@
-"""EFS and CloudWatch asked about a file system: a request each."""
+"""Reads the state of a file system from EFS and CloudWatch, by a request each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose certificates are trusted."""
+"""Finds the file of trusted certificate authorities."""
 
 from __future__ import annotations
 

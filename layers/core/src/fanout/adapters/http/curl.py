@@ -49,7 +49,7 @@ class Timeouts(NamedTuple):
 
     @property
     def slow_seconds(self) -> int:
-        """For how long the rate may be too low, so that a stall is seen within its time-out."""
+        """Seconds for which the rate may be too low, so that libcurl detects a stall within the stall timeout."""
         return max(1, self.stall_seconds - _RATE_SECONDS)
 
 
@@ -136,7 +136,7 @@ class Handle:
             self.curl.setopt(pycurl.FRESH_CONNECT, anew)
 
     def end(self, error: tuple[int, str] | None) -> None:
-        """The exchange has ended; of an error the code and words."""
+        """Note the end of the exchange, with the code and text of its error if it failed."""
         self._error = error
         self._ended.release()
 
@@ -197,7 +197,7 @@ class Handle:
         return Response(status, headers, pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
     def _watch(self, on: bool) -> None:
-        """Have any byte count against the stall time-out, in place of a rate."""
+        """Let any byte reset the stall timeout, in place of a rate."""
         curl = self.curl
         if on:
             self._moved = (0.0, 0.0, time.monotonic())

@@ -118,7 +118,7 @@ def parse_upload_page(body: bytes, bucket: str, markers: tuple[str, str] = ("", 
         return UploadPage(uploads, "", "")
     following = decode(required(root, "NextKeyMarker")), root.findtext("NextUploadIdMarker", "")
     if following == markers:
-        raise WrongAnswer("a page of uploads that leads to itself")
+        raise WrongAnswer("a page of uploads whose next markers do not advance")
     return UploadPage(uploads, *following)
 
 
@@ -135,7 +135,7 @@ def parse_part_page(body: bytes, upload_id: str, marker: int = 0) -> PartPage:
         raise WrongAnswer(f"parts {numbers[1:]} after part {marker}")
     following = _number(root, "NextPartNumberMarker") if is_truncated(root) else 0
     if 0 < following <= marker:
-        raise WrongAnswer("a page of parts that leads to itself")
+        raise WrongAnswer("a page of parts whose next marker does not advance")
     return PartPage(parts, following)
 
 
