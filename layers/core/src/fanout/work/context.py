@@ -67,21 +67,20 @@ def nothing_to_release() -> None:
 
 
 class Context(Struct, frozen=True):
-    """One attempt of a task.
+    """An attempt of a task, with all that a use case needs.
 
-            ``ends_at`` is when the function is ended, in seconds since 1970; ``nonce``
-        tells this attempt's files from those of every other attempt. The trees are
-        made on first use, because most tasks need one or none. ``entry_copier`` is what
-        copies where one store holds both trees. ``release`` closes what the trees hold open, when the task ends:
-        the function may go on to the next one in the same process. ``forks`` says whether both trees are
-        mounts. ``processors`` are those of the function: a copy to or from a bucket is divided among so many processes, as
-        each of them signs, parses and sums. ``objects`` reads the manifest of a request.
-        ``meter`` is asked about the file systems of ``file_system_ids``, by mount; a mount without an id is not measured.
-        ``prices`` are the stack's dollars for forecasts, unless a request names others.
-        ``account`` is asked how many functions may run at once; without it nothing is known of that.
-        ``reserved_concurrency`` is what each function that runs many times at once has for itself, 0 for none.
-            ``turns`` keeps two runs from writing to one tree at the same time; without it nothing does.
-        ``limiter`` keeps the task to the rates of the run.
+    - ``ends_at``: when the function is ended, in seconds since 1970. ``nonce`` tells this attempt's files from those of
+      every other attempt.
+    - The trees are made on first use, because most tasks need one or none. ``entry_copier`` copies where one store holds
+      both trees. ``release`` closes the trees when the task ends: the process may run the next task.
+    - ``forks``: whether both trees are mounts. ``processors`` are those of the function: it divides a copy to or from a
+      bucket among so many processes, as each of them signs, parses and sums.
+    - ``objects`` reads the manifest of a request. ``meter`` measures the file systems of ``file_system_ids``, by mount;
+      a mount without an id is not measured.
+    - ``prices`` are the stack's dollars for forecasts, unless a request names others.
+    - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many each function that runs many
+      times at once has reserved, 0 for none.
+    - ``turns`` keeps two runs from writing to one tree at the same time. ``limiter`` holds the task to the run's rates.
     """
 
     ledger: Ledger
