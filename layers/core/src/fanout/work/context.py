@@ -71,15 +71,15 @@ class Context(Struct, frozen=True):
 
     - ``ends_at``: when the function is ended, in seconds since 1970. ``nonce`` tells this attempt's files from those of
       every other attempt.
-    - The trees are made on first use, because most tasks need one or none. ``entry_copier`` copies where one store holds
+    - The trees are made on first use, because most tasks need one or none. ``entry_copier`` copies if one store holds
       both trees. ``release`` closes the trees when the task ends: the process may run the next task.
     - ``forks``: whether both trees are mounts. ``processors`` are those of the function: it divides a copy to or from a
       bucket among so many processes, as each of them signs, parses and sums.
     - ``objects`` reads the manifest of a request. ``meter`` measures the file systems of ``file_system_ids``, by mount;
       a mount without an id is not measured.
     - ``prices`` are the stack's dollars for forecasts, unless a request names others.
-    - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many each function that runs many
-      times at once has reserved, 0 for none.
+    - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many of each function that runs
+      many times are reserved, 0 for none.
     - ``turns`` keeps two runs from writing to one tree at the same time. ``limiter`` holds the task to the run's rates.
     """
 
