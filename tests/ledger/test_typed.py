@@ -14,7 +14,7 @@ NOT_OF_THE_LEDGER = {
     "adapters": "answers of services",
     "batch": "S3's events, and the request that a batch starts",
     "runtime": "what the state machine sends, and what is logged",
-    "model/run_error.py": "the cause that Lambda names",
+    "model/errors.py": "the cause that Lambda names",
     "request/checked.py": "a schema's own words",
     "request/parse.py": "a literal type",
     "resuming/rules.py": "the request as somebody wrote it",

@@ -21,7 +21,7 @@ from fanout.pacing.rule import DECIDE_SECONDS
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.map_run import MapRun
 from fanout.rates.run_limits import RunLimits
-from fanout.shards.attempts import note_throttling
+from fanout.shards.tasks.attempts import note_throttling
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree

@@ -10,9 +10,9 @@ from fanout.books.failures import SHOWN_IN_ALL, SHOWN_OF_A_CLASS, FailureClasses
 from fanout.model.books import Count
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Outcome, Reason, Result
-from fanout.shards.activity import LONGEST_SHOWN, TROUBLED_SHOWN, Activity
-from fanout.shards.attempt import Attempt, End, attempt_from_key, attempt_key
 from fanout.shards.sizes import Sizes, bucket_bounds
+from fanout.shards.tasks.activity import LONGEST_SHOWN, TROUBLED_SHOWN, Activity
+from fanout.shards.tasks.attempt import Attempt, End, attempt_from_key, attempt_key
 
 TIMES = st.integers(0, 10**12).map(lambda milliseconds: milliseconds / 1000)
 BEGUN = st.builds(

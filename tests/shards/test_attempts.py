@@ -15,8 +15,8 @@ from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import Transient
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
-from fanout.shards.attempt import End
-from fanout.shards.attempts import attempts_by_shard, noted
+from fanout.shards.tasks.attempt import End
+from fanout.shards.tasks.attempts import attempts_by_shard, noted
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support import runs
 from tests.support.flow import World

@@ -16,7 +16,8 @@ from fanout.model.errors import Transient
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
-from fanout.shards.attempt import (
+from fanout.shards.partitioned import shards_of
+from fanout.shards.tasks.attempt import (
     FIRST_NOTE_SECONDS,
     NOTE_EVERY_SECONDS,
     REASONS_NOTED,
@@ -28,8 +29,7 @@ from fanout.shards.attempt import (
     note_key,
     notes_prefix,
 )
-from fanout.shards.partitioned import shards_of
-from fanout.shards.task_notes import TaskNotes
+from fanout.shards.tasks.notes import TaskNotes
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryStore

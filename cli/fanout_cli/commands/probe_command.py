@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from fanout.model.run_error import cause_message
+from fanout.model.errors import cause_message
 from fanout_cli.commands.run_commands import (
     EXIT_INTERRUPTED,
     JsonOption,

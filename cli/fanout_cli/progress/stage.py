@@ -11,9 +11,9 @@ from fanout.model.books import Count
 from fanout.model.errors import LedgerBroken
 from fanout.model.outcome import TROUBLE
 from fanout.model.shard import Rates
-from fanout.shards.attempt import Attempt, age_of, attempt_from_key, attempts_prefix, notes_prefix
 from fanout.shards.partitioned import shards_of
 from fanout.shards.rounds import RoundRecord
+from fanout.shards.tasks.attempt import Attempt, age_of, attempt_from_key, attempts_prefix, notes_prefix
 from fanout_cli.progress.model import Listed
 from fanout_cli.progress.work import ShardsAtWork, Standing
 from fanout_cli.runs.map_runs import MapCounts

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from fanout.model.books import Count
 from fanout.model.shard import Rates, Shard
-from fanout.shards.attempt import NOTE_EVERY_SECONDS, Attempt, End
+from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS, Attempt, End
 
 # Chosen: the rate, and the speed of a task, is that of so many seconds, and of less where the phase is younger.
 AVERAGE_SECONDS = 30.0

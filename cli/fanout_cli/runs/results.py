@@ -14,9 +14,8 @@ from fanout.books.failures import FailureClass
 from fanout.books.summary_document import Status
 from fanout.ledger.rows import count_row
 from fanout.model.books import Books
-from fanout.model.errors import InvalidRequest
+from fanout.model.errors import InvalidRequest, cause_message
 from fanout.model.outcome import Result
-from fanout.model.run_error import cause_message
 from fanout.request.options import Mode
 
 EXIT_SUCCEEDED = 0

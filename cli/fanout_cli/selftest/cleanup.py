@@ -6,8 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 
-from fanout.model.errors import FanoutError
-from fanout.model.run_error import cause_message
+from fanout.model.errors import FanoutError, cause_message
 from fanout.runtime.selftest_removal import FIELD, MARK
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.doctor.inside import functions

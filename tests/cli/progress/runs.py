@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fanout.model.shard import Rates, Shard
-from fanout.shards.attempt import FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS, Attempt, End
+from fanout.shards.tasks.attempt import FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS, Attempt, End
 from fanout_cli.progress.work import ShardsAtWork, Standing
 
 RATES = Rates(0.1, 1e6)

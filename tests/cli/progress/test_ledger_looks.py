@@ -15,8 +15,8 @@ from fanout.model.errors import DestinationBusy
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.write_turn import WriteTurns
-from fanout.shards.attempt import Attempt, End, attempt_key, note_key
 from fanout.shards.partitioned import MapItem, shards_of
+from fanout.shards.tasks.attempt import Attempt, End, attempt_key, note_key
 from fanout_cli.progress.ledger_looks import LedgerLooks
 from fanout_cli.progress.model import progress_of
 from fanout_cli.progress.stage import PAGE_KEYS, SECONDS_A_PAGE, Stage

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.model.books import Count
-from fanout.shards.attempt import Attempt, End
+from fanout.shards.tasks.attempt import Attempt, End
 from fanout_cli.progress.work import LEAST_SHARE, ShardsAtWork
 from tests.cli.progress.runs import RATES, Simulated, note, shard
 

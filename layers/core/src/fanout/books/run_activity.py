@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from fanout.books.summary_document import SizeBucket, TasksDone
 from fanout.ledger.ledger import Ledger
 from fanout.model.shard import Shard
-from fanout.shards.activity import Activity
-from fanout.shards.attempt import End
-from fanout.shards.attempts import attempts_by_shard
 from fanout.shards.rounds import rounds_done
 from fanout.shards.sizes import Sizes, bucket_bounds
+from fanout.shards.tasks.activity import Activity
+from fanout.shards.tasks.attempt import End
+from fanout.shards.tasks.attempts import attempts_by_shard
 
 
 def run_activities(ledger: Ledger, shards: Iterable[Shard]) -> list[Activity]:

@@ -12,8 +12,8 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import trouble_from_row
 from fanout.model.books import Books, Count
+from fanout.model.errors import RunError
 from fanout.model.outcome import TROUBLE, Outcome, Reason
-from fanout.model.run_error import RunError
 from fanout.model.shard import Shard
 from fanout.request.options import Mode
 from fanout.shards.partitioned import entries_to_copy, read_partition

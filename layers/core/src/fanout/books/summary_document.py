@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from fanout.books.failures import FailureClass
 from fanout.forecast.document import ForecastDocument
 from fanout.model.books import Books, Count
+from fanout.model.errors import RunError
 from fanout.model.outcome import Reason
-from fanout.model.run_error import RunError
 from fanout.request.options import Mode
 from fanout.verifying.verify_rules import NotCompared
 

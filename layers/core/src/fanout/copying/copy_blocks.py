@@ -17,9 +17,9 @@ from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import BlockTarget, Source, Tree
-from fanout.shards.attempts import Progress
 from fanout.shards.blocks import failed_block
-from fanout.shards.task_notes import TaskNotes
+from fanout.shards.tasks.attempts import Progress
+from fanout.shards.tasks.notes import TaskNotes
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context
 

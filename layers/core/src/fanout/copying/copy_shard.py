@@ -28,9 +28,9 @@ from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
 from fanout.rates.shared_limiter import SharedLimiter
 from fanout.request.options import Compare
-from fanout.shards.attempts import Progress, note_throttling, noted
 from fanout.shards.made_directories import MadeDirectory
-from fanout.shards.task_notes import TaskNotes, failures_of
+from fanout.shards.tasks.attempts import Progress, note_throttling, noted
+from fanout.shards.tasks.notes import TaskNotes, failures_of
 from fanout.work.context import Context
 
 

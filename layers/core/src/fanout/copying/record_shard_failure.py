@@ -5,9 +5,8 @@ from __future__ import annotations
 from fanout.copying.copy_shard import settled_indexes
 from fanout.model.books import tally
 from fanout.model.document import Json
-from fanout.model.errors import OutOfTime
+from fanout.model.errors import OutOfTime, run_error
 from fanout.model.outcome import Outcome, Reason
-from fanout.model.run_error import run_error
 from fanout.model.shard import Receipt, Shard
 from fanout.work.context import Context
 

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.model import FileSystemState
-from fanout.model.run_error import RunError
+from fanout.model.errors import RunError
 
 
 class ProbeStatus(StrEnum):

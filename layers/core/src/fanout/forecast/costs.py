@@ -11,7 +11,7 @@ from fanout.efs.model import FileSystemState, Load
 from fanout.forecast.listing import ListingWalk
 from fanout.forecast.overhead import Beside
 from fanout.model.file_system import ThroughputMode
-from fanout.shards.attempt import NOTE_EVERY_SECONDS
+from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS
 
 _GB = 1e9
 # As template.yaml sets the functions that list, copy and verify.

@@ -26,8 +26,8 @@ from fanout.model.shard import Shard
 from fanout.rates.run_limits import PacedRate
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
-from fanout.shards.activity import Activity
 from fanout.shards.rounds import rounds_done
+from fanout.shards.tasks.activity import Activity
 from fanout.work.context import Context
 
 

@@ -33,7 +33,7 @@ from fanout.model.segment import Segment, cut, no_pruning, rest_of
 from fanout.ports.tree import Tree
 from fanout.request.options import Mode
 from fanout.request.request import Request, knows_extras
-from fanout.shards.task_notes import TaskNotes
+from fanout.shards.tasks.notes import TaskNotes
 from fanout.work.context import Context
 from fanout.work.garbage import rare_collections
 

@@ -23,8 +23,8 @@ from fanout.efs.probe_result import (
 )
 from fanout.facts import aws
 from fanout.facts.units import KIB, MIB
+from fanout.model.errors import RunError
 from fanout.model.file_system import ThroughputMode
-from fanout.model.run_error import RunError
 from fanout.probe.experiments import Point, Round
 from fanout.probe.plan import ProbePlan
 from fanout.probe.samples import Samples, Spread, rates_together, spread_of

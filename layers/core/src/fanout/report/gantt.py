@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from fanout.report.axes import Tick, percent_of, time_ticks
 from fanout.report.text import count, duration, size
-from fanout.shards.activity import Activity, ShardActivity
-from fanout.shards.attempt import End
+from fanout.shards.tasks.activity import Activity, ShardActivity
+from fanout.shards.tasks.attempt import End
 
 _ENDS = {
     End.DONE: "done",

@@ -22,8 +22,8 @@ from fanout.report.series import OverTime, over_time
 from fanout.report.sizes import histogram
 from fanout.report.templating import TEMPLATES, environment
 from fanout.report.verdict import verdict
-from fanout.shards.activity import Activity
-from fanout.shards.attempt import End
+from fanout.shards.tasks.activity import Activity
+from fanout.shards.tasks.attempt import End
 
 # The outcomes that add up to what was listed, in the order of the page.
 _PARTS = ("copied", "unchanged", "skipped", "failed", "rejected")

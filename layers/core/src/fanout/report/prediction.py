@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fanout.report.axes import Tick
 from fanout.report.text import count, duration
-from fanout.shards.activity import STEPS_PER_DOUBLING, Activity
+from fanout.shards.tasks.activity import STEPS_PER_DOUBLING, Activity
 
 # Fewer dots than this are said in the text and the table alone.
 _DOTS_WORTH_DRAWING = 3

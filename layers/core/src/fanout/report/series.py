@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fanout.report.axes import Tick, time_ticks, value_ticks
 from fanout.report.text import duration, number, size
-from fanout.shards.activity import Activity
+from fanout.shards.tasks.activity import Activity
 
 # Rows of the table beside the charts.
 _TABLE_ROWS = 24

@@ -14,7 +14,7 @@ from fanout.model.entry import Entry
 from fanout.model.errors import Transient
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import BigFile, Shard
-from fanout.shards.attempts import Progress
+from fanout.shards.tasks.attempts import Progress
 from fanout.staging.pack_writer import PackWriter
 from fanout.staging.packed_tree import staged_entries
 from fanout.staging.staged_blocks import ConfirmedTree, StagedBlockTarget

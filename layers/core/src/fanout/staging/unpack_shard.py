@@ -13,7 +13,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import BigFile, Shard
-from fanout.shards.attempts import Progress, noted
+from fanout.shards.tasks.attempts import Progress, noted
 from fanout.staging.pack_writer import BROKEN, INDEX
 from fanout.staging.packed_tree import PackedTree, staged_entries
 from fanout.staging.staged_blocks import StagedBlocksTree

@@ -21,9 +21,8 @@ from fanout.ledger.ledger import Ledger
 from fanout.listing.index.index_writer import name_index, no_index_note
 from fanout.model.books import Count
 from fanout.model.document import Json, utc
-from fanout.model.errors import LedgerBroken, OutOfTime
+from fanout.model.errors import INFRASTRUCTURE, LedgerBroken, OutOfTime, RunError, run_error
 from fanout.model.outcome import Outcome, Reason, Result
-from fanout.model.run_error import INFRASTRUCTURE, RunError, run_error
 from fanout.pacing.pace_copy import decisions
 from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan, settings_row

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from fanout.books.summary_document import Planned, ShardsDone, Status, Verified
 from fanout.model.books import Books, Count
+from fanout.model.errors import RunError
 from fanout.model.location import what_is_missing
 from fanout.model.outcome import Result
-from fanout.model.run_error import RunError
 from fanout.request.request import Request
 
 

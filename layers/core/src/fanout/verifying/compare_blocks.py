@@ -17,8 +17,8 @@ from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Source, Tree
 from fanout.request.plan import Plan
-from fanout.shards.attempts import Progress
 from fanout.shards.blocks import failed_block
+from fanout.shards.tasks.attempts import Progress
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context
 from fanout.work.parallel import work_on

@@ -22,9 +22,9 @@ from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Source, Tree
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
-from fanout.shards.attempts import Progress
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
-from fanout.shards.task_notes import TaskNotes
+from fanout.shards.tasks.attempts import Progress
+from fanout.shards.tasks.notes import TaskNotes
 from fanout.verifying.compare_blocks import checksum_of_block, compare_blocks
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context

@@ -16,8 +16,8 @@ from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Mode
-from fanout.shards.attempts import Progress, noted
-from fanout.shards.task_notes import TaskNotes, failures_of
+from fanout.shards.tasks.attempts import Progress, noted
+from fanout.shards.tasks.notes import TaskNotes, failures_of
 from fanout.verifying.digests import TreeDigest, digest_row
 from fanout.verifying.link_differences import link_differences
 from fanout.verifying.source_checksums import work_of_checksums

@@ -16,7 +16,7 @@ from fanout.model.books import Count
 from fanout.model.errors import FanoutError
 from fanout.model.outcome import TROUBLE, Outcome
 from fanout.ports.clock import Clock
-from fanout.shards.attempt import FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS, Attempt, End, note_key
+from fanout.shards.tasks.attempt import FIRST_NOTE_SECONDS, NOTE_EVERY_SECONDS, Attempt, End, note_key
 
 Done = TypeVar("Done")
 

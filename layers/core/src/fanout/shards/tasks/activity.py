@@ -10,7 +10,7 @@ from heapq import heappush, heappushpop
 from msgspec import Struct, field
 
 from fanout.model.books import Count
-from fanout.shards.attempt import Attempt, End
+from fanout.shards.tasks.attempt import Attempt, End
 
 # Intervals of the time axis; shards that are shown each, for their length and for their trouble.
 INTERVALS = 240
