@@ -21,7 +21,10 @@ def choose_profile(value: str | None) -> None:
 
 
 def session_options() -> dict[str, Any]:
-    """What makes a session of boto3, which reads AWS_DEFAULT_REGION and AWS_PROFILE by itself, not AWS_REGION."""
+    """The arguments of a boto3 session.
+
+    boto3 reads AWS_DEFAULT_REGION and AWS_PROFILE by itself, but not AWS_REGION.
+    """
     return {"region_name": _REGION.get() or os.environ.get("AWS_REGION") or None, "profile_name": _PROFILE.get()}
 
 

@@ -1,4 +1,4 @@
-"""What keeps a command from doing its work, in one sentence with its remedy."""
+"""The error that stops a command: one sentence with its remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demonstration: a real tree S3 to EFS and back, compared by means of its own."""
+"""The demonstration: copies a real tree from S3 to EFS and back, and compares it byte by byte."""
 
 from __future__ import annotations
 

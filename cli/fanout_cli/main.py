@@ -1,4 +1,4 @@
-"""The command ``fanout``. What a command needs is imported when it runs (``commands.lazy_group``)."""
+"""The command ``fanout``. A command imports its modules when it runs (``commands.lazy_group``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees of a command: every text goes through ``Terminal``, which shows control characters as escapes.
+"""The output of a command for people: every text goes through ``Terminal``, which shows control characters as escapes.
 
 Names, paths and messages come from requests, stores and file systems. Printed as they are, they could move the cursor,
 colour a failure green, or turn a line round (``\\x1b[2J``, ``\\u202e``).

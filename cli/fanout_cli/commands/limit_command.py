@@ -1,4 +1,4 @@
-"""The command that changes the rates of a run while it goes on."""
+"""The command that changes the rates of a running run."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class FieldOption(NamedTuple):
         )
 
     def value(self, given: Any, now: datetime) -> Any:
-        """What stands in the request. Raises ``InvalidRequest`` that names the option."""
+        """The fields of the request. Raises ``InvalidRequest`` that names the option."""
         if self.kind is dict:
             return dict(self._pair(text) for text in given)
         if self.field.path in _AGES and (age := _AGE.fullmatch(given)):

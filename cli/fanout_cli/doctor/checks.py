@@ -16,7 +16,7 @@ from fanout_cli.stacks import Stack
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check; ``remote`` ones make no sense for the stack on this machine."""
+    """A check; ``remote`` ones make no sense for the stack on this machine."""
 
     name: str
     run: Callable[[Stack], Iterator[Finding]]

@@ -1,4 +1,4 @@
-"""What the functions find with their own roles: CheckMount inside the network, PlanTransfer outside of it."""
+"""Findings of the functions with their own roles: CheckMount inside the network, PlanTransfer outside of it."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _reaches(network: Network, subnets: list[str], service: str) -> Finding:
 
 
 def _way_out(table: dict[str, Any]) -> str:
-    """What the default route of a table leads to; empty for none that a function without a public address can use."""
+    """The target of a table's default route; empty if a function without a public address cannot use it."""
     for route in table.get("Routes", ()):
         if route.get("DestinationCidrBlock") != "0.0.0.0/0" or route.get("State", "active") != "active":
             continue

@@ -20,7 +20,7 @@ _REMEDY_RESERVED = "deploy with a ReservedFanOutConcurrency of at least MaxConcu
 
 
 def credentials(stack: Stack) -> Iterator[Finding]:
-    """Who asks, in which account."""
+    """The caller and its account."""
     who = stack.client("sts").get_caller_identity()
     yield ok("credentials", f"{who['Arn']} in account {who['Account']}")
 

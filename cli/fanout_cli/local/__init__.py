@@ -1,7 +1,7 @@
 """The embedded default: the deployed product on this machine, without an AWS account.
 
-The same template and the same state machine are built with ``sam build`` and deployed
-with ``sam deploy`` to an emulator on loopback; the handlers run as real Lambda processes.
+``sam build`` and ``sam deploy`` put the same template and the same state machine on an emulator on loopback. The
+handlers run as real Lambda processes.
 """
 
 from __future__ import annotations

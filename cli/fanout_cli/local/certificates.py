@@ -11,7 +11,7 @@ from fanout_cli.local.errors import LocalRunError
 
 @dataclass(frozen=True)
 class Certificates:
-    """What the set-up made for the emulator."""
+    """The certificates that the set-up made for the emulator."""
 
     authority: Path
     """The one certificate to trust, to reach the emulator."""

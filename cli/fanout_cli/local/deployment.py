@@ -33,7 +33,7 @@ FORMAT = 2
 
 @dataclass(frozen=True)
 class Deployed:
-    """What is deployed, and of which sources."""
+    """The deployed stack, and a digest of its sources."""
 
     fingerprint: str
     outputs: dict[str, str]
@@ -57,7 +57,7 @@ class Deployment:
         }
 
     def current(self) -> Deployed | None:
-        """What is deployed, if it is of the sources as they are now."""
+        """The deployed stack if its sources are unchanged."""
         try:
             found = Deployed(**json.loads(self._paths.deployed.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):

@@ -21,7 +21,7 @@ from fanout_cli.local.toolchain import Toolchain
 
 REGION = "us-east-1"
 START_SECONDS = 30.0
-# S3 closes a connection that nobody uses after some seconds; AWS does not say how many.
+# S3 closes an idle connection after some seconds; AWS does not say how many.
 IDLE_SECONDS = 20.0
 STOP_SECONDS = 8.0
 POLL_SECONDS = 0.02
@@ -65,7 +65,7 @@ class Emulator:
 
     @property
     def log(self) -> Path:
-        """What the emulator wrote."""
+        """The emulator's log."""
         return self._paths.log("emulator")
 
     def environment(self) -> dict[str, str]:

@@ -125,7 +125,7 @@ def keep_attributes_of_nested_resources() -> None:
 
 
 def state_machines_act_under_their_roles() -> None:
-    """A state machine calls functions, starts children and reads items only as its role allows; MiniStack asks nobody.
+    """A state machine acts only as its role allows, which MiniStack does not check: calls, children, items it reads.
 
     It does not write the results of a Map, but the role must allow what AWS would write.
     """
@@ -195,7 +195,7 @@ def name_what_a_call_is_about() -> None:
 
 
 def _session(role: str, name: str) -> str:
-    """The access key of a session of a role; nobody has its secret."""
+    """The access key of a session of a role; its secret is unknown."""
     from ministack.services import sts
 
     key = f"ASIA{hashlib.sha256(f'{role} {name}'.encode()).hexdigest()[:16].upper()}"
@@ -261,7 +261,7 @@ def limits_of_functions() -> Any:
 
 def main() -> None:
     """Start MiniStack; at the end take the workers along."""
-    # Else every invocation waits for a delayed acknowledgement.
+    # Otherwise every invocation waits for a delayed acknowledgement.
     socketserver.StreamRequestHandler.disable_nagle_algorithm = True
     honour_max_concurrency_path()
     spawn_from_lasting_threads()

@@ -1,4 +1,4 @@
-"""What can go wrong with the local run itself, as opposed to the transfer."""
+"""Errors of the local stack itself, as opposed to the transfer."""
 
 from __future__ import annotations
 

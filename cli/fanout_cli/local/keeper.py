@@ -72,7 +72,7 @@ def bring_down(paths: LocalPaths) -> bool:
 
 
 def read_up(paths: LocalPaths) -> Any:
-    """What the keeper wrote about the stack; ``None`` unless the emulator there answers."""
+    """The keeper's record of the stack; ``None`` unless the emulator there answers."""
     try:
         up = json.loads(paths.up.read_bytes())
     except (FileNotFoundError, ValueError):

@@ -1,4 +1,4 @@
-"""One local run at a time in one state directory."""
+"""A lock: one local run at a time in a state directory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Makes an authority of this checkout's own, and the certificate that the emulator speaks TLS with.
 
 The set-up runs it by path, with the interpreter of the emulator's environment; it imports nothing of the project.
-The authority's key is not kept: what trusts the authority trusts this one certificate, and nobody can make another.
+The authority's key is not kept, so the authority vouches for this one certificate alone.
 """
 
 from __future__ import annotations

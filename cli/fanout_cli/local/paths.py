@@ -53,7 +53,7 @@ class LocalPaths:
 
     @property
     def deployed(self) -> Path:
-        """What is deployed in the emulator's saved state."""
+        """The record of the stack in the emulator's saved state."""
         return self.state / "deployed.json"
 
     @property
@@ -83,7 +83,7 @@ class LocalPaths:
 
     @property
     def up(self) -> Path:
-        """What is to be known of the local stack while ``fanout up`` keeps it running."""
+        """The record of the local stack while ``fanout up`` keeps it running."""
         return self.state / "up.json"
 
     def log(self, name: str) -> Path:

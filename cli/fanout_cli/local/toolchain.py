@@ -15,7 +15,7 @@ FILES = ("authority", "certificate", "key")
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Each in an environment of its own, because their dependencies exclude each other."""
+    """Each tool has a separate environment, because their dependencies exclude each other."""
 
     emulator_python: Path
     """Interpreter of the environment that holds ministack."""

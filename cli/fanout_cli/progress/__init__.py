@@ -1,1 +1,1 @@
-"""How far a run is: found in its ledger, reckoned, and shown while it goes on."""
+"""Progress of a run: read from its ledger, computed, and shown while it runs."""

@@ -24,7 +24,7 @@ BAR_COLUMNS = 60
 
 
 class Display(Protocol):
-    """What shows how far a run is."""
+    """Shows the progress of a run."""
 
     def show(self, progress: Progress) -> None:
         """Take what is known now."""
@@ -94,7 +94,7 @@ class JsonDisplay:
 
 @contextmanager
 def display_on(console: Console, json_lines: TextIO | None = None) -> Iterator[Display]:
-    """What suits a console; JSON lines go elsewhere, and then the console shows nothing."""
+    """The display that suits a console; JSON lines go elsewhere, and then the console shows nothing."""
     if json_lines is not None:
         yield JsonDisplay(json_lines, time.monotonic, time.time)
     elif console.is_terminal:

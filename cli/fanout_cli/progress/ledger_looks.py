@@ -1,4 +1,4 @@
-"""What a run's ledger tells of how far it is, read with few requests: keys that say all, and each document once."""
+"""Reads the progress of a run from its ledger with few requests: most facts stand in keys."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LedgerLooks:
         self._copied: Standing | None = None
 
     def look(self, at: float, counts: MapCounts | None = None) -> Look:
-        """What there is to see now. Raises ``LedgerBroken``."""
+        """The state of the run now. Raises ``LedgerBroken``."""
         self._read_phases()
         if self._plan is None:
             waiting = None if self._began else self._ledger.find(keys.WAITING, Waiting)
@@ -62,7 +62,7 @@ class LedgerLooks:
         )
 
     def _standing(self, now: str, stage: Stage, at: float, running: int) -> Standing | None:
-        """That of the phase that goes on; after the copy that of the copy, at its end."""
+        """The stage of the running phase; after the copy the final stage of the copy."""
         assert self._plan is not None
         if now in WITH_SHARDS:
             found = stage.standing(now, self._plan.rates, at, running)

@@ -1,4 +1,4 @@
-"""From what was found of a run to what people are told: phases, rate, time left, workers, failures.
+"""Turns a look at a run into the figures for people: phases, rate, time left, workers, failures.
 
 Pure: a look is a value, and so is what is made of it.
 """
@@ -25,7 +25,7 @@ MOST_CORRECTED = 5.0
 
 
 class Listed(Struct, frozen=True):
-    """What the listing has found so far, in ``segments`` that are listed of those that are known."""
+    """The listing so far: entries, and ``segments`` listed of those known."""
 
     count: Count = Count()
     segments: int = 0
@@ -34,10 +34,10 @@ class Listed(Struct, frozen=True):
 
 
 class Look(Struct, frozen=True):
-    """What was found of a run at ``at``, by the watcher's clock.
+    """A look at a run, made ``at`` this time of the watcher's clock.
 
     ``course`` are its phases; ``began`` when those that have begun did, by the functions' clocks; ``predicted`` their
-    seconds by the forecast. ``standing`` is of the shards of the phase that goes on. ``running`` functions are at work
+    seconds by the forecast. ``standing`` is about the shards of the running phase. ``running`` functions are at work
     in the Map.
     """
 
@@ -59,9 +59,11 @@ class Phase(Struct, frozen=True):
 
 
 class Progress(Struct, frozen=True):
-    """How far a run is. ``share`` is of the phase that goes on, by predicted seconds, and ``None`` where it has none.
+    """How far a run is.
 
-    ``eta_seconds`` are until the end of the run; it and the rates are ``None`` as long as nobody can tell.
+    ``share`` is the done part of the running phase, by predicted seconds; ``None`` if it has no shards.
+
+    ``eta_seconds`` lead to the end of the run. They and the rates are ``None`` until they mean something.
     """
 
     phases: tuple[Phase, ...]
@@ -94,7 +96,7 @@ class Progress(Struct, frozen=True):
 
 
 def course_of(request: Request) -> tuple[str, ...]:
-    """The phases of a run that people are told of."""
+    """The phases of a run that are shown."""
     if request.mode is Mode.PLAN:
         return ("plan", "list", "summarise")
     if request.mode is Mode.VERIFY:
@@ -105,7 +107,7 @@ def course_of(request: Request) -> tuple[str, ...]:
 
 
 def progress_of(look: Look) -> Progress:
-    """What people are told of a look."""
+    """The figures of a look, for people."""
     begun = [name for name in look.course if name in look.began]
     now = begun[-1] if begun else look.course[0]
     at = look.course.index(now)

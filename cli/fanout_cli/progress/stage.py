@@ -25,7 +25,7 @@ SECONDS_A_PAGE = 2.0
 
 
 class Stage:
-    """What is read of it, each document once and each page of keys seldom."""
+    """Reads the ledger of a stage: each document once, each page of keys seldom."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -39,7 +39,7 @@ class Stage:
         self._attempts_at = float("-inf")
 
     def listed(self, at: float, counts: MapCounts | None) -> Listed:
-        """What was listed, with what the tasks of the round that goes on have noted."""
+        """The listed entries, with the notes of the tasks of the running round."""
         while not self._is_listed and self._read_round():
             self._listing.clear()
         if self._is_listed:

@@ -35,7 +35,7 @@ def percent(share: float) -> str:
 
 
 def details(progress: Progress, now: float | None = None) -> list[str]:
-    """What stands below the phases, the most important first; ``now`` is in seconds since 1970."""
+    """The lines below the phases, the most important first; ``now`` is in seconds since 1970."""
     if progress.waiting is not None:
         return [waiting_text(progress.waiting, now)]
     parts = []

@@ -1,7 +1,7 @@
 """How far the shards of a phase are, how fast, and for how much longer: from the records and notes of tasks.
 
-Pure: times are given. Records and notes bear the time of the functions' clocks, which may differ from the watcher's;
-the notes that came soonest after they were written tell by how much.
+Pure: times are given. Records and notes carry the time of the functions' clocks, which may differ from the watcher's.
+The notes that arrived soonest after their writing show the difference.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS, Attempt, End
 
 # Chosen: the rate, and the speed of a task, is that of so many seconds, and of less where the phase is younger.
 AVERAGE_SECONDS = 30.0
-# Chosen: below this share, or this many seconds, of a phase nobody knows how long it takes.
+# Chosen: below this share, or this many seconds, of a phase no estimate of its end means anything.
 LEAST_SHARE, LEAST_SECONDS = 0.05, 5.0
 # Chosen: a task whose note is older may have ended, and is taken to have stood still since.
 STALE_SECONDS = 2 * NOTE_EVERY_SECONDS + 5.0
 # Chosen: the recent tasks whose speed counts for those that have not said theirs.
 RECENT_TASKS = 200
-# Chosen: of more shards than that the end is not reckoned one by one; the rate tells enough.
+# Chosen: with more shards than that the rate alone predicts the end.
 SHARDS_RECKONED = 5_000
 
 
@@ -168,7 +168,7 @@ class ShardsAtWork:
         return self._weight(one.entries if self._shards[one.shard_id].entries else 0, one.bytes)
 
     def _done(self, shard: Shard, attempts: list[Attempt]) -> Done:
-        """What of a shard is done; a task that runs twice counts once."""
+        """The done part of a shard; a task that runs twice counts once."""
         entries = min(max(one.cursor for one in attempts), shard.entries)
         size = min(sum(one.bytes for one in attempts), shard.bytes)
         return Done(entries, size, self._weight(entries, size))
@@ -191,7 +191,7 @@ class ShardsAtWork:
         return (self._worked(task) - before) / passed if passed > 0 else usual
 
     def _keep_note(self, note: Attempt) -> None:
-        """Keep the notes of the last seconds; the first of them is what the speed is reckoned from."""
+        """Keep the notes of the last seconds; the speed counts from the first of them."""
         notes = self._notes.setdefault(note.nonce, deque())
         if not notes or (notes[-1].ended or 0.0) < (note.ended or 0.0):
             notes.append(note)
@@ -199,7 +199,7 @@ class ShardsAtWork:
             notes.popleft()
 
     def _rate(self, at: float, estimated: Done) -> Done | None:
-        """What is done in a second, over the last ``AVERAGE_SECONDS``."""
+        """The work of a second, averaged over the last ``AVERAGE_SECONDS``."""
         self._samples.append((at, estimated))
         while len(self._samples) > 1 and at - self._samples[1][0] >= AVERAGE_SECONDS:
             self._samples.popleft()
@@ -224,7 +224,7 @@ class ShardsAtWork:
         return max(left / rate.seconds, self._last_shard(tasks, running))
 
     def _last_shard(self, tasks: list[_Task], running: int) -> float:
-        """Seconds until the last shard ends, if each task goes on at its speed and takes the next shard then."""
+        """Seconds until the last shard ends, if each task keeps its speed and then takes the next shard."""
         usual = self._usual_speed()
         ends = [task.left / task.speed for task in tasks if task.speed > 0]
         slots = max(len(ends), running)

@@ -1,4 +1,4 @@
-"""What to do after a run, and what ``fanout retry`` starts: from the ledger and the end of the execution."""
+"""The next step after a run, and the request that ``fanout retry`` starts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fanout_cli.stacks import Stack
 
 
 def step_after(stack: Stack, result: RunResult) -> Step:
-    """What to do after a run that has ended."""
+    """The next step after a run that has ended."""
     error = result.error["name"] if result.error else ""
     mode = result.mode or mode_of(stack, str(result.run_id))
     nothing = bool(result.warnings) and not result.totals["listed"]["entries"]
@@ -25,7 +25,7 @@ def step_after(stack: Stack, result: RunResult) -> Step:
 
 
 def step_after_stop(stack: Stack, run_id: str) -> Step:
-    """What to do after a run that was stopped."""
+    """The next step after a run that was stopped."""
     return next_step(Ended(mode_of(stack, run_id), "ABORTED", "Stopped"))
 
 
@@ -45,9 +45,9 @@ def say_step(stack: Stack, run_id: str, step: Step, holder: str, say: Callable[[
 
 
 def retry_run(stack: Stack, run_id: str, new_id: str = "", *, again: bool = False) -> str:
-    """Start a run that goes on with another, or does it again; returns its id.
+    """Start a run that resumes another one, or repeats it; returns its id.
 
-    Raises ``CommandError`` if that one still goes on.
+    Raises ``CommandError`` if that one still runs.
     """
     described: dict[str, Any] = {"status": "ENDED"}
     planned = read_ledger(stack, run_id, PLAN) is not None

@@ -1,4 +1,4 @@
-"""What a run did in figures: bytes, seconds, rate, cost, and its failures by class with their remedies."""
+"""The figures of a run: bytes, seconds, rate, cost, and failures by class with their remedies."""
 
 from __future__ import annotations
 

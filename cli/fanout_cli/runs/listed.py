@@ -23,7 +23,7 @@ _WIDE = 8
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
-    """A row; the counts are unknown while a run goes on, mode and ends of one that was refused."""
+    """A row of the list. Counts are unknown while a run is running; mode and ends are unknown of a refused one."""
 
     run_id: str
     status: str

@@ -1,4 +1,4 @@
-"""One request through the state machine on this machine."""
+"""Runs a request through the state machine on this machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from fanout_cli.stacks import stack_at
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
-    """What ``fanout local`` is told beside the request."""
+    """The options of ``fanout local`` beside the request."""
 
     mounts: Mapping[str, Path]
     s3_endpoint: str = ""

@@ -36,7 +36,7 @@ class MapRuns:
         self._known: MapCounts | None = None
 
     def look(self) -> MapCounts | None:
-        """What is known; asks first if it is time to. An answer that does not come changes nothing."""
+        """The known counts; asks first if it is time to. An answer that does not come changes nothing."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         if self._clock() - self._asked_at < self._ask_seconds:

@@ -43,5 +43,5 @@ def describe_totals(totals: Any) -> str:
 
 
 def dump(document: Any) -> str:
-    """One JSON document as text."""
+    """A JSON document as text."""
     return json.dumps(document, indent=2)

@@ -1,4 +1,4 @@
-"""What a run came to, as the command line prints it."""
+"""The result of a run, as the command line prints it."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def read_ledger(stack: Stack, run_id: str, name: str) -> Any:
 
 
 def result_of_run(stack: Stack, run_id: str, described: Mapping[str, Any]) -> RunResult:
-    """What a run came to that has ended."""
+    """The result of a run that has ended."""
     return result_of_summary(described, run_id, read_ledger(stack, run_id, SUMMARY))
 
 

@@ -1,4 +1,4 @@
-"""What a self-test may cost: summed on paper before anything is made, and kept while it goes on."""
+"""The budget of a self-test: summed from estimates before anything is made, and kept while it runs."""
 
 from __future__ import annotations
 

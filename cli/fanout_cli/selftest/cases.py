@@ -36,7 +36,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One transfer; ``expected`` are entries of the summary's totals.
+    """A transfer; ``expected`` are entries of the summary's totals.
 
     ``needs`` is a data set that is made first; of ``drops`` every ``DELETED_EVERY``-th object is deleted first. A
     ``killed`` one is stopped in its middle and gone on with.
@@ -103,7 +103,7 @@ def cases_of(place: Place, sizes: Sizes) -> tuple[Case, ...]:
 
 
 def removal_requests(place: Place) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What empties the directory on EFS but for one mark.
+    """The request that empties the directory on EFS but for one mark.
 
     A sync from an empty source is always refused, so the mark is copied first and stays.
     """

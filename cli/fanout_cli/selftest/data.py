@@ -55,7 +55,7 @@ class DataSets:
         delete_keys(self._s3, self._place.bucket, iter(keys))
 
     def _large(self) -> None:
-        """One object out of overlapping ranges of a seed, so that no part equals another."""
+        """An object of overlapping ranges of a seed, so that no part equals another."""
         sizes, bucket = self._sizes, self._place.bucket
         self._put("seed/seed.bin", content_of(0, sizes.seed_bytes))
         target = {"Bucket": bucket, "Key": self._key("large/large.bin")}

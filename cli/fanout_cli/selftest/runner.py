@@ -23,7 +23,7 @@ STOPPED_SECONDS = 900
 
 @dataclass
 class Row:
-    """What became of a case; ``estimate`` is the figure on paper, ``forecast`` the run's own."""
+    """The result of a case; ``estimate`` is the figure on paper, ``forecast`` the run's own."""
 
     name: str
     title: str
@@ -48,7 +48,7 @@ class Runner:
         self._stack, self._place, self._data, self._budget, self._say = stack, place, data, budget, say
 
     def run(self, case: Case, row: Row) -> None:
-        """Carry out one case and fill its row. What goes wrong is in the row's problems."""
+        """Carry out one case and fill its row. Problems stand in the row."""
         expected = expect(case)
         row.estimate = {"seconds": round(expected.seconds, 1), "dollars": round(expected.dollars, 4)}
         if not self._budget.allows(expected):
@@ -85,7 +85,7 @@ class Runner:
         if summary is None:
             raise CommandError(row.problems.pop() if row.problems else f"{run_id} has no summary")
         fill(row, case, summary, seconds)
-        # What a stopped run cost before is in no ledger: it is taken at its estimate.
+        # No ledger holds the cost of a stopped run, so it counts with its estimate.
         cost = row.measured["dollars"]
         if cost is not None and not case.killed:
             self._budget.spent += cost + case.puts * PUT_DOLLARS - expected.dollars

@@ -9,7 +9,7 @@ from fanout.facts.units import GIB, KIB, MIB
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What a profile makes; ``seed_bytes`` are uploaded, S3 itself puts the large object together out of them."""
+    """The data of a profile; ``seed_bytes`` are uploaded, S3 itself puts the large object together out of them."""
 
     files: int
     file_bytes: int

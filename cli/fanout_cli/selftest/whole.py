@@ -24,7 +24,7 @@ from fanout_cli.stacks import Stack
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command line asks for; ``confirm`` is shown what it may cost and says whether to go on."""
+    """The options of the command line; ``confirm`` is shown what it may cost and says whether to go on."""
 
     place: Place
     size: str

@@ -1,8 +1,8 @@
 """Holds the emulator's worker processes to the limits of a Lambda function.
 
 Loaded by emulator_launcher.py, so it imports nothing of the project. The limits come from the function's configuration
-in the emulator, that is from the deployed template. What a process cannot take from itself, the script of worker.py
-sets: descriptors, the read-only file system, the size of /tmp.
+in the emulator, that is from the deployed template. The script of worker.py sets the limits that a process cannot set
+for itself: descriptors, the read-only file system, the size of /tmp.
 
 Memory is measured, not limited by the kernel: RLIMIT_AS counts address space, of which a function may have any amount,
 and a cgroup counts what lies in /tmp and the page cache of the mounts. Processes are counted, because RLIMIT_NPROC does
@@ -179,7 +179,7 @@ def keep_functions_in_their_limits() -> None:
 
 
 def close_idle_connections(seconds: float) -> None:
-    """The server closes connections that nobody uses, as S3 does; those of a frozen function too."""
+    """The server closes idle connections, as S3 does, also those of a frozen function."""
     from hypercorn.config import Config  # type: ignore[import-not-found]
 
     Config.keep_alive_timeout = property(lambda self: seconds, lambda self, value: None)

@@ -44,7 +44,7 @@ class Side(Enum):
     NONE = "none"
 
     def seen_of(self, mounts: Mapping[str, Path]) -> dict[str, Path]:
-        """Those of the mounts that such a worker sees."""
+        """The mounts that such a worker sees."""
         places = {Side.FIRST: slice(0, 1), Side.SECOND: slice(1, 2), Side.NONE: slice(0, 0)}
         return dict(list(mounts.items())[places[self]])
 
@@ -67,7 +67,7 @@ def function_zip(folder: Path, start: Path, side: Side) -> bytes:
 
 @dataclass(frozen=True)
 class Isolation:
-    """What the workers of this machine are kept from."""
+    """The limits of the workers of this machine."""
 
     mounted: bool
     """Whether they see the mounts under /mnt, and everything else but /tmp read-only."""
@@ -105,7 +105,7 @@ def write_start(
         lines.append(f'exec {prefix} {shlex.quote(str(python))} -m awslambdaric "$_HANDLER" ;;')
     lines.append("esac")
     paths.worker.parent.mkdir(parents=True, exist_ok=True)
-    # It may hold a secret, so nobody else may read it, from the first byte on.
+    # It may hold a secret, so no other user may read it, from the first byte on.
     paths.worker.unlink(missing_ok=True)
     descriptor = os.open(paths.worker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as script:
