@@ -31,7 +31,7 @@ def test_a_probe_measures_a_mount_and_the_next_plan_uses_it(state: Path, up: Any
     assert Path(answer["paths"]["page"]).is_file()
     assert os.listdir(up["mount"]) == []
     refused = fanout("probe", "--path", "/not-there", "--name", "probe-2", *local)
-    assert (refused.returncode, "no directory of the mount" in refused.stderr) == (2, True)
+    assert (refused.returncode, "is not a directory of the mount" in refused.stderr) == (2, True)
     s3 = up["s3"]
     s3.create_bucket(Bucket="probed")
     s3.put_object(Bucket="probed", Key="in/f", Body=b"x")

@@ -61,7 +61,7 @@ def test_a_second_run_is_skipped_and_a_stopped_one_is_gone_on_with(state: Path, 
     assert second.returncode == 3, second.stderr
     document = json.loads(second.stdout)
     assert (document["status"], document["skipped"]["holder"]) == ("SKIPPED", "met")
-    assert "follow that one: fanout watch met --local" in second.stderr
+    assert "fanout watch met --local" in second.stderr
     report = fanout("report", "second", "--output", tmp_path / "second", *local)
     assert report.returncode == 3 and "Skipped" in (tmp_path / "second/report.html").read_text()
 

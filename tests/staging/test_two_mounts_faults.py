@@ -9,6 +9,7 @@ import signal
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,11 @@ from hypothesis import strategies as st
 from benchmarks.directory_store import DirectoryStore
 from fanout.facts import tuning
 from fanout.finishing.finish_tree import finish_tree
-from fanout.model.checksum import crc64nvme
 from fanout.model.errors import Transient
 from fanout.model.shard import Shard
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.unpack_shard import unpack_shard
+from fanout.work.context import Context
 from tests.runs.test_file_system_faults import ERRORS, OPERATIONS, fail_once
 from tests.runs.test_kills import RealClock, filled
 from tests.runs.test_there_and_back import DIRECTORIES, make
@@ -35,7 +36,7 @@ from tests.support.two_mounts import TwoMounts
 KILLS = 150
 
 
-def attempt(mounts: TwoMounts, shard: Shard, step: Callable[..., Any], nonce: str) -> int:
+def attempt(mounts: TwoMounts, shard: Shard, step: Callable[[Shard, Context], Any], nonce: str) -> int:
     """A worker in a process of its own; its process id. It ends with 0 where the shard is done."""
     pid = os.fork()
     if pid:
@@ -46,7 +47,10 @@ def attempt(mounts: TwoMounts, shard: Shard, step: Callable[..., Any], nonce: st
         mounts.world.destination = mounts.destination_tree(nonce)
         mounts.world.nonces = iter([nonce])
         context = mounts.source() if step is pack_shard else mounts.destination()
-        status = 0 if step(shard, context, crc64nvme)["done"] else 1
+        status = 0 if step(shard, context)["done"] else 1
+    except BaseException:
+        traceback.print_exc()
+        raise
     finally:
         os._exit(status)
 

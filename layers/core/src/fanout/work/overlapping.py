@@ -84,4 +84,4 @@ def overlap_on(
             for _, steps in waiting:
                 steps.close()
 
-    yield from done_by_threads(run, most_threads, done)
+    yield from done_by_threads(run, most_threads, done, stop)

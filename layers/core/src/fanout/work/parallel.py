@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TypeVar
 
 from fanout.model.deadline import Deadline
 from fanout.model.errors import TimeUp
-from fanout.work.threads import done_by_threads
+from fanout.work.threads import done_by_threads, pool_of_iterator
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
@@ -27,19 +27,15 @@ def ahead(work: Callable[[Item], Done], items: Iterable[Item], threads: int) -> 
     An exception of ``work`` is raised when its item's turn comes.
     """
     queue: deque[tuple[Item, Future[Done]]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for item in items:
-                queue.append((item, pool.submit(work, item)))
-                if len(queue) >= threads:
-                    first, future = queue.popleft()
-                    yield first, future.result()
-            while queue:
+    with pool_of_iterator(threads) as pool:
+        for item in items:
+            queue.append((item, pool.submit(work, item)))
+            if len(queue) >= threads:
                 first, future = queue.popleft()
                 yield first, future.result()
-        finally:
-            for _, future in queue:
-                future.cancel()
+        while queue:
+            first, future = queue.popleft()
+            yield first, future.result()
 
 
 def work_on(
@@ -76,4 +72,4 @@ def work_on(
             stop.set()
             raise
 
-    yield from done_by_threads(run, most_threads, done)
+    yield from done_by_threads(run, most_threads, done, stop)

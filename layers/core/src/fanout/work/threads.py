@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import NamedTuple, TypeVar
 
 from fanout.facts import tuning
@@ -61,13 +62,39 @@ class Threads:
             self._futures += [self._pool.submit(self._work) for _ in range(more)]
 
 
-def done_by_threads(work: Callable[[], None], most: int, done: deque[Done]) -> Iterator[Done]:
-    """Yield the items that up to ``most`` threads append to ``done``, until all have ended; raises their errors."""
-    with ThreadPoolExecutor(most) as pool:
-        running = Threads(pool, work, most, done)
-        while running.review():
-            for _ in range(len(done)):
-                yield done.popleft()
+@contextmanager
+def pool_of_iterator(threads: int, name: str = "") -> Iterator[ThreadPoolExecutor]:
+    """A pool whose lifetime is that of a generator.
+
+    A generator that nobody reads to its end is closed by the garbage collector, at any line of any thread: also
+    where that thread holds a lock that joining a thread needs. So a generator that is closed waits for no thread.
+    """
+    pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+    try:
+        yield pool
+    except GeneratorExit:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    except BaseException:
+        pool.shutdown(cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def done_by_threads(work: Callable[[], None], most: int, done: deque[Done], stop: threading.Event) -> Iterator[Done]:
+    """Yield the items that up to ``most`` threads append to ``done``, until all have ended; raises their errors.
+
+    ``stop`` is set where nobody reads on: then ``work`` begins nothing more.
+    """
+    with pool_of_iterator(most) as pool:
+        try:
+            running = Threads(pool, work, most, done)
+            while running.review():
+                for _ in range(len(done)):
+                    yield done.popleft()
+        except GeneratorExit:
+            stop.set()
+            raise
     yield from done
 
 

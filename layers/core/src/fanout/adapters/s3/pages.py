@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.object_page import ObjectPage
 from fanout.model.errors import ListingIncomplete
+from fanout.work.threads import pool_of_iterator
 
 
 def object_pages(
@@ -16,7 +16,7 @@ def object_pages(
     """The pages of the keys under ``prefix`` after ``start_after``.
 
     While the consumer works on a page a thread fetches the next one, and no more than that; none is fetched
-    after a page that reaches ``last_key``. Closing the iterator waits for the fetch under way.
+    after a page that reaches ``last_key``. Closing the iterator does not wait for it.
     Raises ``ListingIncomplete`` where no answer is the page that was asked for, and where pages lead in a circle.
     """
 
@@ -27,7 +27,7 @@ def object_pages(
 
     page, after = fetch("", start_after), start_after
     empty: set[str] = set()  # tokens of empty pages in a row, which no order of keys keeps from a circle
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="list") as executor:
+    with pool_of_iterator(1, "list") as pool:
         while page.truncated:
             if page.keys:
                 after = page.keys[-1]
@@ -38,7 +38,7 @@ def object_pages(
                 empty.add(page.continuation)
             if last_key and page.keys and page.keys[-1].encode() >= last_key.encode():
                 break
-            ahead = executor.submit(fetch, page.continuation, after)
+            ahead = pool.submit(fetch, page.continuation, after)
             yield page
             page = ahead.result()
         yield page
