@@ -16,7 +16,7 @@ from fanout.adapters.posix.probe import probe
 from fanout.adapters.posix.probe.probe import probe_mount
 from fanout.adapters.s3.client.reach import reach
 from fanout.model.errors import Unreachable
-from fanout.model.finding import Level
+from fanout.ports.finding import Level
 from fanout.runtime import bootstrap
 from tests.functions.conftest import Invoke
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.model.finding import fail, ok
+from fanout.ports.finding import fail, ok
 from fanout_cli.selftest.cases import Case, Place, cases_of
 from fanout_cli.selftest.page import document_of
 from fanout_cli.selftest.runner import Row, fill

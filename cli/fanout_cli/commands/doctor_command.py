@@ -9,7 +9,7 @@ import typer
 from msgspec import to_builtins
 from rich.console import Console
 
-from fanout.model.finding import Finding, Level
+from fanout.ports.finding import Finding, Level
 from fanout_cli.commands.run_commands import JsonOption, LocalOption, StackOption, StateOption, command
 from fanout_cli.runs.progress import dump
 from fanout_cli.runs.results import EXIT_FAILED

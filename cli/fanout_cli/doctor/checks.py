@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from botocore.exceptions import ClientError
 
-from fanout.model.finding import Finding, fail, warn
+from fanout.ports.finding import Finding, fail, warn
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.doctor import network_checks, stack_checks
 from fanout_cli.doctor.inside import inside_findings, turns_findings

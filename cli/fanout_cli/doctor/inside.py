@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import convert
 
 from fanout.model.errors import cause_message
-from fanout.model.finding import Finding, fail, warn
+from fanout.ports.finding import Finding, fail, warn
 from fanout_cli.stacks import Stack
 
 _INSIDE, _TURNS = "inside the network", "runs at the same time"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fanout.model.finding import Finding, fail, ok
+from fanout.ports.finding import Finding, fail, ok
 from fanout_cli.doctor.networks import Network, networks, subnets_of
 from fanout_cli.stacks import Stack
 

@@ -12,7 +12,7 @@ from jinja2 import ChoiceLoader, FileSystemLoader
 from msgspec import to_builtins
 
 from fanout import __version__
-from fanout.model.finding import Finding
+from fanout.ports.finding import Finding
 from fanout.report.page import style
 from fanout.report.templating import environment
 from fanout_cli.runs.progress import dump

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fanout.model.finding import Finding, Level
+from fanout.ports.finding import Finding, Level
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.doctor.checks import examine_stack
 from fanout_cli.selftest.budget import Budget, expect, expect_removal

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.adapters.s3.content_types import content_type_header
-from fanout.adapters.s3.metadata import carried_headers, from_headers, tagging_header, to_headers, write_headers
+from fanout.adapters.s3.metadata import (
+    carried_headers,
+    content_type_header,
+    from_headers,
+    tagging_header,
+    to_headers,
+    write_headers,
+)
 from fanout.model.entry import Attributes
 from fanout.request import object_options
 from fanout.request.object_options import USER_PREFIX, ObjectOptions

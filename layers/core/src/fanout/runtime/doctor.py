@@ -14,7 +14,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.reach import reach
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Unreachable
-from fanout.model.finding import Finding, fail, ok
+from fanout.ports.finding import Finding, fail, ok
 from fanout.runtime.bootstrap import settings
 from fanout.runtime.settings import Settings
 

@@ -11,9 +11,9 @@ from msgspec import to_builtins
 
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, PreconditionFailed
-from fanout.model.finding import Finding, fail, ok, warn
 from fanout.planning.account_quota import most_functions
 from fanout.ports.aws import Executions
+from fanout.ports.finding import Finding, fail, ok, warn
 from fanout.ports.pacing import Account
 from fanout.ports.store import VersionedStore
 

@@ -1,4 +1,4 @@
-"""Attributes as S3 object headers, and back.
+"""Attributes as S3 object headers, and back; the Content-Type that a file's name stands for.
 
 POSIX attributes stand under the keys that AWS's own services (S3 Files, FSx, File Cache,
 DataSync) read and write. Header names are lower-case.
@@ -7,10 +7,14 @@ DataSync) read and write. Header names are lower-case.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from fanout.model.entry import Attributes
 from fanout.request.object_options import USER_PREFIX, ObjectOptions, metadata_headers, tagging_text
+
+if TYPE_CHECKING:
+    from mimetypes import MimeTypes
 
 OWNER = USER_PREFIX + "file-owner"
 GROUP = USER_PREFIX + "file-group"
@@ -112,3 +116,29 @@ def _nanoseconds(text: str | None) -> int | None:
     value = -value if digits.startswith("-") else value
     nanoseconds = value if text.endswith("ns") else value * _NANOSECONDS_A_MILLISECOND
     return nanoseconds if abs(nanoseconds) < 2**63 else None
+
+
+# A compressed file is what its last ending says: a browser must not be told that it is a tar.
+_COMPRESSED = {
+    "br": "application/x-brotli",
+    "bzip2": "application/x-bzip2",
+    "compress": "application/x-compress",
+    "gzip": "application/gzip",
+    "xz": "application/x-xz",
+}
+
+
+@cache
+def _types() -> MimeTypes:
+    from mimetypes import MimeTypes  # only uploads need it
+
+    # Python's own table and none of the machine's, so that a name means the same everywhere.
+    return MimeTypes(filenames=())
+
+
+def content_type_header(path: str) -> dict[str, str]:
+    """The header for a path; none for a name that says nothing, to which S3 gives its default."""
+    name = path.rpartition("/")[2]
+    content_type, encoding = _types().guess_type(f"x/{name}", strict=True)
+    found = _COMPRESSED.get(encoding) if encoding else content_type
+    return {"content-type": found} if found else {}

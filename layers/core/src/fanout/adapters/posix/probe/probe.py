@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fanout.facts import units
-from fanout.model.finding import Finding, fail, ok, warn
 from fanout.model.path_rules import DOCTOR_PREFIX
+from fanout.ports.finding import Finding, fail, ok, warn
 
 # Chosen: with less than this free a run is likely to end in "no space".
 FREE_BYTES = units.GIB
