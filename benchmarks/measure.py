@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import time
@@ -34,12 +35,13 @@ class Source:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run of one tool took."""
+    """What one run of one tool took; ``busy_seconds`` are of all processors, the simulation's included."""
 
     seconds: float
     seconds_around: float
     peak_rss_mb: float
     operations: dict[str, int] = field(default_factory=dict)
+    busy_seconds: float = 0.0
 
 
 def measure(tool: Peer | None, source: Source, profile: str, workers: int, scratch: Path) -> Sample:
@@ -51,6 +53,7 @@ def measure(tool: Peer | None, source: Source, profile: str, workers: int, scrat
     drop_caches()
     with running(profile, workers, scratch / "mounts", memory_mib) as lab:
         destination = lab.mounts[0] / "copy"
+        busy = _busy_seconds()
         if tool is None:
             run = engine.copy_tree(source.root, lab.mounts, work)
             seconds, around, peak = run.seconds, run.seconds_around, run.peak_rss_mb
@@ -59,10 +62,17 @@ def measure(tool: Peer | None, source: Source, profile: str, workers: int, scrat
             lab.ask("POST", "/reset")
             seconds, peak = _run(tool, source.root, destination, work)
             around = 0.0
+        busy = _busy_seconds() - busy
         counted = lab.counters()
         lab.at_no_cost()
         _compare(source.root, lab.reader / "copy")
-    return Sample(seconds, around, peak, {name: counted[name] for name in OPERATIONS if counted[name]})
+    return Sample(seconds, around, peak, {name: counted[name] for name in OPERATIONS if counted[name]}, busy)
+
+
+def _busy_seconds() -> float:
+    """Seconds that all processors worked since the machine started, whatever for."""
+    user, nice, system, _, _, irq, softirq = map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
 def drop_caches() -> None:

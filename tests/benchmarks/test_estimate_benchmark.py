@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.estimate import Figures, Result, line, predict
@@ -13,6 +16,8 @@ FIGURES = Figures(
     bytes_per_second=200e6,
     file_bytes_per_second=100e6,
     creations_per_second=400,
+    processor_seconds_per_entry=0.0,
+    processor_seconds_per_byte=0.0,
 )
 
 
@@ -37,6 +42,14 @@ def test_the_term_that_binds(
     found, limit = predict(tree, workers, FIGURES, total_mib)
     assert limit == binds
     assert found == pytest.approx(seconds, rel=0.01)
+
+
+def test_the_processors_of_the_machine_are_shared_by_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    figures = replace(FIGURES, processor_seconds_per_entry=0.002, processor_seconds_per_byte=1e-6)
+    found, limit = predict(files(4_000, 1_000, 32), 4, figures, 1000)
+    assert limit == "processors of this machine"
+    assert found == pytest.approx(0.5 + (4_000 * 0.002 + 4_000_000 * 1e-6) / 2)
 
 
 def test_a_row_says_how_far_off_it_is() -> None:

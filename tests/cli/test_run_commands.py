@@ -295,7 +295,7 @@ def test_what_is_not_there_is_said_in_one_sentence(aws: Aws) -> None:
     )
     assert "has no output StateMachineArn" in aws.fanout("list", "--stack", "another").stderr
     assert "cannot be read" in aws.fanout("start", "nix.json", *MINE).stderr
-    assert "is no run" in aws.fanout("report", "../x", *MINE).stderr
+    assert "is not a run" in aws.fanout("report", "../x", *MINE).stderr
 
 
 def test_the_stack_may_come_from_the_environment(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:

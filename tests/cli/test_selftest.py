@@ -171,7 +171,7 @@ def test_the_bucket_is_one_that_may_be_read_and_written(read: str, write: str, f
     [
         (["--with-datasync"], "--with-datasync is not supported"),
         (["--size", "huge"], "take standard or small"),
-        (["--clean", "../x"], "is no id of a self-test"),
+        (["--clean", "../x"], "is not an id of a self-test"),
         (["--bucket", DATA, "--budget-dollars", "0.01"], "over the budget of $0.01"),
         ([], "name one that the stack may read and write"),
     ],

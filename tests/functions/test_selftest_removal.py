@@ -43,6 +43,6 @@ def test_a_symlink_of_that_name_is_not_followed(s3: Any, invoke: Invoke, tmp_pat
 )
 def test_any_other_name_is_refused(s3: Any, invoke: Invoke, tmp_path: Path, name: Any) -> None:
     (tmp_path / "mine").mkdir()
-    with pytest.raises(InvalidRequest, match="is no directory of a self-test"):
+    with pytest.raises(InvalidRequest, match="is not a directory of a self-test"):
         invoke("check_mount", {"remove_selftest": name})
     assert (tmp_path / "mine").is_dir()

@@ -68,7 +68,7 @@ def test_what_failed_in_the_listing_is_listed_again_and_nothing_else(monkeypatch
     [
         ({"resume_from": "run-0"}, "resume_from: run-0 has no ledger here.*start the request again"),
         ({"resume_from": "run-2"}, "resume_from: 'run-2' is not allowed"),
-        ({"resume_from": "../x"}, "resume_from: '../x' is no run"),
+        ({"resume_from": "../x"}, "resume_from: '../x' is not a run"),
         ({"resume_from": 7}, "resume_from: 7 is not allowed"),
         ({"resume_from": "run-1", "source": "s3://another/"}, "source: s3://another/ is not the s3://a-bucket/tree/"),
         ({"resume_from": "run-1", "compare": "always"}, "compare: always is not the size-mtime of run-1"),

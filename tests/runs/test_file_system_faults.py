@@ -161,5 +161,5 @@ def test_what_a_stopped_run_left_is_removed_by_the_next_one(tmp_path: Path) -> N
     (tmp_path / "out/.fanout-staging-link").symlink_to(tmp_path / "in")
     assert world_of(tmp_path).run(REQUEST)["status"] == "SUCCEEDED"
     left_over = {path.name.removeprefix(".fanout-staging-") for path in (tmp_path / "out").iterdir()}
-    assert left_over == {"f", "probe-p", "doctor-d", "link"}  # what is no run's stays
+    assert left_over == {"f", "probe-p", "doctor-d", "link"}  # what is not a run's stays
     assert files(tmp_path / "in") == {"f": "content of f"}

@@ -99,7 +99,7 @@ def _calibration(text: str, mounts: tuple[str, ...]) -> tuple[str, Calibration]:
     except (OSError, ValueError) as error:
         raise InvalidRequest("--probe", f"{path} cannot be read ({error})", "name a probe.json") from error
     if found is None:
-        raise InvalidRequest("--probe", f"the probe of {path} did not get as far as a calibration", "probe again")
+        raise InvalidRequest("--probe", f"the probe of {path} ended before it had a calibration", "probe again")
     return mount, found
 
 

@@ -73,7 +73,7 @@ def selftest(
         if size not in PROFILES:
             raise CommandError(f"--size {size!r} is not known; take {' or '.join(PROFILES)}")
         if clean_id and not _ID.fullmatch(clean_id):
-            raise CommandError(f"{clean_id[:80]!r} is no id of a self-test; the directory of its result names it")
+            raise CommandError(f"{clean_id[:80]!r} is not an id of a self-test; the directory of its result names it")
         found = find_stack(stack, local, state)
         place = Place(bucket_of(found, bucket), clean_id or new_id())
         if clean_id:

@@ -23,7 +23,7 @@ def bring_report(stack: Stack, run_id: str, directory: Path) -> dict[str, str]:
         prefix = run_prefix(run_id)
         summary = store.get(prefix + SUMMARY)
     except InvalidRequest as error:
-        raise CommandError(f"{run_id[:80]!r} is no run; `fanout list {stack.option}` shows the runs") from error
+        raise CommandError(f"{run_id[:80]!r} is not a run; `fanout list {stack.option}` shows the runs") from error
     except NotFound as error:
         raise CommandError(_why_none(stack, run_id)) from error
     directory.mkdir(parents=True, exist_ok=True)

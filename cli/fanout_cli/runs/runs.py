@@ -28,7 +28,7 @@ def start_run(stack: Stack, request: Any, run_id: str = "") -> str:
         if code_of(error) == "ExecutionAlreadyExists":
             raise CommandError(f"there is a run {run_id!r} already; choose another --name") from error
         if code_of(error) == "InvalidName":
-            raise CommandError(f"{run_id[:80]!r} is no name; take 1 to 80 of A-Z, a-z, 0-9, - and _") from error
+            raise CommandError(f"{run_id[:80]!r} is not a run name; take 1 to 80 of A-Z, a-z, 0-9, - and _") from error
         raise
     return run_id
 

@@ -210,4 +210,4 @@ def _not_kept(symlinks: Symlinks) -> ItemError:
     """The outcome of an object that turns out to be a symlink only when it is opened."""
     if symlinks is Symlinks.SKIP:
         return ItemError(Reason.SYMLINK, "the request skips symlinks")
-    return ItemError(Reason.LINK_IN_STORE, "its bytes are a path, and a bucket has no directories to follow it in")
+    return ItemError(Reason.LINK_IN_STORE, "a bucket has no directories in which to follow a symlink")

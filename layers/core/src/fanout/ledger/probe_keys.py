@@ -34,5 +34,5 @@ def ready_key(name: str) -> str:
 def results_prefix(file_system: str) -> str:
     """The results for a file system, by its id, or by the mount's name where it has none."""
     if not _NAME.fullmatch(file_system):
-        raise InvalidRequest("mount", f"{file_system[:80]!r} names no file system", "a-z, 0-9 and -")
+        raise InvalidRequest("mount", f"{file_system[:80]!r} is not the name of a file system", "a-z, 0-9 and -")
     return f"probes/{file_system}/"

@@ -120,7 +120,7 @@ def _refuse_broken_text(path: str, value: Any) -> None:
             _refuse_broken_text("", name)
             _refuse_broken_text(f"{path}.{name}" if path else str(name), inner)
     elif isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-        raise InvalidRequest(path or "request", f"{value!r:.80} is no Unicode text", "allowed is text in UTF-8")
+        raise InvalidRequest(path or "request", f"{value!r:.80} is not Unicode text", "allowed is text in UTF-8")
 
 
 def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> InvalidRequest:

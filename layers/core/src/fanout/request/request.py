@@ -108,7 +108,7 @@ def check_request(request: Request) -> None:
         problem = "S3 copies between two buckets by itself, as fast as it does"
         raise InvalidRequest("limits.bytes_per_second", problem, "leave it out; limits.files_per_second is possible")
     if request.limits.shard_seconds > aws.FUNCTION_SECONDS / 2:
-        raise InvalidRequest("limits.shard_seconds", "is over half of what a function has", "at most 450")
+        raise InvalidRequest("limits.shard_seconds", "is over half of a function's time", "at most 450")
 
 
 def _check_bucket_options(request: Request) -> None:

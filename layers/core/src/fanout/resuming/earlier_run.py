@@ -63,7 +63,7 @@ def find_earlier_run(document: Any, ledger: Ledger) -> EarlierRun | None:
     try:
         earlier = ledger.of_run(run_id)
     except InvalidRequest as error:
-        raise InvalidRequest("resume_from", f"{run_id[:80]!r} is no run", "name an earlier run") from error
+        raise InvalidRequest("resume_from", f"{run_id[:80]!r} is not a run", "name an earlier run") from error
     asked, planned = earlier.find_json(keys.REQUEST), earlier.find_json(keys.PLAN)
     if asked is None or planned is None:
         problem = f"{run_id} has no ledger here: it never began, was another stack's, or has expired"

@@ -28,7 +28,7 @@ def remove_selftest(event: Json) -> Json:
     """
     name = event[FIELD]
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidRequest(FIELD, "is no directory of a self-test", "fanout-selftest-ID")
+        raise InvalidRequest(FIELD, "is not a directory of a self-test", "fanout-selftest-ID")
     mount = next(iter(settings().mounts.values()))
     try:
         _remove(Path(mount), name)

@@ -96,7 +96,7 @@ class Verifier:
         if found is not None and listed and found.entry.etag != listed:
             found = self._destination.find_stored(path)
             if found is not None and found.entry.etag != listed:
-                raise ItemError(Reason.DESTINATION_CHANGED, "its ETag is another than the one that was listed")
+                raise ItemError(Reason.DESTINATION_CHANGED, "its ETag is not the listed one")
         return found
 
     def seen(self, tree: Tree, entry: Entry, found: Found | None) -> Seen:

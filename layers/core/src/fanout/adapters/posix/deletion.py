@@ -56,6 +56,6 @@ def remove_empty(directories: Directories, root: str, entry: Entry, token: Fenci
             os.rmdir(name, dir_fd=directory)
     except OSError as error:
         if error.errno in _NOT_EMPTY:
-            raise ItemError(Reason.NOT_EMPTY, "something is in it that was not deleted") from error
+            raise ItemError(Reason.NOT_EMPTY, "it holds an entry that was not deleted") from error
         if error.errno != errno.ENOENT:
             raise destination_error("rmdir", error) from error

@@ -78,7 +78,7 @@ def remove_directory(above: int, name: str, *, keep: bool = False) -> None:
     until = time.monotonic() + REMOVAL_SECONDS
     while not _removed(above, name, keep):
         if time.monotonic() > until:
-            raise Transient(f"{name} is written to by a function that was left at work")
+            raise Transient(f"{name} is written to by a function of an attempt that has not ended")
         time.sleep(_PAUSE_SECONDS)
 
 

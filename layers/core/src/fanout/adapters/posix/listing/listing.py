@@ -163,7 +163,7 @@ class _Listing:
                 if listed:
                     first = first_path(listed[0])
                     if os.fsencode(first) <= last:
-                        raise Transient(f"{first} became something else while its directory was listed")
+                        raise Transient(f"{first} changed its kind while its directory was listed")
                     last = os.fsencode(last_path(listed[-1]))
                 yield from self._with_next(listed)
             bounds = bounds.after(names.last)

@@ -61,7 +61,7 @@ def is_same_file(first_directory: int, first: str, directory: int, name: str) ->
 def require_copy(found: os.stat_result, entry: Entry) -> None:
     """Raise ``ItemError`` for a file that has not the size and mtime that a copy of the entry has."""
     if found.st_size != entry.size or (entry.mtime_ns and found.st_mtime_ns != entry.mtime_ns):
-        raise ItemError(Reason.DESTINATION_CHANGED, "its first name is no longer the copy: somebody else wrote there")
+        raise ItemError(Reason.DESTINATION_CHANGED, "its first name no longer holds the copy: others wrote there")
 
 
 class Waited:

@@ -27,7 +27,7 @@ def find_source(directories: Directories, root: str, path: str) -> Entry | None:
     except ItemError as error:
         raise ItemError(Reason.SOURCE_CHANGED, error.message) from error
     except NotADirectoryError as error:
-        raise ItemError(Reason.SOURCE_CHANGED, "what stands above it is no directory") from error
+        raise ItemError(Reason.SOURCE_CHANGED, "its parent is not a directory") from error
     return found
 
 
@@ -76,6 +76,6 @@ def _confirm_parent(directories: Directories, root: str, path: str) -> None:
     except OSError as error:
         raise Transient(f"stat: {error.strerror}") from error
     if not in_place:
-        raise ItemError(Reason.SOURCE_CHANGED, "a directory above it is not the one that it was")
+        raise ItemError(Reason.SOURCE_CHANGED, "a parent directory was replaced after it was listed")
     if not nearest.startswith(root):
         raise ItemError(Reason.SOURCE_CHANGED, f"/{root} is not there any more")
