@@ -213,7 +213,7 @@ def test_a_function_that_does_not_stop_writing_fails_the_check_for_now(
     (tmp_path / "out/.fanout-staging-lost").mkdir()
     monkeypatch.setattr(removal, "REMOVAL_SECONDS", 0.1)
     monkeypatch.setattr(removal, "_is_gone", lambda *_: False)
-    with pytest.raises(Transient, match="left at work"):
+    with pytest.raises(Transient, match="has not ended"):
         tree.fence([], frozenset)
 
 

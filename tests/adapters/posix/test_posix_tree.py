@@ -259,10 +259,10 @@ def test_a_name_that_is_linked_already_needs_no_further_one(root: Path, tree: Po
 def test_a_file_with_another_mtime_is_not_the_copy(root: Path, tree: PosixTree) -> None:
     write(tree, "first")
     os.utime(root / "tree/first", ns=(1, 1))
-    with pytest.raises(ItemError, match="no longer the copy"):
+    with pytest.raises(ItemError, match="no longer holds the copy"):
         tree.link(Entry("further", Kind.FILE, 4, mtime_ns=2), "first")
     tree.link(Entry("further", Kind.FILE, 4, mtime_ns=1), "first")
-    with pytest.raises(ItemError, match="no longer the copy"):
+    with pytest.raises(ItemError, match="no longer holds the copy"):
         tree.link(Entry("further", Kind.FILE, 4, mtime_ns=2), "first")
     tree.finish()
     assert staged(root) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 from msgspec import to_builtins
@@ -98,10 +99,11 @@ def copy_shard(shard: Shard, context: Context) -> Json:
 
 def _copy_entries(shard: Shard, context: Context) -> Progress:
     ledger = context.ledger
-    plan = ledger.read_plan()
+    with ThreadPoolExecutor(4) as pool:  # which ends here: a fork would inherit locks of its threads
+        planned, reading = pool.submit(ledger.read_plan), pool.submit(ledger.read_shard, shard)
+        settling, pacing = pool.submit(settled_indexes, shard, ledger), pool.submit(threads_of, ledger)
+    plan, entries, settled, threads = planned.result(), reading.result(), settling.result(), pacing.result()
     context = context.within(plan)
-    entries = ledger.read_shard(shard)
-    settled = settled_indexes(shard, ledger)
     work = [(index, entry) for index, entry in enumerate(entries) if index not in settled]
     deadline = context.deadline()
     source, destination = context.source(plan), context.destination(plan)
@@ -110,7 +112,7 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
     most = tuning.COPY_PROCESSES if on_mounts else 1 if within else context.processors
     if threading.active_count() > 1:  # a fork would inherit their locks, held for ever
         most = 1
-    processes = processes_for(len(work), threads_of(ledger), most)
+    processes = processes_for(len(work), threads, most)
 
     def copier(limiter: Limiter) -> Copier:
         same: Callable[[Entry], str | None] = never_same
@@ -130,28 +132,29 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
         )
 
     if processes == 1:
-        writer = copy_work(work, copier(context.limiter), shard, context, len(settled))
+        writer = copy_work(work, copier(context.limiter), shard, context, len(settled), threads)
     else:
         with closing(SharedLimiter(context.limiter, processes)) as shared:
             forked = ForkedCopier(copier(shared), processes, shared.serve)
-            writer = copy_work(work, forked, shard, context, len(settled))
+            writer = copy_work(work, forked, shard, context, len(settled), threads)
     total = len(settled) + writer.written
     return Progress(total, total >= len(entries), writer.copied, writer.failures)
 
 
 def copy_work(
-    work: list[tuple[int, Entry]], copier: CopiesEntries, shard: Shard, context: Context, settled: int
+    work: list[tuple[int, Entry]], copier: CopiesEntries, shard: Shard, context: Context, settled: int, threads: int
 ) -> OutcomeWriter:
     """Copy these entries of a shard, of which ``settled`` others have an outcome; returns what wrote the outcomes.
+
+    At most ``threads`` of them are under way.
 
     Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
     """
     notes = TaskNotes("copy", shard.id, context.ledger, context.nonce, context.clock, settled)
     writer = OutcomeWriter(shard, context, notes)
     transient = 0
-    threads = min(threads_of(context.ledger), len(work)) or 1
     held_back: dict[int, Outcome] = {}
-    for index, outcome in copier.copy_all(work, threads):
+    for index, outcome in copier.copy_all(work, min(threads, len(work)) or 1):
         if outcome.reason is Reason.TRANSIENT:
             transient += 1
             held_back[index] = outcome

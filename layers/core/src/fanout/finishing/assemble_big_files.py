@@ -31,6 +31,8 @@ def assemble_big_files(
     ``begun`` are the keys of their descriptions, ``shard_id`` is the FinishShard that they belong to.
     Returns how many have been settled now, and whether all are.
     """
+    if not begun:
+        return 0, True
     ledger = context.ledger
     source, destination = context.source(plan), context.destination(plan)
     settled = {keys.big_file_key(big_file_id) for big_file_id, _ in big_file_outcomes(ledger, shard_id)}

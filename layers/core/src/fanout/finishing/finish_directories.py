@@ -58,14 +58,18 @@ def finish_directories(
     began_at = _files_set(ledger, position) if files else 0
     failures: list[Unset] = []
     number = began_at
+    closed = began_at > 0  # what another task saw is not known here
     reading = ahead(lambda file: read_directories(ledger, file), files[began_at:], tuning.LEDGER_FILES_AHEAD)
     for number, (_, rows) in enumerate(reading, began_at + 1):
-        failures += set_directories(destination, filter(settable_at_once, rows))
+        settable = [one for one in rows if settable_at_once(one)]
+        closed = closed or len(settable) < len(rows)
+        failures += set_directories(destination, settable)
         if number < len(files) and deadline.passed:
             break
-    # The last pass reads all files again, so another task makes it if this one has used its time.
-    finished = number >= len(files) and not (number > began_at and deadline.passed)
-    if finished:
+    # The last pass reads all files again, so another task makes it if this one has used its time. It is only for
+    # directories that close the way to those below.
+    finished = number >= len(files) and not (closed and number > began_at and deadline.passed)
+    if finished and closed:
         failures += _set_last(ledger, files, destination)
     if failures:
         ledger.write_rows(keys.directory_failures_key(context.nonce), map(to_builtins, failures))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct
 
@@ -41,10 +42,13 @@ class Round(Struct, frozen=True):
 
 def to_finish(plan: Plan, ledger: Ledger) -> ToFinish:
     """All that the run leaves to finish. Raises ``LedgerBroken``."""
-    begun = [] if plan.request.mode is Mode.VERIFY else list(ledger.keys(keys.BIG_FILES_BEGUN))
-    links = links_of(ledger) if is_partitioned(ledger) else []
-    ranges = [LinkRange(link.shard, link.copied_by, 0, link.shard.entries) for link in links]
-    return ToFinish(begun, ranges, made_directories(ledger))
+    with ThreadPoolExecutor(3) as pool:
+        beginning = pool.submit(lambda: list(ledger.keys(keys.BIG_FILES_BEGUN)))
+        linking = pool.submit(lambda: links_of(ledger) if is_partitioned(ledger) else [])
+        making = pool.submit(made_directories, ledger)
+    begun = [] if plan.request.mode is Mode.VERIFY else beginning.result()
+    ranges = [LinkRange(link.shard, link.copied_by, 0, link.shard.entries) for link in linking.result()]
+    return ToFinish(begun, ranges, making.result())
 
 
 def last_round(ledger: Ledger) -> Round | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from fanout.facts import tuning
 from fanout.finishing.assemble_big_files import assemble_big_files
 from fanout.finishing.divide import ToFinish
@@ -37,29 +39,33 @@ def finish_tree(context: Context, *, deletes: bool = False, mapped: int = -1) ->
 
 
 def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
-    if not context.ledger.has(keys.phase_key("finish")):
+    ledger = context.ledger
+    with ThreadPoolExecutor(4) as pool:
+        began, finished = pool.submit(ledger.has, keys.phase_key("finish")), pool.submit(is_finished, ledger)
+        planned, divided = pool.submit(ledger.read_plan), pool.submit(last_round, ledger)
+    if not began.result():
         context.begin("finish")
-    plan = context.ledger.read_plan()
-    if is_finished(context.ledger):
+    plan = planned.result()
+    if finished.result():
         withdraw(plan, context)
         return _answer(mapped, done=True)
     deadline = context.deadline()
-    last = last_round(context.ledger)
-    left = to_finish(plan, context.ledger) if last is None else None
+    last = divided.result()
+    left = to_finish(plan, ledger) if last is None else None
     if left is not None and left.seconds <= tuning.FINISH_ALONE_SECONDS:
         done = _finish_alone(plan, left, context, deadline)
     else:
         if left is not None:
-            last = first_round(left, plan, context.ledger)
+            last = first_round(left, plan, ledger)
         done = True
         while last is not None and done:
-            shards = not_done(last.shards, context.ledger)
+            shards = not_done(last.shards, ledger)
             if last.number > mapped and len(last.shards) > 1 and shards:
                 return _to_map(last, plan, context)
             for shard in shards:
                 done = done and go_on_with(shard, context) and not (shard is not shards[-1] and deadline.passed)
             if done:
-                last = next_round(last, plan, context.ledger)
+                last = next_round(last, plan, ledger)
                 done = last is None or not deadline.passed
     if done:
         _close(plan, context, deletes)

@@ -8,6 +8,7 @@ from fanout.copying.copier import Copier
 from fanout.copying.copy_blocks import move_blocks
 from fanout.copying.copy_shard import copy_work, settled_indexes
 from fanout.copying.forked_copier import Work
+from fanout.forecast.of_run import threads_of
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
@@ -64,7 +65,7 @@ def _unpack_entries(shard: Shard, context: Context) -> tuple[Progress, bool]:
     )
     unbroken = _Unbroken(copier, may_leave=_times_broken(shard, ledger.staged()) < STAGED_AGAIN)
     try:
-        writer = copy_work(work, unbroken, shard, context, len(settled))
+        writer = copy_work(work, unbroken, shard, context, len(settled), threads_of(ledger))
     finally:
         if unbroken.left:
             _forget_staged(shard, context)
