@@ -15,13 +15,18 @@ from fanout.shards.packing import target_seconds
 COPIED_PER_SECOND = 300
 FUNCTIONS = 1_000
 SHARD_SECONDS = 60
-# Assumed: one request to the ledger, and one for a thousand of its keys, seconds; an entry of a loose end read back
-# into a shard; a row of the ledger read; a name read, spilled, read again, grouped and written: 11 us measured here.
+# Assumed: one request to the ledger, and one for a thousand of its keys, seconds; what a request costs the processor.
+# Measured here: an entry of a loose end read back into a shard (8 us); a row of the ledger read; a name read, spilled,
+# read again, grouped and written (11 us).
 LEDGER_SECONDS = 0.02
 LIST_SECONDS = 0.1
-REPACK_SECONDS = 0.00005
+REQUEST_CPU_SECONDS = 0.0004
+REPACK_SECONDS = 0.000008
 ROW_SECONDS = 0.00001
 NAME_SECONDS = 0.000015
+# Requests of a phase beside those that grow, one after the other; and making report.html (benchmarks/phases.py).
+GATHER_REQUESTS, PARTITION_REQUESTS, DELETION_REQUESTS, SUMMARY_REQUESTS = 3, 12, 15, 38
+REPORT_SECONDS = 0.4
 # Assumed: files of a directory; names in a hundred that are further ones of a file; extra entries in a hundred of a
 # sync, and extra directories that RemoveDirectories removes a second.
 FILES_A_DIRECTORY = 100
@@ -104,17 +109,23 @@ def further_names(entries: int) -> float:
 
 def gather_seconds(widest: int) -> float:
     """The records of a round are read one after the other."""
-    return widest * LEDGER_SECONDS
+    return (GATHER_REQUESTS + widest) * LEDGER_SECONDS
 
 
-def partition_seconds(entries: int, rounds: int, segments: int) -> float:
-    """Loose ends are packed again; names of files with several are grouped by way of the ledger, and written."""
+def partition_seconds(
+    entries: int, rounds: int, segments: int, shard_entries: float = COPIED_PER_SECOND * SHARD_SECONDS
+) -> float:
+    """Loose ends are packed again; names of files with several are grouped by way of the ledger, and written.
+
+    A segment's loose end is read once, its names twice: for their files, and for the directories among them.
+    """
     names = 2 * further_names(entries)
     buckets = math.ceil(names / tuning.LINKED_NAMES)
     spilled = 2 * buckets**2 * LEDGER_SECONDS / tuning.LEDGER_FILES_AHEAD if buckets > 1 else 0.0
-    written = (segments + 2 * names / tuning.SHARD_ENTRIES) * LEDGER_SECONDS
-    grouping = names * NAME_SECONDS + spilled + written
-    return rounds * LEDGER_SECONDS + _loose_entries(segments) * REPACK_SECONDS + grouping
+    loose = _loose_entries(segments)
+    written = loose / shard_entries + 2 * names / tuning.SHARD_ENTRIES
+    requests = PARTITION_REQUESTS + rounds + 3 * segments + written
+    return requests * LEDGER_SECONDS + loose * REPACK_SECONDS + names * NAME_SECONDS + spilled
 
 
 def partition_bytes(entries: int, shards: int, segments: int) -> float:
@@ -132,12 +143,18 @@ def _loose_entries(segments: int) -> float:
 def books_seconds(entries: int, shards: int) -> float:
     """What BeginDeletion and SummariseTransfer take to add up: four requests a shard, two a file of linked names."""
     names = 2 * further_names(entries) / NAMES_PER_FILE
-    return (4 * shards + 2 * names) * LEDGER_SECONDS / SHARDS_AT_ONCE
+    return (4 * shards + 2 * names) * (LEDGER_SECONDS / SHARDS_AT_ONCE + REQUEST_CPU_SECONDS)
+
+
+def deletion_seconds(entries: int, shards: int) -> float:
+    """What BeginDeletion takes where few entries are extra."""
+    return DELETION_REQUESTS * LEDGER_SECONDS + books_seconds(entries, shards)
 
 
 def summarise_seconds(entries: int, shards: int) -> float:
-    """The books, and the records of attempts, which are keys alone."""
-    return books_seconds(entries, shards) + 2 * shards / aws.LIST_PAGE_KEYS * LIST_SECONDS
+    """The books, the records of attempts, which are keys alone, and the report."""
+    attempts = 2 * shards / aws.LIST_PAGE_KEYS * LIST_SECONDS
+    return SUMMARY_REQUESTS * LEDGER_SECONDS + books_seconds(entries, shards) + attempts + REPORT_SECONDS
 
 
 def books_bytes(shards: int) -> float:
@@ -150,3 +167,8 @@ def remove_seconds(entries: int) -> float:
     extra = entries * EXTRA_PERCENT / 100 / FILES_A_DIRECTORY
     directories = entries / FILES_A_DIRECTORY
     return extra / REMOVED_PER_SECOND + directories / tuning.DIRECTORIES_PER_SECOND + 2 * directories * ROW_SECONDS
+
+
+def remove_bytes(shards: int) -> float:
+    """What RemoveDirectories holds at most: names of files of directories, and the rows of one shard of deletions."""
+    return shards * FILES_A_SHARD * HELD_FILE_BYTES + tuning.SHARD_ENTRIES * HELD_ROW_BYTES
