@@ -119,6 +119,9 @@ def test_another_s3_server_with_hostile_keys_ends_with_status_1(
 
 
 def test_the_demonstration_ends_with_everything_equal(state: Path) -> None:
-    ended = fanout("demo", "--state", state)
+    ended = fanout("demo", "--json", "--state", state)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "all equal" in ended.stdout
+    assert "all equal" in ended.stderr
+    shown = json.loads(ended.stdout)
+    assert (shown["equal"], shown["differences"]) == (True, [])
+    assert [run["totals"]["failed"]["entries"] for run in shown["runs"]] == [0, 0]

@@ -12,7 +12,7 @@ def figures(result: RunResult) -> Iterator[str]:
     """The lines, those alone of which something is known."""
     copied = result.totals["copied"]
     parts = [size(copied["bytes"])] if copied["entries"] else []
-    seconds = sum(result.seconds.values()) if result.mode else 0.0
+    seconds = result.run_seconds if result.mode else 0.0
     if seconds:
         parts.append(f"in {duration(seconds)}")
     if copied["bytes"] and result.seconds.get("copy"):
