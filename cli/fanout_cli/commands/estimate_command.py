@@ -32,7 +32,9 @@ STACK_CONCURRENCY = 100
 
 
 def estimate_(
-    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request")],
+    request: Annotated[
+        Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request, or - for standard input")
+    ],
     entries: Annotated[str, typer.Option(help="Entries that are to be copied, as a number or as 10M")] = "0",
     size: Annotated[str, typer.Option("--bytes", help='Their bytes, as a number or as "3 TiB"')] = "0",
     unchanged: Annotated[

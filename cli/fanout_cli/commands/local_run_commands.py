@@ -48,7 +48,9 @@ def demo(json_output: JsonOption = False, state: StateOption = None) -> None:
 
 
 def local(
-    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request")],
+    request: Annotated[
+        Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request, or - for standard input")
+    ],
     mount: Annotated[
         list[str] | None, typer.Option(help="NAME=DIRECTORY serves efs://NAME/; the first is efs:///; may be repeated")
     ] = None,

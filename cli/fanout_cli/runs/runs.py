@@ -16,7 +16,7 @@ from fanout_cli.runs.ending import so_far
 from fanout_cli.runs.ledgers import ledgers_of
 from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.results import RunResult, result_of_summary
-from fanout_cli.runs.run_ids import new_run_id
+from fanout_cli.runs.run_ids import check_run_id, new_run_id
 from fanout_cli.stacks import Stack
 
 # The status of a run that closed no books, and whose execution nobody remembers.
@@ -28,6 +28,7 @@ def start_run(stack: Stack, request: Any, run_id: str = "") -> str:
     from botocore.exceptions import ClientError
 
     run_id = run_id or new_run_id(str(request.get("mode", "copy")) if isinstance(request, dict) else "run")
+    check_run_id(run_id)
     try:
         stack.client("stepfunctions").start_execution(
             stateMachineArn=stack.state_machine_arn, name=run_id, input=json.dumps(request)
@@ -35,8 +36,6 @@ def start_run(stack: Stack, request: Any, run_id: str = "") -> str:
     except ClientError as error:
         if code_of(error) == "ExecutionAlreadyExists":
             raise CommandError(f"there is a run {run_id!r} already; choose another --name") from error
-        if code_of(error) == "InvalidName":
-            raise CommandError(f"{run_id[:80]!r} is no name; take 1 to 80 of A-Z, a-z, 0-9, - and _") from error
         raise
     return run_id
 
