@@ -18,7 +18,8 @@ def figures(result: RunResult) -> Iterator[str]:
     if copied["bytes"] and result.seconds.get("copy"):
         parts.append(f"{size(copied['bytes'] / result.seconds['copy'])}/s while copying")
     if result.dollars is not None:
-        parts.append(f"about {dollars(result.dollars)}")
+        money = dollars(result.dollars)
+        parts.append(money if money.startswith("<") else f"about {money}")
     if parts:
         yield ", ".join(parts)
     for one in result.classes:
