@@ -56,6 +56,12 @@ def test_one_request_there_and_its_result_back(state: Path, tmp_path: Path, requ
     assert second.returncode == 0, second.stderr
     assert "build" not in second.stderr
     assert subprocess.run(["diff", "-r", "--no-dereference", source, saved], check=False).returncode == 0
+    (mount / "copy/link").unlink()
+    request = request_file({"source": "efs:///copy", "destination": "s3://command/out/", "mode": "sync"})
+    third = fanout("local", request, "--mount", f"data={mount}", "--json", "--state", state)
+    assert third.returncode == 0, third.stderr
+    gone = Path(json.loads(third.stdout)["paths"]["deleted"]).read_text(encoding="utf-8").splitlines()
+    assert [json.loads(row)["path"] for row in gone] == ["link"]
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,8 @@ def _show(result: RunResult, json_output: bool, console: Console, *, in_lines: b
         sys.stdout.write((json.dumps(document) if in_lines else dump(document)) + "\n")
     elif result.paths.get("report"):
         _say(console, f"report: {result.paths['report']}")
+        if result.paths.get("deleted"):
+            _say(console, f"deleted: {result.paths['deleted']}")
 
 
 def _say(console: Console, text: str) -> None:

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from fanout.adapters.s3.client.client import S3Client
 from fanout.books.next_step import Verb
-from fanout.ledger.keys import run_prefix
+from fanout.ledger.keys import SUMMARY, run_prefix
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import S3Location
 from fanout_cli.local.clients import Clients
@@ -28,6 +28,7 @@ from fanout_cli.local.workers.worker import DataEndpoint
 from fanout_cli.runs.advice import step_after
 from fanout_cli.runs.ending import say_result, so_far
 from fanout_cli.runs.progress import BucketStore
+from fanout_cli.runs.reports import write_deleted
 from fanout_cli.runs.results import RunResult, result_of
 from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.runs.runs import start_run
@@ -79,6 +80,8 @@ class LocalRuns:
         store = BucketStore(self.stack.clients.s3, self.stack.work_bucket)
         with self._timed("collect"):
             ledger = self._collect(store, run_id)
+            if (ledger / SUMMARY).is_file():
+                write_deleted((ledger / SUMMARY).read_bytes(), Ledger(store, run_id), ledger)
         with self._timed("save"):
             for location, directory in self._options.saves:
                 count = save(data_client_of(self.stack.clients, self._options.s3_endpoint), location, directory)
@@ -124,6 +127,8 @@ def say_local_end(stack: Stack, result: RunResult, options: str, state: str, con
     say(f"{seconds} for anything but listing and copying, such as starting the local stack")
     if result.paths.get("report"):
         say(f"report: {result.paths['report']}")
+    if result.paths.get("deleted"):
+        say(f"deleted: {result.paths['deleted']}")
     step = step_after(stack, result)
     if step.verb is Verb.NONE:
         return

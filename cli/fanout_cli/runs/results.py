@@ -76,7 +76,7 @@ class RunResult:
             "totals": self.totals if self.is_counted else None,
             "seconds": self.seconds,
             "engine_seconds": self.engine_seconds,
-            "paths": {name: self.paths.get(name) for name in ("ledger", "summary", "failures", "report")},
+            "paths": {name: self.paths.get(name) for name in ("ledger", "summary", "failures", "report", "deleted")},
         }
 
 
@@ -94,7 +94,12 @@ def refused(error: InvalidRequest) -> RunResult:
 def result_of(run: Mapping[str, Any], run_id: str, ledger: Path, seconds: Mapping[str, float]) -> RunResult:
     """The result of an execution that ended, from its description and the ledger as it was brought here."""
     paths = {"ledger": str(ledger)}
-    for name, file in (("summary", "summary.json"), ("failures", "failures.jsonl"), ("report", "report.html")):
+    for name, file in (
+        ("summary", "summary.json"),
+        ("failures", "failures.jsonl"),
+        ("report", "report.html"),
+        ("deleted", "deleted.jsonl"),
+    ):
         if (ledger / file).is_file():
             paths[name] = str(ledger / file)
     summary = json.loads((ledger / "summary.json").read_text()) if "summary" in paths else None
