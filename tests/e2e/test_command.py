@@ -48,6 +48,7 @@ def test_one_request_there_and_its_result_back(state: Path, tmp_path: Path, requ
     result = json.loads(first.stdout)
     assert (result["status"], result["error"]) == ("SUCCEEDED", None)
     assert result["totals"]["copied"]["entries"] == 32
+    assert result["paths"].pop("deleted") is None
     assert all(Path(path).exists() for path in result["paths"].values())
     assert subprocess.run(["diff", "-r", "--no-dereference", source, mount / "copy"], check=False).returncode == 0
     request = request_file({"source": "efs:///copy", "destination": "s3://command/out/"})
