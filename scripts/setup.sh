@@ -29,6 +29,11 @@ apt_install() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null 2>&1
 }
 
+if [ ! -d .venv ]; then
+    needed="1 GB"
+    [ "${1:-}" != tests ] || needed="1.5 GB"
+    say "setup: installs about $needed into .venv and .fanout; make clean removes it"
+fi
 python=$(find_python) || fail "no Python 3.11 or newer; install python3 (Debian 12 has 3.11)"
 tools=.fanout/tools
 mkdir -p "$tools"

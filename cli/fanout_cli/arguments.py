@@ -55,7 +55,7 @@ def parse_save(text: str) -> tuple[S3Location, Path]:
 
 
 def _s3(option: str, text: str) -> S3Location:
-    location = parse_location(option, text, ())
+    location = parse_location(option, text, ()) if text.startswith("s3://") else None
     if not isinstance(location, S3Location):
         raise InvalidRequest(option, f"{text!r} is not in S3", "s3://bucket/prefix/")
     return location

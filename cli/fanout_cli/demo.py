@@ -8,6 +8,7 @@ import shutil
 import sysconfig
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,21 @@ from rich.table import Table
 
 from fanout.model.location import S3Location
 from fanout_cli.local.paths import LocalPaths
-from fanout_cli.runs.local_run import LocalOptions, local_runs
+from fanout_cli.runs.local_run import LocalOptions, local_runs, make_bucket
 from fanout_cli.runs.results import EXIT_FAILED, EXIT_SUCCEEDED, RunResult
 
 BUCKET = "fanout-demo"
-LEFT_OUT = ("site-packages", "dist-packages", ".git", ".venv", ".fanout", ".aws-sam", ".hypothesis")
+# What comes and goes beside the sources would change the number of files from one time to the next.
+LEFT_OUT = (
+    *("site-packages", "dist-packages", ".git", ".venv", ".fanout", ".aws-sam", ".hypothesis", "fanout-*"),
+    *("__pycache__", "*.egg-info", ".*_cache", ".import_linter_cache", "dist"),
+)
+SHOWN = 10
 THREADS = 16
 
 
-def run_demo(console: Console, state: Path | None = None) -> int:
-    """Run the demonstration; returns the exit status."""
+def run_demo(console: Console, state: Path | None = None) -> Demonstration:
+    """Run the demonstration, and say on ``console`` what happens."""
     paths = LocalPaths.find(state=state)
     work = paths.state / "demo"
     shutil.rmtree(work, ignore_errors=True)
@@ -37,7 +43,7 @@ def run_demo(console: Console, state: Path | None = None) -> int:
     there = {"source": f"s3://{BUCKET}/source/", "destination": "efs:///copy", "limits": {"shard_seconds": 0.5}}
     back = {"source": "efs:///copy", "destination": f"s3://{BUCKET}/back/", "limits": {"shard_seconds": 0.5}}
     with local_runs(options, console, state) as runs:
-        runs.make_bucket(BUCKET)
+        make_bucket(runs.stack.clients, BUCKET)
         _empty(runs.stack.clients.s3, BUCKET)
         first = runs.run(there, "demo-s3-to-efs")
         options.loads.clear()
@@ -48,12 +54,36 @@ def run_demo(console: Console, state: Path | None = None) -> int:
         differences = compare(source, digests_of_directory(mount / "copy"))
         differences += compare(source, digests_of_bucket(runs.stack.clients.s3, BUCKET, "back/"))
     console.print(table_of([("S3 to EFS", first), ("EFS to S3", second)]))
-    for difference in differences[:10]:
+    for difference in differences[:SHOWN]:
         console.print(difference, markup=False)
-    equal = not differences and first.exit_status == second.exit_status == EXIT_SUCCEEDED
-    console.print(f"{len(source):,} files compared twice: {'all equal' if equal else f'{len(differences)} differ'}")
-    console.print(f"report: {second.paths.get('report')}", soft_wrap=True)
-    return EXIT_SUCCEEDED if equal else EXIT_FAILED
+    shown = Demonstration(len(source), differences, [first, second])
+    told = "all equal" if not differences else f"{len(differences)} differ"
+    console.print(f"{len(source):,} files compared twice: {told}")
+    return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """The result: files compared, a line for each that differs, the run there and the run back."""
+
+    files: int
+    differences: list[str]
+    runs: list[RunResult]
+
+    @property
+    def exit_status(self) -> int:
+        """0 if both runs succeeded and all files are equal."""
+        good = not self.differences and all(run.exit_status == EXIT_SUCCEEDED for run in self.runs)
+        return EXIT_SUCCEEDED if good else EXIT_FAILED
+
+    def document(self) -> dict[str, Any]:
+        """The one JSON document of ``--json``."""
+        return {
+            "equal": not self.differences,
+            "files": self.files,
+            "differences": self.differences,
+            "runs": [run.document() for run in self.runs],
+        }
 
 
 def make_tree(tree: Path, repo: Path) -> int:
@@ -116,13 +146,8 @@ def table_of(runs: list[tuple[str, RunResult]]) -> Table:
             table.add_row(f"{name}, bytes", *(f"{result.totals[name]['bytes']:,}" for result in results))
     for phase in ("plan", "list", "partition", "copy", "finish", "summarise"):
         table.add_row(f"{phase}, s", *(f"{result.seconds.get(phase, 0.0):.1f}" for result in results))
-    table.add_row("whole run, s", *(f"{sum_of_phases(result):.1f}" for result in results))
+    table.add_row("whole run, s", *(f"{result.run_seconds:.1f}" for result in results))
     return table
-
-
-def sum_of_phases(result: RunResult) -> float:
-    """Seconds from the plan's begin to the summary's end."""
-    return sum(result.seconds.get(phase, 0.0) for phase in ("plan", "list", "partition", "copy", "finish", "summarise"))
 
 
 def _digest(data: bytes) -> str:

@@ -13,6 +13,9 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.errors import LedgerBroken
 from fanout.report.text import dollars, duration, size, spoken
 
+# Chosen: the forecast of a shorter run is one line.
+SHORT_SECONDS = 60.0
+
 
 def read_forecast(ledger: Ledger) -> dict[str, Any] | None:
     """forecast.json of a run; ``None`` as long as there is none."""
@@ -28,8 +31,9 @@ def forecast_lines(row: dict[str, Any]) -> Iterator[str]:
     seconds, money, other = row["predicted_seconds"], row["dollars"], row["datasync_dollars"]
     phases = ", ".join(f"{phase} {duration(took)}" for phase, took in seconds.items() if took)
     yield f"forecast: {duration(sum(seconds.values()))} in all ({phases})"
-    functions = row["pace"]["max_concurrency"]
-    yield f"  what binds: {row['binding_limit']}; {functions:,} function{'s' if functions != 1 else ''} at once"
+    if copies(row):
+        functions = row["pace"]["max_concurrency"]
+        yield f"  what binds: {row['binding_limit']}; {functions:,} function{'s' if functions != 1 else ''} at once"
     services = ", ".join(f"{spoken(name)} {dollars(cost)}" for name, cost in money.items() if cost and name != "total")
     yield f"  cost: {dollars(money['total'])} ({services}); DataSync: {dollars(other['total'])}"
     for system in row["file_systems"]:
@@ -37,6 +41,24 @@ def forecast_lines(row: dict[str, Any]) -> Iterator[str]:
         burst = f"; burst credits: {system['credits']['sentence']}" if system["credits"] else ""
         yield f"  efs://{system['mount']}/: {about}{burst}"
         yield from (f"    {sentence}" for sentence in system["assumptions"])
+
+
+def watched_forecast(row: dict[str, Any], *, is_local: bool, is_over: bool = False) -> Iterator[str]:
+    """The lines for who follows a run: one of a short run, of one that is over, and of a local one.
+
+    The local stack has neither the states of AWS, which take seconds, nor its prices.
+    """
+    seconds = sum(row["predicted_seconds"].values())
+    if is_local or is_over or seconds < SHORT_SECONDS:
+        where = " on AWS" if is_local else ""
+        yield f"forecast{where}: {duration(seconds)}, {dollars(row['dollars']['total'])}"
+    else:
+        yield from forecast_lines(row)
+
+
+def copies(row: dict[str, Any]) -> bool:
+    """Whether anything is forecast to be copied or compared."""
+    return any(row["limit_seconds"].values())
 
 
 def say_forecast(row: dict[str, Any], console: Console) -> None:
@@ -52,10 +74,11 @@ def forecast_tables(row: dict[str, Any]) -> Iterator[Table]:
         phases.add_row(phase, f"{took:,.1f}")
     phases.add_row("in all", f"{sum(row['predicted_seconds'].values()):,.1f}")
     yield phases
-    limits = Table("limit", "seconds that it alone takes", title="The copying")
-    for name, took in sorted(row["limit_seconds"].items(), key=lambda item: -item[1]):
-        limits.add_row(f"{name}, binds" if name == row["binding_limit"] else name, f"{took:,.1f}")
-    yield limits
+    if copies(row):
+        limits = Table("limit", "seconds that it alone takes", title="The copying")
+        for name, took in sorted(row["limit_seconds"].items(), key=lambda item: -item[1]):
+            limits.add_row(f"{name}, binds" if name == row["binding_limit"] else name, f"{took:,.1f}")
+        yield limits
     money, other = row["dollars"], row["datasync_dollars"]
     costs = Table("service", "this run, $", "DataSync, $", title=f"Cost, at prices of {row['prices_date']}")
     for name, cost in money.items():

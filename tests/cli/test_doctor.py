@@ -189,6 +189,27 @@ def test_the_rest_of_the_stack_is_looked_at(aws: Aws, whole: dict[str, str]) -> 
     assert re.search(r"[0-9]+ checks: [1-9][0-9]* failed, [0-9]+ with a warning", shown.stderr)
 
 
+@pytest.mark.parametrize(
+    ("read", "write", "second", "level"),
+    [
+        ("", "", "", "warn"),
+        ("arn:aws:s3:::in", "", "", "ok"),
+        ("", "arn:aws:s3:::out", "", "ok"),
+        ("", "", "arn:aws:elasticfilesystem:eu-west-1:1:access-point/fsap-1", "ok"),
+    ],
+)
+def test_a_stack_that_may_use_no_bucket_is_told(
+    aws: Aws, whole: dict[str, str], read: str, write: str, second: str, level: str
+) -> None:
+    existing(aws, whole, ReadBucketArns=read, WriteBucketArns=write, SecondAccessPointArn=second, SecondSubnetIds="")
+    found = examined(aws)["buckets"]
+    assert found["level"] == level
+    if level == "warn":
+        assert "may read and write no bucket" in found["what"] and "ReadBucketArns=" in found["remedy"]
+    else:
+        assert found["what"] == f"read {read or 'none'}; write {write or 'none'}"
+
+
 def test_less_concurrency_than_the_stack_starts_is_a_warning(
     aws: Aws, whole: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from benchmarks import cost_page
 from fanout.efs.calibration import Calibration
 from fanout.report.text import dollars
+from fanout_cli.forecasts import watched_forecast
 from fanout_cli.main import app
 from tests.cli.conftest import Aws
 from tests.support.probe_results import probe_json
@@ -86,6 +87,35 @@ def test_a_bursting_file_system_is_held_to_its_reserve_and_the_terminal_says_wha
     assert rich["file_systems"][0]["credits"]["runs_out_share"] is None
 
 
+def test_a_night_that_finds_nothing_costs_what_its_page_says(tmp_path: Path) -> None:
+    page = (cost_page.PAGE.parents[1] / "how-to/estimate.md").read_text(encoding="utf-8")
+    [(request, unchanged)] = re.findall(r"echo '(.*)' > nightly.json\n.*--unchanged (\w+)\n", page)
+    told = {name: float(cost) for name, cost in re.findall(r"^\| ([\w ]+) \| ([0-9.]+) \|", page, re.MULTILINE)}
+    row = estimated(tmp_path, json.loads(request), "--unchanged", unchanged)
+    money = row["dollars"]
+    by_hand = {"S3": 10_000_000 / 1_000 * 0.005 / 1_000, "EFS": 10_000_000 * 4096 / 1e9 * 0.03}
+    assert told["EFS"] == pytest.approx(by_hand["EFS"]) and told["S3"] == pytest.approx(by_hand["S3"], rel=0.2)
+    found = {"S3": money["s3"], "EFS": money["efs"], "Lambda": money["lambda"], "total": money["total"]}
+    found["the rest"] = found["total"] - found["S3"] - found["EFS"] - found["Lambda"]
+    assert {name: round(cost, 4) for name, cost in found.items()} == told
+    assert (row["predicted_seconds"]["copy"], set(row["limit_seconds"].values())) == (0, {0})
+
+
+def test_what_is_unchanged_adds_to_the_listing_and_to_nothing_else(tmp_path: Path) -> None:
+    known = ("--entries", "90000", "--bytes", "1 GiB")
+    alone, beside = estimated(tmp_path, TO_EFS, *known), estimated(tmp_path, TO_EFS, *known, "--unchanged", "10M")
+    assert beside["predicted_seconds"]["list"] > alone["predicted_seconds"]["list"]
+    assert beside["predicted_seconds"]["copy"] == alone["predicted_seconds"]["copy"]
+    assert beside["dollars"]["efs"] - alone["dollars"]["efs"] == pytest.approx(10_000_000 * 4096 / 1e9 * 0.03)
+    bursting = ("--throughput-mode", "bursting", "--standard", "1 TiB")
+    assert estimated(tmp_path, TO_EFS, "--unchanged", "10M", *bursting)["dollars"]["efs"] == 0
+
+
+def test_people_are_told_nothing_about_copying_where_nothing_is_copied(tmp_path: Path) -> None:
+    said = run(tmp_path, TO_EFS, "--unchanged", "1M").stdout
+    assert "what binds" not in said and "The copying" not in said and "cost: $" in said
+
+
 def test_people_get_tables(tmp_path: Path) -> None:
     found = run(tmp_path, TO_EFS, "--entries", "1000", "--bytes", "1 GiB")
     assert found.exit_code == 0
@@ -97,6 +127,8 @@ def test_people_get_tables(tmp_path: Path) -> None:
     ("request_", "arguments", "said"),
     [
         ({"source": "s3://my-data/in/"}, (), "destination: is missing"),
+        (TO_EFS, ("--entries", "0"), "--entries: is missing; say how many entries are copied, or with --unchanged"),
+        (TO_EFS, ("--unchanged", "many"), "--unchanged: 'many' is not"),
         (TO_EFS, ("--bytes", "many"), "--bytes: 'many' is not a size"),
         (TO_EFS, ("--throughput-mode", "provisioned"), "--provisioned-mibps: is missing"),
         (TO_EFS, ("--probe", "not-there.json"), "--probe: not-there.json cannot be read"),
@@ -124,8 +156,25 @@ def test_who_follows_a_run_is_told_its_forecast_once(aws: Aws) -> None:
     watched = aws.fanout("watch", "run-1", "--stack", "mine")
     assert watched.exit_code == 0
     assert watched.stderr.count("forecast: ") == 1
-    assert f"what binds: {row['binding_limit']}" in watched.stderr
-    assert "nobody else is taken to use it" in watched.stderr
+    assert "what binds" not in watched.stderr  # the run is over
+
+
+@pytest.mark.parametrize(
+    ("is_local", "seconds", "lines"),
+    [(False, 600.0, 5), (False, 59.0, 1), (True, 600.0, 1)],
+    ids=["long", "short", "local"],
+)
+def test_the_forecast_of_a_short_run_or_a_local_one_is_one_line(
+    tmp_path: Path, is_local: bool, seconds: float, lines: int
+) -> None:
+    row = estimated(tmp_path, TO_EFS, "--entries", "1000", "--bytes", "1 GiB")
+    said = list(watched_forecast({**row, "predicted_seconds": {"copy": seconds}}, is_local=is_local))
+    assert len(said) == lines
+    assert said[0].startswith("forecast on AWS: " if is_local else "forecast: ")
+    if lines == 1:
+        assert said[0].endswith(f", {dollars(row['dollars']['total'])}")
+    else:
+        assert f"what binds: {row['binding_limit']}" in said[1]
 
 
 def test_a_run_without_a_forecast_is_followed_without_one(aws: Aws) -> None:

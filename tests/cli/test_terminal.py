@@ -95,6 +95,7 @@ def test_a_refused_request_shows_escapes(request_: object, command: str, tmp_pat
         ("estimate", "{request}", "--entries", "1", "--bytes", EVIL[:-1]),
         ("estimate", "{request}", "--entries", "1", "--bytes", "1", "--probe", EVIL[:-1]),
         ("up", "--mount", EVIL[:-1]),
+        ("up", "--s3-load", EVIL[:-1]),
     ],
 )
 def test_what_was_typed_is_shown_as_escapes(arguments: tuple[str, ...], tmp_path: Path) -> None:

@@ -102,6 +102,10 @@ def test_the_figures_of_a_run() -> None:
         "4 MiB, in 3.0 s, 2 MiB/s while copying, about $0.50",
         "  1,200 failed, source cannot be read: give it",
     ]
+    cheap = result_of_summary(
+        {"status": "FAILED"}, "run-1", {**summary, "forecast": {"actual_dollars": {"total": 1e-3}}}
+    )
+    assert next(figures(cheap)).endswith("while copying, < $0.01")
 
 
 def test_a_run_that_is_followed_ends_with_the_path_of_its_report(aws: Aws) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fanout.books.summary_document import Status
 from fanout.model.errors import TASK_ERRORS
 from fanout.model.outcome import Reason
 from tests.docs.pages import DOCUMENTS, ROOT, name
@@ -35,6 +36,14 @@ def fail_states() -> set[str]:
 def test_every_error_has_an_entry(error: str) -> None:
     headings = re.findall(r"^## (.*)$", (ROOT / "docs/reference/errors.md").read_text(), re.MULTILINE)
     assert any(re.search(rf"\b{error}\b", heading) for heading in headings)
+
+
+def test_the_words_for_the_end_of_a_run_are_told_once_and_all() -> None:
+    page = (ROOT / "docs/reference/commands.md").read_text()
+    rows = re.findall(r"^\| (`[^|]*) \|", page.partition("| status | meaning |")[2].partition("\n\n")[0], re.MULTILINE)
+    told = [word for row in rows for word in re.findall(r"`([A-Z_]+)`", row)]
+    # Beside those of a summary, those of Step Functions for what has none.
+    assert sorted(told) == sorted([*Status, "RUNNING", "ABORTED", "TIMED_OUT"])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)

@@ -48,6 +48,7 @@ def test_one_request_there_and_its_result_back(state: Path, tmp_path: Path, requ
     result = json.loads(first.stdout)
     assert (result["status"], result["error"]) == ("SUCCEEDED", None)
     assert result["totals"]["copied"]["entries"] == 32
+    assert result["paths"].pop("deleted") is None
     assert all(Path(path).exists() for path in result["paths"].values())
     assert subprocess.run(["diff", "-r", "--no-dereference", source, mount / "copy"], check=False).returncode == 0
     request = request_file({"source": "efs:///copy", "destination": "s3://command/out/"})
@@ -56,6 +57,12 @@ def test_one_request_there_and_its_result_back(state: Path, tmp_path: Path, requ
     assert second.returncode == 0, second.stderr
     assert "build" not in second.stderr
     assert subprocess.run(["diff", "-r", "--no-dereference", source, saved], check=False).returncode == 0
+    (mount / "copy/link").unlink()
+    request = request_file({"source": "efs:///copy", "destination": "s3://command/out/", "mode": "sync"})
+    third = fanout("local", request, "--mount", f"data={mount}", "--json", "--state", state)
+    assert third.returncode == 0, third.stderr
+    gone = Path(json.loads(third.stdout)["paths"]["deleted"]).read_text(encoding="utf-8").splitlines()
+    assert [json.loads(row)["path"] for row in gone] == ["link"]
 
 
 @pytest.mark.parametrize(
@@ -119,6 +126,9 @@ def test_another_s3_server_with_hostile_keys_ends_with_status_1(
 
 
 def test_the_demonstration_ends_with_everything_equal(state: Path) -> None:
-    ended = fanout("demo", "--state", state)
+    ended = fanout("demo", "--json", "--state", state)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "all equal" in ended.stdout
+    assert "all equal" in ended.stderr
+    shown = json.loads(ended.stdout)
+    assert (shown["equal"], shown["differences"]) == (True, [])
+    assert [run["totals"]["failed"]["entries"] for run in shown["runs"]] == [0, 0]

@@ -48,7 +48,8 @@ def test_a_run_is_started_watched_stopped_and_retried(state: Path, up: Any, tmp_
     report = fanout("report", "second", "--output", tmp_path / "report", "--json", *local)
     assert Path(json.loads(report.stdout)["paths"]["report"]).is_file()
     listed = json.loads(fanout("list", "--json", *local).stdout)
-    assert {run["run_id"]: run["status"] for run in listed} == {"first": "SUCCEEDED", "second": "SUCCEEDED"}
+    statuses = {run["run_id"]: run["status"] for run in listed}
+    assert (statuses["first"], statuses["second"]) == ("SUCCEEDED", "SUCCEEDED")
     refused = fanout("up", "--state", state)
     assert (refused.returncode, "is up already" in refused.stderr) == (2, True)
     bad = tmp_path / "bad.json"
@@ -57,3 +58,40 @@ def test_a_run_is_started_watched_stopped_and_retried(state: Path, up: Any, tmp_
     assert invalid.returncode == 2
     assert "colour: unknown field" in invalid.stderr
     assert fanout("stop", "first", *local).returncode == 0
+
+
+def test_runs_of_local_and_those_before_down_are_there_after_up(state: Path, tmp_path: Path) -> None:
+    source, mount = tmp_path / "source", tmp_path / "mount"
+    for directory in (source, mount):
+        directory.mkdir()
+    for number in range(20):
+        (source / f"f{number}").write_bytes(b"x" * number)
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"source": "s3://again/in/", "destination": "efs:///copy"}))
+    mounted, load = ("--mount", f"data={mount}", "--state", state), ("--s3-load", f"{source}=s3://again/in/")
+    alone = fanout("local", request, "--json", *mounted, *load)
+    assert alone.returncode == 0, alone.stderr
+    before = json.loads(alone.stdout)["run_id"]
+    assert "SUCCEEDED: listed 20, copied 20" in alone.stderr and " while copying" in alone.stderr
+    (source / "f20").write_bytes(b"new")
+    up = fanout("up", *mounted, *load)
+    assert up.returncode == 0 and "loaded 21 objects into s3://again/in/" in up.stderr, up.stderr
+    local = ("--local", "--state", state)
+    try:
+        report = fanout("report", "--output", tmp_path / "report", "--json", *local)
+        assert (report.returncode, json.loads(report.stdout)["run_id"]) == (0, before), report.stderr
+        assert fanout("start", request, "--name", "now", "--watch", *local).returncode == 0
+        assert (mount / "copy/f20").read_bytes() == b"new"
+    finally:
+        assert fanout("down", "--state", state).returncode == 0
+    assert fanout("up", *mounted).returncode == 0
+    try:
+        listed = {row["run_id"]: row for row in json.loads(fanout("list", "--json", *local).stdout)}
+        assert [(listed[name]["status"], listed[name]["copied"]) for name in (before, "now")] == [
+            ("SUCCEEDED", 20),
+            ("SUCCEEDED", 1),
+        ]
+        again = fanout("retry", "now", "--again", "--name", "later", "--watch", "--json", *local)
+        assert json.loads(again.stdout)["totals"]["unchanged"]["entries"] == 21, again.stderr
+    finally:
+        assert fanout("down", "--state", state).returncode == 0

@@ -67,6 +67,7 @@ def test_a_second_run_is_skipped_and_a_stopped_one_is_gone_on_with(state: Path, 
 
     stopped = fanout("stop", "met", "--json", *local)
     assert json.loads(stopped.stdout) == {"run_id": "met", "stopped": True}
+    assert f"listed {FILES:,}, at least " in stopped.stderr
     done = {name: content for name, content in copied().items() if name in contents}
     assert 0 < len(done) < FILES and all(contents[name] == content for name, content in done.items())
     for worker in frozen:

@@ -14,6 +14,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.outcome import Reason
 from fanout.partition.partition_shards import partition_shards
+from fanout.shards.tasks.attempt import End, attempt_from_key, notes_prefix
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
 
@@ -52,6 +53,24 @@ def test_equal_files_have_the_digests_of_a_run_that_cuts_nothing(world: World) -
         assert summary["totals"]["unchanged"] == {"entries": 2, "bytes": SIZE + 5}
     assert cut["shards"]["count"] > 1 == whole["shards"]["count"]
     assert cut["verification"] == whole["verification"]
+
+
+def test_a_long_comparison_is_noted_and_counts_a_byte_when_it_is_read_at_both_ends(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fanout.facts.tuning.BLOCKS_IN_FLIGHT", 1)
+    world.list_all(world.plan({**CONTENT, "limits": {"split_bytes": BLOCK_BYTES, "shard_seconds": 450}}))
+    partition_shards(world.context())
+    world.clock.step = 3.0
+    world.verify_all()
+    world.clock.step = 0.0
+    found = [attempt_from_key(key) for key in world.ledger.keys(notes_prefix("verify"))]
+    of_blocks = sorted(
+        (one for one in found if one.bytes > MIB), key=lambda one: (one.shard_id, one.nonce, one.ended or 0.0)
+    )
+    assert len(of_blocks) >= 2
+    assert [one.bytes for one in of_blocks] == sorted(one.bytes for one in of_blocks)
+    assert min(one.bytes for one in of_blocks) < SIZE / 2 < max(one.bytes for one in of_blocks) <= SIZE
 
 
 def test_a_copy_of_big_files_is_verified_whole(world: World, tmp_path: Path) -> None:
@@ -94,9 +113,11 @@ def test_blocks_that_no_task_reached_are_a_difference(world: World) -> None:
 def test_a_task_that_runs_out_of_time_goes_on_where_it_stopped(world: World) -> None:
     world.list_all(world.plan(ONLY))
     partition_shards(world.context())
-    world.clock = ManualClock(step=150.0)
+    world.clock = ManualClock(step=70.0)
     world.verify_all()
     world.clock.step = 0.0
+    ends = [attempt_from_key(key).end for key in world.ledger.keys("attempts/verify/")]
+    assert End.HANDED_BACK in ends
     assert world.end()["status"] == "SUCCEEDED"
 
 

@@ -32,9 +32,14 @@ STACK_CONCURRENCY = 100
 
 
 def estimate_(
-    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request")],
-    entries: Annotated[str, typer.Option(help="Entries that are to be copied, as a number or as 10M")],
-    size: Annotated[str, typer.Option("--bytes", help='Their bytes, as a number or as "3 TiB"')],
+    request: Annotated[
+        Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request, or - for standard input")
+    ],
+    entries: Annotated[str, typer.Option(help="Entries that are to be copied, as a number or as 10M")] = "0",
+    size: Annotated[str, typer.Option("--bytes", help='Their bytes, as a number or as "3 TiB"')] = "0",
+    unchanged: Annotated[
+        str, typer.Option(help="Entries that are listed and found unchanged; alone, a run that finds nothing to do")
+    ] = "0",
     probe: Annotated[
         list[str] | None,
         typer.Option(help="probe.json of a file system, or MOUNT=probe.json; may be repeated"),
@@ -66,7 +71,11 @@ def estimate_(
             extras,
             dict.fromkeys(mounts, state),
             dict(_calibration(text, mounts) for text in probe or []),
+            _bytes("--unchanged", unchanged),
         )
+        if not known.entries and not known.unchanged:
+            remedy = "say how many entries are copied, or with --unchanged how many are not"
+            raise InvalidRequest("--entries", "is missing", remedy)
         row = document_row(forecast_document(estimate(parsed, known), time.time()))
     if json_output:
         sys.stdout.write(dump(row) + "\n")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fanout_cli.arguments import parse_mounts
+from fanout_cli.arguments import parse_load, parse_mounts
 from fanout_cli.commands.run_commands import JsonOption, StateOption, command
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.runs.progress import dump
@@ -21,16 +22,21 @@ def up(
     s3_endpoint: Annotated[
         str, typer.Option(help="URL of an S3 server that holds the trees; default: the emulator's")
     ] = "",
+    s3_load: Annotated[
+        list[str] | None, typer.Option(help="DIRECTORY=s3://bucket/prefix/ is uploaded first; may be repeated")
+    ] = None,
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
     """Start the stack on this machine and keep it, for start, watch, list and the others with --local."""
+    from fanout_cli.local.clients import Clients
     from fanout_cli.local.keeper import bring_up
-    from fanout_cli.runs.local_run import data_endpoint
+    from fanout_cli.runs.local_run import data_endpoint, load_all
 
     console = Terminal(stderr=True)
     with command(console):
         paths = LocalPaths.find(state=state)
+        loads = [parse_load(text) for text in s3_load or []]
         mounts = parse_mounts(mount or [], paths.state / "mount")
         found = bring_up(paths, mounts, data_endpoint(s3_endpoint))
         if json_output:
@@ -39,6 +45,9 @@ def up(
             console.print(f"not limited as in Lambda: {limit}", style="yellow", markup=False, soft_wrap=True)
         said = f"up at {found['endpoint']} (AWS_CA_BUNDLE={found['ca_bundle']}); `fanout down` ends it"
         console.print(said, markup=False, highlight=False, soft_wrap=True)
+        clients = Clients(found["endpoint"], Path(found["ca_bundle"]))
+        say = lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True)  # noqa: E731
+        load_all(clients, s3_endpoint, loads, say)
 
 
 def down(json_output: JsonOption = False, state: StateOption = None) -> None:

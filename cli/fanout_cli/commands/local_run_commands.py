@@ -14,6 +14,7 @@ from fanout.request.parse import parse_request
 from fanout_cli.arguments import parse_load, parse_mounts, parse_save, read_request
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.paths import LocalPaths
+from fanout_cli.runs.ending import say_result
 from fanout_cli.runs.progress import dump
 from fanout_cli.runs.results import EXIT_FAILED, RunResult, refused
 from fanout_cli.terminal import Terminal
@@ -22,16 +23,21 @@ StateOption = Annotated[
     Path | None, typer.Option("--state", help="Where the local stack keeps its state; default: .fanout in the checkout")
 ]
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document")]
+
 EXIT_INTERRUPTED = 130
 INTERRUPTED = "interrupted: the local stack is ended, and what is copied stays; the same command goes on from there"
 
 
-def demo(state: StateOption = None) -> None:
-    """Move a real tree from S3 to EFS and back through the state machine on this machine."""
+def demo(json_output: JsonOption = False, state: StateOption = None) -> None:
+    """Move a real tree from S3 to EFS and back through the state machine on this machine. Status: 0 if all is equal."""
     from fanout_cli.demo import run_demo
 
     try:
-        status = run_demo(Terminal(), state)
+        shown = run_demo(Terminal(stderr=json_output), state)
+        status = shown.exit_status
+        if json_output:
+            sys.stdout.write(dump(shown.document()) + "\n")
     except (LocalRunError, FanoutError) as error:
         Terminal(stderr=True).say_error(error)
         status = EXIT_FAILED
@@ -42,7 +48,9 @@ def demo(state: StateOption = None) -> None:
 
 
 def local(
-    request: Annotated[Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request")],
+    request: Annotated[
+        Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request, or - for standard input")
+    ],
     mount: Annotated[
         list[str] | None, typer.Option(help="NAME=DIRECTORY serves efs://NAME/; the first is efs:///; may be repeated")
     ] = None,
@@ -58,7 +66,7 @@ def local(
     output: Annotated[
         Path | None, typer.Option(help="Where the run's ledger and report go; default: below the state")
     ] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document")] = False,
+    json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
     """Run one request on this machine through the state machine.
@@ -71,13 +79,15 @@ def local(
         result = _run_local(request, mount, s3_endpoint, s3_load, s3_save, output, state, console)
     except InvalidRequest as error:
         result = refused(error)
+        say_result(result, console)
     except (LocalRunError, AccessDenied) as error:
         console.say_error(error)
         raise typer.Exit(EXIT_FAILED) from error
     except KeyboardInterrupt:
         console.print(INTERRUPTED, soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    _show(result, json_output, console)
+    if json_output:
+        sys.stdout.write(dump(result.document()) + "\n")
     raise typer.Exit(result.exit_status)
 
 
@@ -107,15 +117,6 @@ def _run_local(
     )
     with local_runs(options, console, state) as runs:
         return runs.run(document)
-
-
-def _show(result: RunResult, json_output: bool, console: Console) -> None:
-    if result.error is not None:
-        console.print(f"{result.error['name']}: {result.error['message']}", style="red", markup=False, soft_wrap=True)
-    if json_output:
-        sys.stdout.write(dump(result.document()) + "\n")
-    elif result.paths.get("report"):
-        console.print(f"report: {result.paths['report']}", soft_wrap=True, markup=False)
 
 
 def register(app: typer.Typer) -> None:

@@ -14,14 +14,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fanout.model.errors import FanoutError, InvalidRequest
+from fanout.model.errors import FanoutError
 from fanout_cli.arguments import check_request, read_request
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.runs.advice import retry_run, say_step, step_after, step_after_stop
-from fanout_cli.runs.figures import figures
+from fanout_cli.runs.ending import say_result
 from fanout_cli.runs.listed import list_runs, plain, show
-from fanout_cli.runs.progress import describe_totals, dump
+from fanout_cli.runs.progress import dump
 from fanout_cli.runs.reports import bring_report
 from fanout_cli.runs.results import RunResult
 from fanout_cli.runs.runs import describe_run, newest_run, result_of_run, start_run, stop_run
@@ -167,6 +167,8 @@ def stop(
             sys.stdout.write(dump({"run_id": run, "stopped": stopped}) + "\n")
         what = "is stopped; functions at work end within 15 minutes" if stopped else "had ended already"
         _say(console, f"{run} {what}")
+        if stopped and (reached := _ended(found, run).so_far):
+            _say(console, reached)
         step = step_after_stop(found, run) if stopped else step_after(found, _ended(found, run))
         say_step(found, run, step, "", lambda text: _say(console, text))
 
@@ -239,22 +241,14 @@ def _status_of(paths: dict[str, str]) -> str:
 
 
 def _show(result: RunResult, json_output: bool, console: Console, *, in_lines: bool = False) -> None:
-    did = result.skipped["reason"] if result.skipped else describe_totals(result.totals) or "nothing listed"
-    if result.error is not None and result.error["name"] == InvalidRequest.__name__:
-        did = "the request was refused"
-    _say(console, f"{result.status}: {did}")
-    for line in figures(result):
-        _say(console, line)
-    for warning in result.warnings:
-        console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-    if result.error is not None:
-        message = f"{result.error['name']}: {result.error['message']}"
-        console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    say_result(result, console)
     if json_output:
         document = {"kind": "result", **result.document()} if in_lines else result.document()
         sys.stdout.write((json.dumps(document) if in_lines else dump(document)) + "\n")
     elif result.paths.get("report"):
         _say(console, f"report: {result.paths['report']}")
+        if result.paths.get("deleted"):
+            _say(console, f"deleted: {result.paths['deleted']}")
 
 
 def _say(console: Console, text: str) -> None:

@@ -81,6 +81,20 @@ def _is_of_runs(rule: Mapping[str, Any]) -> bool:
     return RUNS.startswith(prefix)
 
 
+def buckets(stack: Stack) -> Iterator[Finding]:
+    """Which buckets the stack may read and write; none at all is what the template's rules refuse today."""
+    title, named = "buckets", {"read": "ReadBucketArns", "write": "WriteBucketArns"}
+    if not all(name in stack.parameters for name in named.values()):
+        return  # a stack of an earlier version
+    given = {verb: stack.parameters[name] for verb, name in named.items()}
+    what = "; ".join(f"{verb} {arns}" if arns else f"{verb} none" for verb, arns in given.items())
+    if any(given.values()) or stack.parameters.get("SecondAccessPointArn"):
+        yield ok(title, what)
+    else:
+        remedy = "deploy with ReadBucketArns=arn:aws:s3:::SOURCE WriteBucketArns=arn:aws:s3:::DESTINATION"
+        yield warn(title, "the stack may read and write no bucket, so every copy would be denied", remedy)
+
+
 def concurrency(stack: Stack) -> Iterator[Finding]:
     """Whether as many functions may run as the stack may start; a run starts fewer where not."""
     title = "Lambda concurrency"

@@ -109,8 +109,11 @@ def _tell(phase: str) -> None:
 if __name__ == "__main__":
     _state, _mounts = sys.argv[1:]
     _data = json.load(sys.stdin)
-    keep(
-        LocalPaths.find(state=Path(_state)),
-        {name: Path(path) for name, path in json.loads(_mounts).items()},
-        DataEndpoint(**_data) if _data else None,
-    )
+    try:
+        keep(
+            LocalPaths.find(state=Path(_state)),
+            {name: Path(path) for name, path in json.loads(_mounts).items()},
+            DataEndpoint(**_data) if _data else None,
+        )
+    except LocalRunError as error:
+        sys.exit(str(error))  # the log's last lines are for people

@@ -65,7 +65,8 @@ class LedgerLooks:
         """The stage of the running phase; after the copy the final stage of the copy."""
         assert self._plan is not None
         if now in WITH_SHARDS:
-            found = stage.standing(now, self._plan.rates, at, running)
+            is_staged = now == "copy" and self._plan.request.between_mounts
+            found = stage.standing(now, self._plan.rates, at, running, is_staged=is_staged)
             if now == "copy":
                 self._copied = None
             return found

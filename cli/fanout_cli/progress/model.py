@@ -82,11 +82,12 @@ class Progress(Struct, frozen=True):
     workers: int = 0
     failures: Mapping[str, int] = {}
     waiting: Waiting | None = None
+    staged: Count = Count()
 
     def document(self) -> dict[str, Any]:
         """It as JSON values."""
         row = asdict(self)
-        for name in ("listed", "done", "total"):
+        for name in ("listed", "done", "total", "staged"):
             row[name] = asdict(row[name])
         row["phases"] = {phase.name: phase.state for phase in self.phases}
         row["waiting"] = asdict(self.waiting) if self.waiting else None
@@ -145,6 +146,7 @@ def progress_of(look: Look) -> Progress:
         eta_seconds=told.eta_seconds,
         workers=(look.running or one.tasks) if at_work else 0,
         failures={**listed.failures, **one.failures},
+        staged=one.staged if at_work else Count(),
     )
 
 

@@ -45,6 +45,8 @@ def details(progress: Progress, now: float | None = None) -> list[str]:
         if progress.eta_seconds is not None:
             parts.append(f"{duration(progress.eta_seconds)} left")
         parts += _amounts(progress.done, progress.total)
+        if progress.staged != Count():
+            parts.append(f"{size(progress.staged.bytes)} staged")
         parts += _rates(progress)
     if progress.workers:
         parts.append(f"{progress.workers:,} worker{'s' if progress.workers != 1 else ''}")

@@ -47,7 +47,7 @@ class Standing(Struct, frozen=True):
     """Where the shards of a phase stand.
 
     ``done`` was noted, so it is up to 10 s old; ``estimated`` is what is taken to be done by now. ``tasks`` are those
-    at work.
+    at work. ``staged`` was noted where the source is mounted, of shards that wait for the destination's side.
     """
 
     done: Count
@@ -61,6 +61,7 @@ class Standing(Struct, frozen=True):
     eta_seconds: float | None
     entries_per_second: float | None
     bytes_per_second: float | None
+    staged: Count = Count()
 
 
 class _Task(Struct, frozen=True):
@@ -90,6 +91,7 @@ class ShardsAtWork:
         self._notes: dict[str, deque[Attempt]] = {}
         self._samples: deque[tuple[float, Done]] = deque()
         self._behind, self._began = inf, inf
+        self._staged: dict[str, dict[str, Attempt]] = {}
 
     def take(self, at: float, attempts: Iterable[Attempt]) -> None:
         """Take records and notes that were found now; those that are known already change nothing."""
@@ -110,6 +112,24 @@ class ShardsAtWork:
                     self._recent.append((self._worked(one), one.seconds))
                 if one.end is End.DONE:
                     self._close(self._shards[one.shard_id])
+
+    def take_staged(self, notes: Iterable[Attempt]) -> None:
+        """Take notes of the tasks that stage shards between two file systems."""
+        for one in notes:
+            known = self._staged.setdefault(one.shard_id, {})
+            if one.nonce not in known or _age(known[one.nonce]) < _age(one):
+                known[one.nonce] = one
+
+    def _waiting(self) -> Count:
+        """Staged entries and bytes of shards whose copying has not begun."""
+        found = Count()
+        for shard_id, attempts in self._staged.items():
+            if shard_id in self._pending:
+                shard = self._shards[shard_id]
+                entries = sum(one.entries for one in attempts.values())
+                size = sum(one.bytes for one in attempts.values())
+                found += Count(min(entries, shard.entries), min(size, shard.bytes))
+        return found
 
     def standing(self, at: float, running: int = 0) -> Standing:
         """Where the shards stand; ``running`` tasks are at work if the Map says so."""
@@ -149,6 +169,7 @@ class ShardsAtWork:
             eta_seconds=self._eta(at, estimated, rate, tasks, running),
             entries_per_second=rate.entries if rate else None,
             bytes_per_second=rate.bytes if rate else None,
+            staged=self._waiting(),
         )
 
     def _close(self, shard: Shard) -> None:

@@ -49,13 +49,8 @@ def retry_run(stack: Stack, run_id: str, new_id: str = "", *, again: bool = Fals
 
     Raises ``CommandError`` if that one still runs.
     """
-    described: dict[str, Any] = {"status": "ENDED"}
+    described = describe_run(stack, run_id)
     planned = read_ledger(stack, run_id, PLAN) is not None
-    try:
-        described = describe_run(stack, run_id)
-    except CommandError:
-        if not planned:
-            raise  # Step Functions forgets executions after 90 days, and the emulator when it ends
     if described["status"] == "RUNNING":
         raise CommandError(f"{run_id} still runs; wait for it, or stop it first: {stack.command('stop', run_id)}")
     resumes = planned and not again and mode_of(stack, run_id) in (Mode.COPY, None)

@@ -12,13 +12,14 @@ def figures(result: RunResult) -> Iterator[str]:
     """The lines, those alone of which something is known."""
     copied = result.totals["copied"]
     parts = [size(copied["bytes"])] if copied["entries"] else []
-    seconds = sum(result.seconds.values()) if result.mode else 0.0
+    seconds = result.run_seconds if result.mode else 0.0
     if seconds:
         parts.append(f"in {duration(seconds)}")
     if copied["bytes"] and result.seconds.get("copy"):
         parts.append(f"{size(copied['bytes'] / result.seconds['copy'])}/s while copying")
     if result.dollars is not None:
-        parts.append(f"about {dollars(result.dollars)}")
+        money = dollars(result.dollars)
+        parts.append(money if money.startswith("<") else f"about {money}")
     if parts:
         yield ", ".join(parts)
     for one in result.classes:

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from fanout.ledger.keys import REQUEST, SUMMARY
 from fanout.report.text import size, visible
-from fanout_cli.runs.runs import describe_run, read_ledger
+from fanout_cli.runs.ledgers import KeptLedger, ledgers_of
+from fanout_cli.runs.runs import FORGOTTEN, describe_run, read_ledger
 from fanout_cli.stacks import Stack
 
 READS_IN_FLIGHT = 8
@@ -52,16 +53,31 @@ class ListedRun:
 
 
 def list_runs(stack: Stack, limit: int) -> list[ListedRun]:
-    """The newest runs, the newest first."""
+    """The newest runs, the newest first; of the local stack also those of earlier days, by their ledgers."""
     pages = (
         stack.client("stepfunctions")
         .get_paginator("list_executions")
         .paginate(stateMachineArn=stack.state_machine_arn, PaginationConfig={"MaxItems": limit})
     )
     executions = [execution for page in pages for execution in page["executions"]][:limit]
+    if stack.is_local:
+        known = {execution["name"] for execution in executions}
+        forgotten = [one for one in ledgers_of(stack) if one.run_id not in known]
+        executions += [_execution(stack, one) for one in forgotten[:limit]]
     executions.sort(key=lambda execution: execution["startDate"], reverse=True)
+    executions = executions[:limit]
     with ThreadPoolExecutor(READS_IN_FLIGHT) as pool:
         return list(pool.map(lambda execution: _listed(stack, execution), executions))
+
+
+def _execution(stack: Stack, ledger: KeptLedger) -> dict[str, Any]:
+    """A run that the emulator has forgotten, as Step Functions would list it."""
+    summary = read_ledger(stack, ledger.run_id, SUMMARY)
+    row: dict[str, Any] = {"name": ledger.run_id, "startDate": ledger.began, "status": FORGOTTEN}
+    if summary is None:
+        return row
+    began, ended = (datetime.fromisoformat(summary[name]) for name in ("began", "ended"))
+    return {**row, "startDate": began, "stopDate": ended, "status": summary["status"]}
 
 
 def _listed(stack: Stack, execution: Mapping[str, Any]) -> ListedRun:

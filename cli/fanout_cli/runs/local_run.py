@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from fanout.adapters.s3.client.client import S3Client
-from fanout.ledger.keys import run_prefix
+from fanout.books.next_step import Verb
+from fanout.ledger.keys import SUMMARY, run_prefix
+from fanout.ledger.ledger import Ledger
 from fanout.model.location import S3Location
+from fanout_cli.local.clients import Clients
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.keeper import read_up
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import find_toolchain
 from fanout_cli.local.workers.worker import DataEndpoint
-from fanout_cli.runs.progress import BucketStore, describe_totals
+from fanout_cli.runs.advice import step_after
+from fanout_cli.runs.ending import say_result, so_far
+from fanout_cli.runs.progress import BucketStore
+from fanout_cli.runs.reports import write_deleted
 from fanout_cli.runs.results import RunResult, result_of
 from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.runs.runs import start_run
 from fanout_cli.runs.watch import watch_run
 from fanout_cli.s3_data import data_client, load, save
-from fanout_cli.stacks import stack_at
+from fanout_cli.stacks import Stack, stack_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,18 @@ class LocalOptions:
     loads: list[tuple[Path, S3Location]] = field(default_factory=list)
     saves: list[tuple[S3Location, Path]] = field(default_factory=list)
     output: Path | None = None
+
+    def words(self, paths: LocalPaths) -> str:
+        """The options that name the same mounts, S3 and state to another command."""
+        mounts = [f"{name}={directory}" for name, directory in self.mounts.items()]
+        words = [word for mount in mounts for word in ("--mount", mount)]
+        words += ["--s3-endpoint", self.s3_endpoint] if self.s3_endpoint else []
+        return "".join(f" {shlex.quote(word)}" for word in words) + self.state_words(paths)
+
+    def state_words(self, paths: LocalPaths) -> str:
+        """``--state``, where it is not the default."""
+        is_default = paths.state == LocalPaths.find().state
+        return "" if is_default else f" --state {shlex.quote(str(paths.state))}"
 
 
 class LocalRuns:
@@ -52,12 +71,8 @@ class LocalRuns:
     def run(self, request: Any, name: str = "run") -> RunResult:
         """Load, run, bring the ledger here, save."""
         began = time.monotonic()
-        client = self._data_client()
         with self._timed("load"):
-            for directory, location in self._options.loads:
-                self.make_bucket(location.bucket)
-                count = load(client, directory, location, replace=not self._options.s3_endpoint)
-                self._console.print(f"loaded {count:,} objects into {location}")
+            load_all(self.stack.clients, self._options.s3_endpoint, self._options.loads, self._say)
         run_id = new_run_id(name)
         stack = stack_at(self.stack.clients, self.stack.outputs)
         start_run(stack, request, run_id)
@@ -65,34 +80,23 @@ class LocalRuns:
         store = BucketStore(self.stack.clients.s3, self.stack.work_bucket)
         with self._timed("collect"):
             ledger = self._collect(store, run_id)
+            if (ledger / SUMMARY).is_file():
+                write_deleted((ledger / SUMMARY).read_bytes(), Ledger(store, run_id), ledger)
         with self._timed("save"):
             for location, directory in self._options.saves:
-                count = save(client, location, directory)
-                self._console.print(f"saved {count:,} objects of {location}")
+                count = save(data_client_of(self.stack.clients, self._options.s3_endpoint), location, directory)
+                self._say(f"saved {count:,} objects of {location}")
         up, self._up = self._up, {}
         seconds = {**up, **self._seconds, "total": sum(up.values()) + time.monotonic() - began}
         result = result_of(ended, run_id, ledger, seconds)
-        self._console.print(f"{result.status}: {describe_totals(result.totals) or 'nothing listed'}")
-        for warning in result.warnings:
-            self._console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
-        self._console.print(
-            f"{seconds['total']:.1f} s, of them {result.engine_seconds:.1f} s for anything but listing and copying"
-        )
+        if not result.is_counted:
+            result = replace(result, so_far=so_far(Ledger(store, run_id)))
+        options = self._options
+        say_local_end(stack, result, options.words(self._paths), options.state_words(self._paths), self._console)
         return result
 
-    def _data_client(self) -> S3Client:
-        endpoint = data_endpoint(self._options.s3_endpoint)
-        if endpoint is not None:
-            return data_client(endpoint.url, endpoint.access_key_id, endpoint.secret_access_key)
-        return data_client(self.stack.endpoint, "test", "test", trusted=str(self.stack.clients.trusted))
-
-    def make_bucket(self, bucket: str) -> None:
-        """Make a bucket of the emulator's, unless it is there; one elsewhere is its owner's affair."""
-        if self._options.s3_endpoint:
-            return
-        s3 = self.stack.clients.s3
-        with suppress(s3.exceptions.BucketAlreadyOwnedByYou):
-            s3.create_bucket(Bucket=bucket)
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def _collect(self, store: BucketStore, run_id: str) -> Path:
         """Copy the run's ledger out of the work bucket."""
@@ -112,6 +116,31 @@ class LocalRuns:
         self._seconds[phase] = time.monotonic() - began
 
 
+def say_local_end(stack: Stack, result: RunResult, options: str, state: str, console: Console) -> None:
+    """Print what ``fanout start --watch`` does; what it advises works once the stack is up again.
+
+    ``options`` and ``state`` are those of this command that the advised ones need too.
+    """
+    say: Callable[[str], None] = lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True)  # noqa: E731
+    say_result(result, console)
+    seconds = f"{result.seconds['total']:.1f} s in all, of them {result.engine_seconds:.1f} s"
+    say(f"{seconds} for anything but listing and copying, such as starting the local stack")
+    if result.paths.get("report"):
+        say(f"report: {result.paths['report']}")
+    if result.paths.get("deleted"):
+        say(f"deleted: {result.paths['deleted']}")
+    step = step_after(stack, result)
+    if step.verb is Verb.NONE:
+        return
+    say(f"next: {step.text}")
+    if step.verb is Verb.START:
+        say(f"  fanout local REQUEST.json{options}")
+    else:
+        holder = result.skipped["holder"] if result.skipped else ""
+        say(f"  fanout up{options}")
+        say(f"  {step.command(str(result.run_id), holder)} --local{state}")
+
+
 def data_endpoint(url: str) -> DataEndpoint | None:
     """The S3 server of the trees, with the caller's own credentials; ``None`` for the emulator's."""
     if not url:
@@ -119,6 +148,31 @@ def data_endpoint(url: str) -> DataEndpoint | None:
     return DataEndpoint(
         url, os.environ.get("AWS_ACCESS_KEY_ID", "test"), os.environ.get("AWS_SECRET_ACCESS_KEY", "test")
     )
+
+
+def data_client_of(clients: Clients, s3_endpoint: str) -> S3Client:
+    """A client of the S3 that holds the trees: the emulator's, or that of the URL."""
+    endpoint = data_endpoint(s3_endpoint)
+    if endpoint is not None:
+        return data_client(endpoint.url, endpoint.access_key_id, endpoint.secret_access_key)
+    return data_client(clients.endpoint, "test", "test", trusted=str(clients.trusted))
+
+
+def load_all(
+    clients: Clients, s3_endpoint: str, loads: Iterable[tuple[Path, S3Location]], say: Callable[[str], None]
+) -> None:
+    """Upload directories; in the emulator's S3 into buckets that are made, and in place of what was there."""
+    for directory, location in loads:
+        if not s3_endpoint:
+            make_bucket(clients, location.bucket)
+        count = load(data_client_of(clients, s3_endpoint), directory, location, replace=not s3_endpoint)
+        say(f"loaded {count:,} objects into {location}")
+
+
+def make_bucket(clients: Clients, bucket: str) -> None:
+    """Make a bucket of the emulator's, unless it is there."""
+    with suppress(clients.s3.exceptions.BucketAlreadyOwnedByYou):
+        clients.s3.create_bucket(Bucket=bucket)
 
 
 @contextmanager

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+from fanout.deleting.deletion_results import deleted_entries
 from fanout.ledger.keys import FAILURES, REPORT, SUMMARY, run_prefix
+from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest, NotFound
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.advice import step_after_stop
@@ -14,7 +17,7 @@ from fanout_cli.stacks import Stack
 
 
 def bring_report(stack: Stack, run_id: str, directory: Path) -> dict[str, str]:
-    """Download the summary, the failures and the page; returns their paths.
+    """Download the summary, the failures and the page, and write the names that a sync deleted; returns their paths.
 
     Raises ``CommandError`` that says why there is no report.
     """
@@ -36,7 +39,23 @@ def bring_report(stack: Stack, run_id: str, directory: Path) -> dict[str, str]:
     for key in store.list(f"{prefix}failures-"):
         (directory / f"failures-{number}.jsonl").write_bytes(store.get(key))
         number += 1
+    if deleted := write_deleted(summary, Ledger(store, run_id), directory):
+        paths["deleted"] = deleted
     return {name: str(path) for name, path in paths.items()}
+
+
+def write_deleted(summary: bytes, ledger: Ledger, directory: Path) -> Path | None:
+    """Write the entries that a run deleted into ``deleted.jsonl``, a row each; ``None`` if it deleted none.
+
+    Raises ``LedgerBroken``.
+    """
+    if not json.loads(summary)["totals"]["deleted"]["entries"]:
+        return None
+    path = directory / "deleted.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for one in deleted_entries(ledger):
+            file.write(json.dumps({"path": one.path, "kind": one.kind, "size": one.size}) + "\n")
+    return path
 
 
 def _why_none(stack: Stack, run_id: str) -> str:

@@ -22,6 +22,7 @@ EXIT_SUCCEEDED = 0
 EXIT_FAILED = 1
 EXIT_INVALID_REQUEST = 2
 EXIT_SKIPPED = 3
+PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "summarise")
 # How the state machine ends an execution that has closed its books.
 _WITH_SUMMARY = ("SUCCEEDED", "FAILED")
 
@@ -30,7 +31,8 @@ _WITH_SUMMARY = ("SUCCEEDED", "FAILED")
 class RunResult:
     """The result of a run; ``engine_seconds`` is what was spent on anything but listing and copying.
 
-    ``skipped`` says of a run that did nothing why, and which run does its work.
+    ``skipped`` says of a run that did nothing why, and which run does its work. Without ``is_counted`` no books were
+    closed and the totals mean nothing; ``so_far`` is then what is known of the run.
     """
 
     run_id: str | None
@@ -45,6 +47,13 @@ class RunResult:
     mode: Mode | None = None
     classes: Sequence[FailureClass] = ()
     dollars: float | None = None
+    is_counted: bool = True
+    so_far: str = ""
+
+    @property
+    def run_seconds(self) -> float:
+        """Seconds from the plan's begin to the summary's end."""
+        return sum(self.seconds.get(phase, 0.0) for phase in PHASES)
 
     @property
     def exit_status(self) -> int:
@@ -64,10 +73,10 @@ class RunResult:
             "error": self.error,
             "skipped": self.skipped,
             "warnings": list(self.warnings),
-            "totals": self.totals,
+            "totals": self.totals if self.is_counted else None,
             "seconds": self.seconds,
             "engine_seconds": self.engine_seconds,
-            "paths": {name: self.paths.get(name) for name in ("ledger", "summary", "failures", "report")},
+            "paths": {name: self.paths.get(name) for name in ("ledger", "summary", "failures", "report", "deleted")},
         }
 
 
@@ -79,13 +88,18 @@ def no_totals() -> dict[str, dict[str, int]]:
 
 def refused(error: InvalidRequest) -> RunResult:
     """The result of a request that no run was started for."""
-    return RunResult(None, "FAILED", {"name": "InvalidRequest", "message": str(error)}, no_totals())
+    return RunResult(None, "FAILED", {"name": "InvalidRequest", "message": str(error)}, no_totals(), is_counted=False)
 
 
 def result_of(run: Mapping[str, Any], run_id: str, ledger: Path, seconds: Mapping[str, float]) -> RunResult:
     """The result of an execution that ended, from its description and the ledger as it was brought here."""
     paths = {"ledger": str(ledger)}
-    for name, file in (("summary", "summary.json"), ("failures", "failures.jsonl"), ("report", "report.html")):
+    for name, file in (
+        ("summary", "summary.json"),
+        ("failures", "failures.jsonl"),
+        ("report", "report.html"),
+        ("deleted", "deleted.jsonl"),
+    ):
         if (ledger / file).is_file():
             paths[name] = str(ledger / file)
     summary = json.loads((ledger / "summary.json").read_text()) if "summary" in paths else None
@@ -104,7 +118,8 @@ def result_of_summary(run: Mapping[str, Any], run_id: str, summary: Mapping[str,
         error = {"name": run.get("error") or run["status"], "message": cause_message(run.get("cause") or "")}
     if summary is None:
         with_items = run["status"] == Status.FAILED and run.get("error") == "FailedWithItems"
-        return RunResult(run_id, Status.FAILED_WITH_ITEMS.value if with_items else run["status"], error, no_totals())
+        status = Status.FAILED_WITH_ITEMS.value if with_items else run["status"]
+        return RunResult(run_id, status, error, no_totals(), is_counted=False)
     return RunResult(
         run_id,
         _status(run["status"], summary["status"]),

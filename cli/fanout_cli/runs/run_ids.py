@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 
+from fanout.ledger.keys import BATCHES, INDEXES
+from fanout_cli.command_error import CommandError
+
 _LETTERS = "abcdefghjkmnpqrstvwxyz23456789"
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+
+
+def check_run_id(run_id: str) -> None:
+    """Raise ``CommandError`` for an id that no run can have."""
+    if not _NAME.fullmatch(run_id):
+        allowed = "take 1 to 80 of A-Z, a-z, 0-9, - and _, a letter or a digit first"
+        raise CommandError(f"{run_id[:80]!r} is no name of a run; {allowed}")
+    if run_id in (INDEXES, BATCHES):
+        raise CommandError(f"{run_id!r} lies beside the runs in the work bucket; choose another --name")
 
 
 def new_run_id(name: str) -> str:

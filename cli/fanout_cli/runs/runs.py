@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from fanout.ledger.keys import SUMMARY, run_prefix
+from fanout.books.summary_document import Status
+from fanout.ledger.keys import PLAN, REQUEST, SUMMARY, run_prefix
+from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest, NotFound
 from fanout_cli.command_error import CommandError, code_of
+from fanout_cli.runs.ending import so_far
+from fanout_cli.runs.ledgers import ledgers_of
 from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.results import RunResult, result_of_summary
-from fanout_cli.runs.run_ids import new_run_id
+from fanout_cli.runs.run_ids import check_run_id, new_run_id
 from fanout_cli.stacks import Stack
+
+# The status of a run that closed no books, and whose execution nobody remembers.
+FORGOTTEN = "ABORTED"
 
 
 def start_run(stack: Stack, request: Any, run_id: str = "") -> str:
@@ -20,6 +28,7 @@ def start_run(stack: Stack, request: Any, run_id: str = "") -> str:
     from botocore.exceptions import ClientError
 
     run_id = run_id or new_run_id(str(request.get("mode", "copy")) if isinstance(request, dict) else "run")
+    check_run_id(run_id)
     try:
         stack.client("stepfunctions").start_execution(
             stateMachineArn=stack.state_machine_arn, name=run_id, input=json.dumps(request)
@@ -27,14 +36,15 @@ def start_run(stack: Stack, request: Any, run_id: str = "") -> str:
     except ClientError as error:
         if code_of(error) == "ExecutionAlreadyExists":
             raise CommandError(f"there is a run {run_id!r} already; choose another --name") from error
-        if code_of(error) == "InvalidName":
-            raise CommandError(f"{run_id[:80]!r} is not a run name; take 1 to 80 of A-Z, a-z, 0-9, - and _") from error
         raise
     return run_id
 
 
 def describe_run(stack: Stack, run_id: str) -> dict[str, Any]:
-    """Status, error and cause of a run's execution. Raises ``CommandError`` if there is none."""
+    """Status, error and cause of a run's execution. Raises ``CommandError`` if there is no such run.
+
+    Step Functions forgets an execution after 90 days, and the emulator when it ends; then the ledger tells.
+    """
     from botocore.exceptions import ClientError
 
     try:
@@ -43,9 +53,23 @@ def describe_run(stack: Stack, run_id: str) -> dict[str, Any]:
         )
     except ClientError as error:
         if code_of(error) in ("ExecutionDoesNotExist", "InvalidArn", "ValidationException"):
-            raise _no_such_run(stack, run_id) from error
+            told = _described_by_ledger(stack, run_id)
+            if told is None:
+                raise _no_such_run(stack, run_id) from error
+            return told
         raise
     return described
+
+
+def _described_by_ledger(stack: Stack, run_id: str) -> dict[str, Any] | None:
+    """An execution as the ledger of its run tells of it; ``None`` without a ledger."""
+    summary = read_ledger(stack, run_id, SUMMARY)
+    if summary is not None:
+        good = summary["status"] in (Status.SUCCEEDED, Status.SKIPPED)
+        return {"status": "SUCCEEDED" if good else "FAILED"}
+    if any(read_ledger(stack, run_id, name) is not None for name in (REQUEST, PLAN)):
+        return {"status": FORGOTTEN}
+    return None
 
 
 def stop_run(stack: Stack, run_id: str) -> bool:
@@ -62,6 +86,8 @@ def newest_run(stack: Stack) -> str:
     """The id of the run that was started last. Raises ``CommandError`` if there is none."""
     found = stack.client("stepfunctions").list_executions(stateMachineArn=stack.state_machine_arn, maxResults=1)
     if not found["executions"]:
+        if stack.is_local and (runs := ledgers_of(stack)):
+            return runs[0].run_id
         raise CommandError(f"the stack {stack.name!r} has no run yet; start one: fanout start REQUEST.json")
     return str(found["executions"][0]["name"])
 
@@ -76,7 +102,10 @@ def read_ledger(stack: Stack, run_id: str, name: str) -> Any:
 
 def result_of_run(stack: Stack, run_id: str, described: Mapping[str, Any]) -> RunResult:
     """The result of a run that has ended."""
-    return result_of_summary(described, run_id, read_ledger(stack, run_id, SUMMARY))
+    result = result_of_summary(described, run_id, read_ledger(stack, run_id, SUMMARY))
+    if result.is_counted:
+        return result
+    return replace(result, so_far=so_far(Ledger(BucketStore(stack.client("s3"), stack.work_bucket), run_id)))
 
 
 def _no_such_run(stack: Stack, run_id: str) -> CommandError:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import LedgerBroken
-from fanout_cli.forecasts import read_forecast, say_forecast
+from fanout_cli.forecasts import read_forecast, watched_forecast
 from fanout_cli.progress.display import display_on
 from fanout_cli.progress.ledger_looks import LedgerLooks
 from fanout_cli.progress.model import progress_of
@@ -45,17 +45,17 @@ def watch_run(stack: Stack, run_id: str, console: Console, json_lines: TextIO | 
                     look = looks.look(looked_at, maps.look())
                     display.show(progress_of(look))
                     if look.predicted and not told:
-                        told = _tell_forecast(ledger, console)
+                        told = _tell_forecast(ledger, stack, console)
             time.sleep(stack.poll_seconds)
             described = describe_run(stack, run_id)
     if not told:
-        _tell_forecast(ledger, console)
+        _tell_forecast(ledger, stack, console, is_over=True)
     return described
 
 
-def _tell_forecast(ledger: Ledger, console: Console) -> bool:
+def _tell_forecast(ledger: Ledger, stack: Stack, console: Console, *, is_over: bool = False) -> bool:
     """Say what is forecast, once it is known; whether it was."""
     found = read_forecast(ledger)
-    if found is not None:
-        say_forecast(found, console)
+    for line in watched_forecast(found, is_local=stack.is_local, is_over=is_over) if found is not None else ():
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     return found is not None

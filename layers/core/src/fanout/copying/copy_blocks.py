@@ -59,8 +59,12 @@ def move_blocks(
     blocks: Iterable[int],
     context: Context,
     way: Way = ANY_STORE,
+    notes: TaskNotes | None = None,
 ) -> Progress:
-    """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``."""
+    """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``.
+
+    ``notes`` receives the progress; without it, the notes are those of copying the shard.
+    """
     ledger = context.ledger
     known = ledger.read_receipts(shard.id)
     wanted = [index for index in blocks if index not in known]
@@ -76,7 +80,8 @@ def move_blocks(
         return Progress(shard.items, True, Count())
     try:
         copier = _BlockCopier(big, source, target, way, context.limiter)
-        written, copied_bytes, passing = _run(copier, wanted, shard, context, deadline, len(known))
+        told = notes or TaskNotes("copy", shard.id, ledger, context.nonce, context.clock, len(known))
+        written, copied_bytes, passing = _run(copier, wanted, shard, context, deadline, told)
     finally:
         source.close()
         with suppress(ItemError):  # what has no receipt is copied again
@@ -88,9 +93,9 @@ def move_blocks(
 
 
 def _run(
-    copier: _BlockCopier, wanted: list[int], shard: Shard, context: Context, deadline: Deadline, known: int
+    copier: _BlockCopier, wanted: list[int], shard: Shard, context: Context, deadline: Deadline, notes: TaskNotes
 ) -> tuple[int, int, Receipt | None]:
-    """Copy, and write receipts every ``tuning.CHECKPOINT_SECONDS``; ``known`` blocks have one already.
+    """Copy, and write receipts every ``tuning.CHECKPOINT_SECONDS``.
 
     Returns their number, the bytes that were copied, and a failure that may pass.
     """
@@ -109,7 +114,6 @@ def _run(
             written, files, copied_bytes = written + len(held), files + 1, copied_bytes + size
             held.clear()
 
-    notes = TaskNotes("copy", shard.id, context.ledger, context.nonce, context.clock, known)
     receipts = ((receipt.index, receipt) for receipt in copier.copy(wanted, deadline))
     for index, receipt in notes.along(receipts, lambda one: 0 if one.reason else copier.big.block(one.index)[1]):
         if receipt.reason is Reason.TRANSIENT:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fanout.deleting.deletions import deleted_directories, deleted_files, listed_extras
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -20,6 +22,17 @@ def deletion_results(ledger: Ledger) -> ShardResult:
         results = {result: results[result] + found.results[result] for result in Result}
         failures += found.failures
     return ShardResult(results, failures)
+
+
+def deleted_entries(ledger: Ledger) -> Iterator[Outcome]:
+    """The outcomes of the entries that a sync deleted, each once. Raises ``LedgerBroken``."""
+    for shard in _shards(ledger):
+        told: set[int] = set()
+        for file in ledger.outcome_files(shard.id):
+            for index, outcome in ledger.read_outcomes(file):
+                if outcome.result is Result.DELETED and index not in told:
+                    told.add(index)
+                    yield outcome
 
 
 def _shards(ledger: Ledger) -> list[Shard]:

@@ -24,7 +24,8 @@ class Work(Struct, frozen=True):
     """The work of a run: the entries listed, those of them to copy or compare, and their bytes.
 
     ``longest_seconds`` is the predicted time of the longest shard. ``largest_directory`` is the number of files to copy
-    in the directory that has most of them. Both are 0 where not known. ``extras`` are the entries that a sync deletes.
+    in the directory that has most of them. Both are 0 where not known. ``extras`` are the entries that a sync deletes,
+    ``looked_at`` those that an estimate takes to be listed and left as they are.
     """
 
     listed: int
@@ -34,6 +35,7 @@ class Work(Struct, frozen=True):
     longest_seconds: float
     largest_directory: int = 0
     extras: int = 0
+    looked_at: int = 0
 
 
 class S3Requests(Struct, frozen=True):
@@ -82,6 +84,16 @@ def loads_of(request: Request, work: Work) -> Mapping[str, Load]:
         if not end.is_keyed:
             load = _written(work) if is_written else _read(work)
             loads[end.mount] = loads.get(end.mount, Load()) + load
+    return loads
+
+
+def loads_to_list(request: Request, entries: int) -> Mapping[str, Load]:
+    """The load of listing so many entries on each mount: an operation on attributes for each, none on data."""
+    ends = [end for end in (request.source, request.destination) if not end.is_keyed]
+    loads: dict[str, Load] = {}
+    for end in ends if entries else ():
+        each = Load(read_operations=float(entries), read_bytes=float(entries * aws.EFS_LEAST_METERED))
+        loads[end.mount] = loads.get(end.mount, Load()) + each
     return loads
 
 

@@ -22,9 +22,9 @@ from fanout.shards.packing import target_seconds
 class Known(Struct, frozen=True):
     """The facts of an estimate beside the request: the tree, and the file systems by mount.
 
-    All entries are new at the destination; ``extras`` lie there for a sync to delete. ``largest_directory`` is the
-    number of files in the directory that has most of them, 0 for many directories. It counts only where the destination
-    is a file system.
+    ``entries`` are new at the destination, ``unchanged`` lie there already; ``extras`` are there for a sync to delete.
+    ``largest_directory`` is the number of files in the directory that has most of them, 0 for many directories. It
+    counts only where the destination is a file system.
     """
 
     entries: int
@@ -33,6 +33,7 @@ class Known(Struct, frozen=True):
     extras: int = 0
     states: Mapping[str, FileSystemState] = field(default_factory=dict)
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
+    unchanged: int = 0
 
 
 def estimate(request: Request, known: Known) -> Forecast:
@@ -55,7 +56,10 @@ def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
     target = target_seconds(alone, request.limits.max_concurrency, request.limits.shard_seconds)
     shards = max(math.ceil(alone / target), math.ceil(known.entries / tuning.SHARD_ENTRIES))
     longest = alone / shards if shards else 0.0
-    return Work(known.entries, known.entries, known.bytes, shards, longest, known.largest_directory, known.extras)
+    listed = known.entries + known.unchanged
+    return Work(
+        listed, known.entries, known.bytes, shards, longest, known.largest_directory, known.extras, known.unchanged
+    )
 
 
 def idle_state(

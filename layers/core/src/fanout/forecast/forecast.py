@@ -9,7 +9,15 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.load import S3Requests, Work, loads_of, loads_to_verify, requests_of, requests_to_verify
+from fanout.efs.load import (
+    S3Requests,
+    Work,
+    loads_of,
+    loads_to_list,
+    loads_to_verify,
+    requests_of,
+    requests_to_verify,
+)
 from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
@@ -117,6 +125,7 @@ def forecast(
     metering = metering_dollars(loads, states, price)
     metering += metering_dollars(deletion_loads(request, work.extras if removal.shards else 0), states, price)
     metering += metering_dollars(loads_to_verify(request, work), states, price)
+    metering += metering_dollars(loads_to_list(request, work.looked_at), states, price)
     again = requests_to_verify(request, work, listing.segments)
     requests = replace(requests, gets=requests.gets + removal.looks + again.gets, lists=requests.lists + again.lists)
     return Forecast(

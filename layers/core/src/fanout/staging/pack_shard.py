@@ -15,6 +15,7 @@ from fanout.model.errors import Transient
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import BigFile, Shard
 from fanout.shards.tasks.attempts import Progress
+from fanout.shards.tasks.notes import TaskNotes
 from fanout.staging.pack_writer import PackWriter
 from fanout.staging.packed_tree import staged_entries
 from fanout.staging.staged_blocks import ConfirmedTree, StagedBlockTarget
@@ -44,7 +45,8 @@ def pack_shard(shard: Shard, context: Context) -> Json:
         symlinks=plan.request.symlinks,
         limiter=context.limiter,
     )
-    _pack(work, copier, packs, OutcomeWriter(shard, context), context, threads_of(ledger))
+    notes = TaskNotes("pack", shard.id, ledger, context.nonce, context.clock, len(settled) + len(staged))
+    _pack(work, copier, packs, OutcomeWriter(shard, context), notes, context, threads_of(ledger))
     return {"cursor": packs.staged_entries, "done": False}
 
 
@@ -53,13 +55,15 @@ def _pack(
     copier: Copier,
     packs: PackWriter,
     writer: OutcomeWriter,
+    notes: TaskNotes,
     context: Context,
     most: int,
 ) -> None:
     """Stage entries with ``most`` threads, and write the outcomes of those that cannot be."""
     held_back: dict[int, Outcome] = {}
     threads = min(most, len(work)) or 1
-    for index, outcome in copier.copy_all(work, threads):
+    done = copier.copy_all(work, threads)
+    for index, outcome in notes.along(done, lambda one: one.size if one.result is Result.COPIED else 0):
         if outcome.reason is Reason.TRANSIENT:
             held_back[index] = outcome
         elif outcome.result is not Result.COPIED:
@@ -90,4 +94,5 @@ def _pack_blocks(shard: Shard, context: Context) -> Progress:
     source = ConfirmedTree(context.source(plan), ledger)
     target = StagedBlockTarget(ledger.staged(), shard.id)
     packing = replace(shard, id=keys.packed_id(shard.id))
-    return move_blocks(packing, big, source, target, wanted, context)
+    notes = TaskNotes("pack", shard.id, ledger, context.nonce, context.clock)
+    return move_blocks(packing, big, source, target, wanted, context, notes=notes)

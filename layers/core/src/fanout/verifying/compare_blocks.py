@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 
 from fanout.facts import tuning
@@ -19,6 +19,7 @@ from fanout.ports.tree import Source, Tree
 from fanout.request.plan import Plan
 from fanout.shards.blocks import failed_block
 from fanout.shards.tasks.attempts import Progress
+from fanout.shards.tasks.notes import TaskNotes
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
@@ -31,17 +32,35 @@ def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan) -> 
     Raises ``Transient`` if nothing could be read for reasons that may pass.
     """
     here = Progress(shard.items, True, Count())
-    if not plan.request.between_mounts:
-        here = digest_blocks(shard, big, context, plan)
+    notes = TaskNotes("verify", shard.id, context.ledger, context.nonce, context.clock)
+    if plan.request.between_mounts:
+        told = _Told(notes, 1)
+    else:  # both ends are read one after the other, so that each counts half
+        told = _Told(notes, 2)
+        here = digest_blocks(shard, big, context, plan, told)
     destination = context.destination(plan)
-    there = _noted(_End.DESTINATION, lambda: _opened(destination, big.entry.placed), shard, big, context)
+    there = _noted(_End.DESTINATION, lambda: _opened(destination, big.entry.placed), shard, big, context, told)
     return Progress(min(here.cursor, there.cursor), here.done and there.done, there.worked)
 
 
-def digest_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan) -> Progress:
+class _Told:
+    """Notes the progress of a task that reads a part at ``ends`` ends: a byte counts when it is read at each."""
+
+    def __init__(self, notes: TaskNotes, ends: int) -> None:
+        self._notes, self._ends, self._read = notes, ends, 0
+
+    def along(self, read: Iterator[tuple[int, Receipt]], big: BigFile) -> Iterator[tuple[int, Receipt]]:
+        """Pass on the receipts of an end."""
+        before = self._read // self._ends
+        for index, receipt in self._notes.along(read, lambda one: big.block(one.index)[1] // self._ends, before):
+            self._read += big.block(index)[1]
+            yield index, receipt
+
+
+def digest_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, told: _Told | None = None) -> Progress:
     """Note the checksums of the blocks of a part at the source. Raises ``Transient`` as ``compare_blocks``."""
     source = context.source(plan)
-    return _noted(_End.SOURCE, lambda: source.open(big.entry), shard, big, context)
+    return _noted(_End.SOURCE, lambda: source.open(big.entry), shard, big, context, told)
 
 
 class _End(StrEnum):
@@ -61,6 +80,7 @@ def _noted(
     shard: Shard,
     big: BigFile,
     context: Context,
+    told: _Told | None,
 ) -> Progress:
     assert shard.blocks is not None
     deadline = context.deadline()
@@ -74,7 +94,7 @@ def _noted(
             context.ledger.write(keys.seen_key(big.id, end.value), opened.attributes)
         return opened
 
-    receipts = _checksums(big, open_and_note, wanted, deadline, context.limiter)
+    receipts = _checksums(big, open_and_note, wanted, deadline, context.limiter, told)
     if receipts:
         context.ledger.write_receipts(receipts_id, context.nonce, receipts, 0)
     total = len(known) + len(receipts)
@@ -97,6 +117,7 @@ def _checksums(
     wanted: list[int],
     deadline: Deadline,
     limiter: Limiter,
+    told: _Told | None,
 ) -> dict[int, Receipt]:
     try:
         source = open_end()
@@ -118,7 +139,8 @@ def _checksums(
 
     threads = max(1, min(tuning.BLOCKS_IN_FLIGHT, len(wanted)))
     try:
-        receipts = dict(work_on([(index, index) for index in wanted], read, threads, deadline, []))
+        found = work_on([(index, index) for index in wanted], read, threads, deadline, [])
+        receipts = dict(told.along(found, big) if told else found)
     finally:
         source.close()
     passing = [receipt for receipt in receipts.values() if receipt.reason is Reason.TRANSIENT]

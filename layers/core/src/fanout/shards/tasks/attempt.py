@@ -93,7 +93,7 @@ def attempt_from_key(key: str) -> Attempt:
 
 
 def notes_prefix(phase: str) -> str:
-    """Where the notes of a phase lie: ``list``, ``copy`` or ``verify``."""
+    """Where the notes of a phase lie: ``list``, ``pack``, ``copy`` or ``verify``."""
     return f"{PROGRESS}{phase}/"
 
 

@@ -51,9 +51,11 @@ class TaskNotes:
         if self._written:
             self.write(worked, {})
 
-    def along(self, done: Iterable[tuple[int, Done]], size_of: Callable[[Done], int]) -> Iterator[tuple[int, Done]]:
-        """Pass on what is done, and note it when it is time to."""
-        entries = size = 0
+    def along(
+        self, done: Iterable[tuple[int, Done]], size_of: Callable[[Done], int], size: int = 0
+    ) -> Iterator[tuple[int, Done]]:
+        """Pass on what is done, and note it when it is time to; ``size`` bytes were worked on before."""
+        entries = 0
         for index, one in done:
             entries, size = entries + 1, size + size_of(one)
             if self._clock.now() >= self.due_at:

@@ -1,0 +1,50 @@
+"""The end of a run as lines for people: the verdict, the figures, what went wrong."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+
+from fanout.ledger.ledger import Ledger
+from fanout.model.errors import InvalidRequest, LedgerBroken
+from fanout_cli.progress.ledger_looks import LedgerLooks
+from fanout_cli.progress.model import progress_of
+from fanout_cli.runs.figures import figures
+from fanout_cli.runs.progress import describe_totals
+from fanout_cli.runs.results import RunResult
+
+
+def say_result(result: RunResult, console: Console) -> None:
+    """Print the verdict, the figures, the warnings and the error."""
+    console.print(f"{result.status}: {did(result)}", markup=False, highlight=False, soft_wrap=True)
+    for line in figures(result):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for warning in result.warnings:
+        console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    if result.error is not None:
+        message = f"{result.error['name']}: {result.error['message']}"
+        console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def did(result: RunResult) -> str:
+    """The work of the run, in one line."""
+    if result.skipped:
+        return result.skipped["reason"]
+    if result.error is not None and result.error["name"] == InvalidRequest.__name__:
+        return "the request was refused"
+    if not result.is_counted:
+        return result.so_far or "it left no summary"
+    return describe_totals(result.totals) or "nothing listed"
+
+
+def so_far(ledger: Ledger) -> str:
+    """How far a run came that wrote no summary, by the records and notes of its tasks; empty where none tells."""
+    try:
+        reached = progress_of(LedgerLooks(ledger).look(time.monotonic()))
+    except LedgerBroken:
+        return ""
+    if not reached.listed.entries:
+        return ""
+    done = f", at least {reached.done.entries:,} of {reached.total.entries:,} done" if reached.total.entries else ""
+    return f"listed {reached.listed.entries:,}{done}; what is copied stays"
