@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct, field
 
-from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import trouble_from_row
 from fanout.model.books import Books, Count
@@ -16,9 +15,9 @@ from fanout.model.errors import RunError
 from fanout.model.outcome import TROUBLE, Outcome, Reason
 from fanout.model.shard import Shard
 from fanout.request.options import Mode
-from fanout.shards.partitioned import entries_to_copy, read_partition
+from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
 from fanout.shards.rounds import rounds_done, whole_listing
-from fanout.shards.shard_results import ShardResult, big_file_results, shard_result
+from fanout.shards.shard_results import SHARD_FAILED, Absent, ShardResult, big_file_results, shard_result
 from fanout.verifying.compared_big_files import compared_result
 
 # Failures that are kept in memory beside the books, for what needs to see them together.
@@ -61,23 +60,29 @@ def run_books(
     books, complete, to_copy = listing_books(ledger, add, broke_off=error is not None)
     shard_seconds: list[float] = []
     shards, links = _shards(ledger, error, to_copy)
+    absent = SHARD_FAILED
+    if error is not None and not is_partitioned(ledger):  # no shard was worked on
+        absent = Absent(Reason.NOT_ATTEMPTED, f"the run ended before it: {error.name}")
     with ThreadPoolExecutor(SHARDS_AT_ONCE, thread_name_prefix="books") as threads:
-        for result in _results([shard for shard in shards + links if shard.blocks is None], ledger, threads):
+        whole = [shard for shard in shards + links if shard.blocks is None]
+        for result in _results(whole, ledger, threads, absent):
             books = books.plus(Count(), result.results)
             shard_seconds += [result.seconds] if result.seconds else []
             for outcome in result.failures:
                 add(outcome, phase)
     compares = ledger.read_plan().request.mode is Mode.VERIFY
-    big_files = compared_result(ledger) if compares else big_file_results(ledger)
+    big_files = compared_result(ledger) if compares else big_file_results(ledger, absent)
     for outcome in big_files.failures:
         add(outcome, phase)
     return RunBooks(books.plus(Count(), big_files.results), complete, shards, kept, shard_seconds, reasons)
 
 
-def _results(shards: list[Shard], ledger: Ledger, threads: ThreadPoolExecutor) -> Iterator[ShardResult]:
+def _results(shards: list[Shard], ledger: Ledger, threads: ThreadPoolExecutor, absent: Absent) -> Iterator[ShardResult]:
     """The results of shards in their order, some read at once: one after the other very many take too long."""
     for start in range(0, len(shards), SHARDS_AT_ONCE):
-        yield from threads.map(lambda shard: shard_result(shard, ledger), shards[start : start + SHARDS_AT_ONCE])
+        yield from threads.map(
+            lambda shard: shard_result(shard, ledger, absent), shards[start : start + SHARDS_AT_ONCE]
+        )
 
 
 def listing_books(
@@ -111,7 +116,7 @@ def _shards(ledger: Ledger, error: RunError | None, to_copy: int) -> tuple[list[
 
     They must hold every entry that was to be copied, unless the run broke off before.
     """
-    if error is not None and not ledger.has(keys.SHARDS):
+    if error is not None and not is_partitioned(ledger):
         return [shard for done in rounds_done(ledger) for shard in done.shards + done.loose + done.names], []
     partition = read_partition(ledger, to_copy)
     return partition.shards, [one.shard for one in partition.links]

@@ -232,6 +232,7 @@ class Reason(StrEnum):
         "unexpected error", "retry; if it fails again, report the message: the product does not know this error"
     )
     SHARD_FAILED = _failed("the shard failed", "retry; the message names the function's error")
+    NOT_ATTEMPTED = _failed("not attempted", "mend what the run's error names, then start the request again")
 
 
 class Outcome(Struct, frozen=True):

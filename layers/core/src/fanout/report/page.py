@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from typing import Any
 
 from markupsafe import Markup
@@ -13,6 +14,7 @@ from msgspec.structs import asdict
 from fanout.books.failures import Failure, FailureClass
 from fanout.books.next_step import next_step_of
 from fanout.books.summary_document import SummaryDocument, TasksDone
+from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.pacing.rows import Decision
 from fanout.report.gantt import Gantt, gantt
@@ -28,15 +30,42 @@ from fanout.shards.tasks.attempt import End
 # The outcomes that add up to what was listed, in the order of the page.
 _PARTS = ("copied", "unchanged", "skipped", "failed", "rejected")
 
+# Chosen: a phase shorter than this has no charts, and with fewer shards none of predicted against actual seconds.
+_CHART_SECONDS = 10.0
+_PREDICTED_SHARDS = 20
+# Chosen: characters of a request that a page shows.
+_REQUEST_SHOWN = 4_000
+
+
+class NamedEntry(Struct, frozen=True):
+    """A path, and the size of its entry in bytes."""
+
+    path: str
+    size: int
+
+
+class NamedEntries(Struct, frozen=True):
+    """A list of the page: ``rows`` are the first of ``total`` entries."""
+
+    title: str
+    total: Count
+    rows: list[NamedEntry]
+
 
 class Findings(Struct, frozen=True):
-    """The data of the page: summary.json, plan.json, the failures by class, tasks and pacing over time."""
+    """The data of the page: summary.json, plan.json, failures by class, tasks and pacing over time, named entries.
+
+    ``request`` is request.json, ``defaults`` the plan of one that names nothing but its ends.
+    """
 
     summary: SummaryDocument
     plan: Json
     classes: list[tuple[FailureClass, list[Failure]]]
     activities: list[Activity]
     decisions: list[Decision] = field(default_factory=list)
+    named: list[NamedEntries] = field(default_factory=list)
+    request: Json | None = None
+    defaults: Json = field(default_factory=dict)
 
 
 class _Phase(Struct, frozen=True):
@@ -53,6 +82,7 @@ def render_report(findings: Findings) -> str:
     """The page as HTML. Text of the run is escaped, and shown as it is: no name can hide or act."""
     sheet, digest = style()
     summary = findings.summary
+    settings, defaults = _flat(findings.plan), _flat(findings.defaults)
     page: dict[str, Any] = {
         "style": sheet,
         "style_digest": digest,
@@ -63,21 +93,37 @@ def render_report(findings: Findings) -> str:
         "parts": _PARTS,
         "histogram": histogram(summary.sizes),
         "classes": findings.classes,
-        "phases": [
-            _Phase(activity, tasks, over_time(activity), gantt(activity), prediction(activity))
-            for activity, tasks in zip(findings.activities, summary.tasks, strict=True)
-        ],
+        "named": findings.named,
+        "phases": [_phase(activity, tasks) for activity, tasks in zip(findings.activities, summary.tasks, strict=True)],
         "pacing": paced(findings.decisions),
-        "settings": _flat(findings.plan),
+        "attempts": {tasks.phase: tasks.begun for tasks in summary.tasks},
+        "request": _readable(findings.request),
+        "newline": Markup("\n"),
+        "changed": [row for row in settings if row not in defaults],
+        "unchanged": [row for row in settings if row in defaults],
         "lost": End.LOST,
     }
     return environment().get_template("report.html.j2").render(page)
+
+
+def _phase(activity: Activity, tasks: TasksDone) -> _Phase:
+    """A phase with the charts that show something: none of a short one."""
+    if activity.ended - activity.began < _CHART_SECONDS:
+        return _Phase(activity, tasks, None, None, None)
+    predicted = prediction(activity) if activity.shards >= _PREDICTED_SHARDS else None
+    return _Phase(activity, tasks, over_time(activity), gantt(activity), predicted)
 
 
 def style() -> tuple[Markup, str]:
     """The style sheet, and the digest by which a page allows itself to have it."""
     sheet = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))
     return sheet, base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
+
+
+def _readable(document: Json | None) -> list[str]:
+    """The lines of the request as JSON to copy; none of one that is too long to show."""
+    text = json.dumps(document.get("request"), indent=1) if document else ""
+    return text.splitlines() if len(text) <= _REQUEST_SHOWN else []
 
 
 def _flat(document: Json, prefix: str = "") -> list[tuple[str, str]]:

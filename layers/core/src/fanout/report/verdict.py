@@ -5,6 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from fanout.books.summary_document import Planned, Status, SummaryDocument
+from fanout.model.errors import DeleteRefused
+from fanout.model.outcome import Reason
 from fanout.report.text import count
 from fanout.request.options import Mode
 
@@ -27,9 +29,44 @@ class Verdict(Struct, frozen=True):
 def verdict(summary: SummaryDocument) -> Verdict:
     """The verdict of summary.json."""
     headline, sign = _HEADS[summary.status]
+    differ = _differences(summary)
+    if differ:
+        return Verdict(f"Trees differ: {differ}", "≠", _compared(summary))
+    if summary.error and summary.error.name == DeleteRefused.__name__:
+        return Verdict("Refused by the delete guard", "✗", f"{summary.error.message}.")
     if summary.status is Status.SUCCEEDED and summary.warnings:
         return Verdict(summary.warnings[0].partition(":")[0], "!", "The run succeeded, and there was nothing to do.")
+    if summary.status is Status.SUCCEEDED and summary.planned:
+        headline = _plan_headline(summary.planned)
     return Verdict(headline, sign, _sentence(summary))
+
+
+def _plan_headline(planned: Planned) -> str:
+    copies = f"Would copy {count(planned.to_copy.entries)}"
+    if planned.to_delete is None or not planned.to_delete.entries:
+        return copies
+    deletions = count(planned.to_delete.entries)
+    return (
+        f"{copies}, would be refused to delete {deletions}"
+        if planned.delete_refused
+        else f"{copies}, would delete {deletions}"
+    )
+
+
+def _differences(summary: SummaryDocument) -> str:
+    """The differences of a verification of two trees, in three classes; empty if there is none."""
+    if summary.mode is not Mode.VERIFY or summary.verification is None or not summary.verification.differences:
+        return ""
+    found = {"missing": 0, "different": 0, "extra": 0}
+    for one in summary.verification.by_class:
+        name = {Reason.MISSING: "missing", Reason.EXTRA: "extra"}.get(one.reason, "different")
+        found[name] += one.entries
+    return ", ".join(f"{count(entries)} {name}" for name, entries in found.items() if entries)
+
+
+def _compared(summary: SummaryDocument) -> str:
+    listed, equal = summary.totals.listed.entries, summary.totals.unchanged.entries
+    return f"{count(equal)} of the source's {count(listed)} entries are equal at the destination."
 
 
 def _sentence(summary: SummaryDocument) -> str:

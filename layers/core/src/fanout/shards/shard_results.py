@@ -25,15 +25,29 @@ class ShardResult(Struct, frozen=True):
     seconds: float = 0.0
 
 
-def shard_result(shard: Shard, ledger: Ledger) -> ShardResult:
+class Absent(Struct, frozen=True):
+    """Why an entry has no outcome."""
+
+    reason: Reason
+    message: str
+
+    def outcome(self, entry: Entry) -> Outcome:
+        """The outcome that it gets instead."""
+        return Outcome.because(entry, self.reason, self.message)
+
+
+SHARD_FAILED = Absent(Reason.SHARD_FAILED, "no outcome was written")
+
+
+def shard_result(shard: Shard, ledger: Ledger, absent: Absent = SHARD_FAILED) -> ShardResult:
     """The result of a shard, each entry counted once whatever number of attempts wrote it.
 
-    An entry without an outcome is failed: nothing that was listed is lost in silence.
+    An entry without an outcome is failed for the reason ``absent``: nothing that was listed is lost in silence.
     """
     files = ledger.outcome_files(shard.id)
     covered = set().union(*(indexes_of(file.ranges) for file in files)) if files else set()
     if len(covered) < shard.entries or not disjoint(file.ranges for file in files):
-        return _by_rows(shard, files, ledger)
+        return _by_rows(shard, files, ledger, absent)
     results = no_counts()
     for file in files:
         results = {result: results[result] + file.results[result] for result in Result}
@@ -46,7 +60,7 @@ def _rows_in_trouble(files: list[OutcomeFile], ledger: Ledger) -> Iterator[Outco
             yield from (outcome for _, outcome in ledger.read_outcomes(file) if outcome.result in TROUBLE)
 
 
-def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger) -> ShardResult:
+def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger, absent: Absent) -> ShardResult:
     """Attempts that ran at the same time may both have an outcome for an entry: a copy counts before a failure."""
     outcomes: dict[int, Outcome] = {}
     for file in files:
@@ -57,18 +71,18 @@ def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger) -> ShardRes
     if len(outcomes) < shard.entries:
         for index, entry in enumerate(ledger.read_shard(shard)):
             if index not in outcomes:
-                outcomes[index] = _without_outcome(entry)
+                outcomes[index] = absent.outcome(entry)
     failures = [outcome for outcome in outcomes.values() if outcome.result in TROUBLE]
     return ShardResult(tally(outcomes.values()), failures, sum(file.seconds for file in files))
 
 
-def big_file_results(ledger: Ledger) -> ShardResult:
+def big_file_results(ledger: Ledger, absent: Absent = SHARD_FAILED) -> ShardResult:
     """The result of all big files together; one without an outcome is failed."""
     found = dict(big_file_outcomes(ledger))
     outcomes = []
     for done in rounds_done(ledger):
         for big in done.big_files:
-            outcomes.append(found.get(big.id) or _without_outcome(_big_file(big.id, ledger)))
+            outcomes.append(found.get(big.id) or absent.outcome(_big_file(big.id, ledger)))
     return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE])
 
 
@@ -80,7 +94,3 @@ def big_file_outcomes(ledger: Ledger, shard_id: str = "") -> Iterator[tuple[str,
 
 def _big_file(big_file_id: str, ledger: Ledger) -> Entry:
     return ledger.read(keys.big_file_key(big_file_id), BigFile).entry
-
-
-def _without_outcome(entry: Entry) -> Outcome:
-    return Outcome.because(entry, Reason.SHARD_FAILED, "no outcome was written")

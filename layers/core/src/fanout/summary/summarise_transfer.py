@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from fanout.books.failures import Failure, FailureClasses, failure_of
 from fanout.books.run_activity import listed_sizes, run_activities, tasks_done
@@ -26,6 +27,7 @@ from fanout.model.outcome import Outcome, Reason, Result
 from fanout.pacing.pace_copy import decisions
 from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan, settings_row
+from fanout.request.request import Request
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.summary import Ending, nothing_listed, shards_done
 from fanout.summary.verification_results import Verification, verified_shards, verified_trees
@@ -132,8 +134,20 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     )
     # Here, because no other state needs the templates' import time.
     from fanout.report.page import Findings, render_report
+    from fanout.summary.named_entries import named_entries
 
-    findings = Findings(summary, settings_row(plan), classes, activities, decisions(ledger))
+    named = named_entries(plan, ledger, planned, error, deleted.results[Result.DELETED])
+    plain = replace(plan, request=Request(source=plan.request.source, destination=plan.request.destination))
+    findings = Findings(
+        summary,
+        settings_row(plan),
+        classes,
+        activities,
+        decisions(ledger),
+        named,
+        ledger.find_json(keys.REQUEST),
+        settings_row(plain),
+    )
     ledger.write_text(keys.REPORT, render_report(findings))
     ledger.write(keys.SUMMARY, summary)
     if summary.status is Status.SUCCEEDED:
