@@ -30,9 +30,10 @@ from benchmarks.data_sets import DATA_SETS, MIB, DataSet, make
 from benchmarks.lab import BINARY, MEMORY, calibration
 from benchmarks.measure import Sample, Source, measure
 from benchmarks.run import SCRATCH
-from fanout.efs.load import Work
+from fanout.efs.load import Work, loads_of
 from fanout.efs.model import FileSystemState
-from fanout.forecast.forecast import forecast
+from fanout.forecast.credits import throughput_seconds
+from fanout.forecast.forecast import Limit, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.model.location import MountLocation, S3Location
 from fanout.model.shard import Rates
@@ -150,6 +151,8 @@ def predict(files: list[tuple[str, int]], workers: int, figures: Figures, total_
     found = forecast(request, work, rates, states, figures.creations_per_second)
     busy = entries * figures.processor_seconds_per_entry + size * figures.processor_seconds_per_byte
     limits = {limit.value: seconds for limit, seconds in found.limit_seconds.items()}
+    # All workers copy here, also where the pace would take fewer so that they suffice for the file system.
+    limits[Limit.FILE_SYSTEM.value] = throughput_seconds(states["lab"], loads_of(request, work)["lab"])
     limits["processors of this machine"] = busy / (os.cpu_count() or 1)
     binds = max(limits, key=lambda limit: limits[limit])
     return figures.start_seconds + limits[binds], binds

@@ -6,8 +6,10 @@ import time
 
 from rich.console import Console
 
+from fanout.books.summary_document import Planned
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest, LedgerBroken
+from fanout.report.text import size
 from fanout_cli.progress.ledger_looks import LedgerLooks
 from fanout_cli.progress.model import progress_of
 from fanout_cli.runs.figures import figures
@@ -35,7 +37,18 @@ def did(result: RunResult) -> str:
         return "the request was refused"
     if not result.is_counted:
         return result.so_far or "it left no summary"
+    if result.planned is not None:
+        return _would_do(result.planned)
     return describe_totals(result.totals) or "nothing listed"
+
+
+def _would_do(planned: Planned) -> str:
+    """The changes that a plan found, in one line."""
+    copies = f"would copy {planned.to_copy.entries:,} ({size(planned.to_copy.bytes)})"
+    if planned.to_delete is None:
+        return copies
+    refused = f", which its guard would refuse: {planned.delete_refused}" if planned.delete_refused else ""
+    return f"{copies}; a sync would delete {planned.to_delete.entries:,}{refused}"
 
 
 def so_far(ledger: Ledger) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import convert
 
 from fanout.books.failures import FailureClass
-from fanout.books.summary_document import Status
+from fanout.books.summary_document import Planned, Status
 from fanout.ledger.rows import count_row
 from fanout.model.books import Books
 from fanout.model.errors import InvalidRequest, cause_message
@@ -32,7 +32,7 @@ class RunResult:
     """The result of a run; ``engine_seconds`` is what was spent on anything but listing and copying.
 
     ``skipped`` says of a run that did nothing why, and which run does its work. Without ``is_counted`` no books were
-    closed and the totals mean nothing; ``so_far`` is then what is known of the run.
+    closed and the totals mean nothing; ``so_far`` is then what is known of the run. ``planned`` is of a plan alone.
     """
 
     run_id: str | None
@@ -49,6 +49,7 @@ class RunResult:
     dollars: float | None = None
     is_counted: bool = True
     so_far: str = ""
+    planned: Planned | None = None
 
     @property
     def run_seconds(self) -> float:
@@ -131,6 +132,7 @@ def result_of_summary(run: Mapping[str, Any], run_id: str, summary: Mapping[str,
         mode=Mode(summary["mode"]) if "mode" in summary else None,
         classes=convert(summary.get("failures_by_class", []), list[FailureClass]),
         dollars=((summary.get("forecast") or {}).get("actual_dollars") or {}).get("total"),
+        planned=convert(summary["planned"], Planned) if summary.get("planned") else None,
     )
 
 

@@ -25,6 +25,7 @@ from fanout_cli.runs.local_run import LocalOptions, say_local_end
 from fanout_cli.runs.results import PHASES, RunResult, no_totals, result_of_summary
 from fanout_cli.stacks import Stack
 from fanout_cli.terminal import Terminal
+from tests.support import runs
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 
@@ -155,3 +156,12 @@ def test_demo_prints_json_if_asked(monkeypatch: pytest.MonkeyPatch, differences:
     assert (answer.exit_code, document["equal"], document["files"]) == (code, not differences, 5)
     assert document["differences"] == differences
     assert [run["totals"]["copied"]["entries"] for run in document["runs"]] == [2, 2]
+
+
+def test_a_plan_says_what_it_would_copy_and_delete() -> None:
+    world = runs.planned()
+    summary = world.ledger.read_json("summary.json")
+    result = result_of_summary({"status": "SUCCEEDED"}, world.run_id, summary)
+    refused = "1 of the destination's 1 entries are not at the source"
+    wanted = f"would copy 40 (341 KiB); a sync would delete 1, which its guard would refuse: {refused}"
+    assert did(result).startswith(wanted)
