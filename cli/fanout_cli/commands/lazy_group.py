@@ -55,6 +55,12 @@ COMMANDS = {
     "limit": Known("limit_command", RUNS, "change the rates of a run", ('fanout limit --bytes-per-second "50 MiB"',)),
     "stop": Known("run_commands", RUNS, "stop a run", ("fanout stop RUN",)),
     "retry": Known("run_commands", RUNS, "go on with a run", ("fanout retry --watch", "fanout retry RUN --again")),
+    "init": Known(
+        "init_command",
+        STACK,
+        "five questions for a new stack",
+        ("fanout init", "fanout init --read my-data --write my-results --email me@example.com --yes"),
+    ),
     "deploy": Known("deploy_command", STACK, "build, deploy and examine a stack", ("fanout deploy --config-env prod",)),
     "doctor": Known("doctor_command", STACK, "check a deployment", ("fanout doctor --stack prod",)),
     "probe": Known("probe_command", STACK, "measure a file system", ('fanout probe --budget-bytes "1 GiB"',)),

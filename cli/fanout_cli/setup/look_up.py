@@ -1,0 +1,69 @@
+"""Looks up what a stack needs to know of an EFS file system that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fanout.model.errors import InvalidRequest
+from fanout_cli.setup.answers import ExistingFileSystem
+
+_NFS = 2049
+
+
+def look_up(session: Any, file_system: str, access_point: str = "") -> ExistingFileSystem:
+    """The access point, and the subnets and groups of the functions.
+
+    Raises ``InvalidRequest`` where that is not to be told from what is there.
+    """
+    efs, ec2 = session.client("efs"), session.client("ec2")
+    point = _access_point(efs, file_system, access_point)
+    targets = [one for one in efs.describe_mount_targets(FileSystemId=file_system)["MountTargets"] if _is_up(one)]
+    if not targets:
+        remedy = "make one in each zone that functions are to use: aws efs create-mount-target"
+        raise InvalidRequest("--file-system", f"{file_system} has no mount target that is available", remedy)
+    groups = {
+        group
+        for one in targets
+        for group in efs.describe_mount_target_security_groups(MountTargetId=one["MountTargetId"])["SecurityGroups"]
+    }
+    user = point.get("PosixUser") or {"Uid": 0, "Gid": 0}
+    return ExistingFileSystem(
+        file_system,
+        point["AccessPointArn"],
+        tuple(sorted(one["SubnetId"] for one in targets)),
+        _let_in(ec2, groups, file_system),
+        user["Uid"],
+        user["Gid"],
+    )
+
+
+def _is_up(target: dict[str, Any]) -> bool:
+    return bool(target["LifeCycleState"] == "available")
+
+
+def _access_point(efs: Any, file_system: str, wanted: str) -> dict[str, Any]:
+    pages = efs.get_paginator("describe_access_points").paginate(FileSystemId=file_system)
+    points: list[dict[str, Any]] = [one for page in pages for one in page["AccessPoints"]]
+    if wanted:
+        points = [one for one in points if wanted in (one["AccessPointId"], one["AccessPointArn"])]
+    if len(points) == 1:
+        return points[0]
+    known = ", ".join(one["AccessPointId"] for one in points)
+    if not points:
+        what = f"{file_system} has no access point" + (f" {wanted}" if wanted else "")
+        raise InvalidRequest("--access-point", what, "make one: docs/how-to/make-an-access-point.md")
+    raise InvalidRequest("--access-point", f"{file_system} has {len(points)}", f"name one of {known}")
+
+
+def _let_in(ec2: Any, groups: Iterable[str], file_system: str) -> tuple[str, ...]:
+    """The security groups that the mount targets' groups let in at NFS's port."""
+    found: set[str] = set()
+    for group in ec2.describe_security_groups(GroupIds=sorted(groups))["SecurityGroups"]:
+        for rule in group["IpPermissions"]:
+            if rule["IpProtocol"] == "-1" or rule.get("FromPort", 0) <= _NFS <= rule.get("ToPort", -1):
+                found |= {pair["GroupId"] for pair in rule.get("UserIdGroupPairs", [])}
+    if not found:
+        remedy = "let a group in at port 2049 of the mount targets' groups, then try again"
+        raise InvalidRequest("--file-system", f"the mount targets of {file_system} let no security group in", remedy)
+    return tuple(sorted(found))
