@@ -40,9 +40,11 @@ def test_it_builds_deploys_and_examines(aws: Aws, sam: Callable[[str], Path]) ->
     log = sam("none")
     status, said = deployed(aws, "--config-env", "prod", "--stack", "mine", "--region", "eu-west-1")
     build, deploy = log.read_text().splitlines()
-    assert build.endswith(": build --config-env prod")
-    assert deploy.endswith(": deploy --stack-name mine --region eu-west-1 --config-env prod")
-    assert (Path(build.partition(":")[0]) / "template.yaml").is_file()
+    root = Path(build.partition(":")[0])
+    assert build.endswith(f": build --config-file {root}/samconfig.toml --config-env prod")
+    config = f"--config-file {root}/samconfig.toml --config-env prod"
+    assert deploy.endswith(f": deploy --stack-name mine --region eu-west-1 {config}")
+    assert (root / "template.yaml").is_file()
     assert "checks: " in said
     assert status == 1  # doctor's: this stack in moto lacks most of a real one
 

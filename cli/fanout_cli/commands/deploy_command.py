@@ -1,4 +1,4 @@
-"""The command ``deploy``: builds and deploys the checkout with sam, then examines what is deployed."""
+"""The command ``deploy``: builds and deploys the stack with sam, then examines what is deployed."""
 
 from __future__ import annotations
 
@@ -30,24 +30,27 @@ def deploy(
     ] = "default",
     stack: StackOption = None,
 ) -> None:
-    """Build and deploy this checkout with sam, then run doctor. Status: 0, or that of what failed."""
+    """Build and deploy the stack with sam, then run doctor. Status: 0, or that of what failed."""
     console = Terminal(stderr=True)
     with command(console):
-        repo = LocalPaths.find().repo
+        paths = LocalPaths.find()
         sam = shutil.which("sam")
         if sam is None:
             raise CommandError(NO_SAM)
-        name = stack or stack_name(repo / "samconfig.toml", config_env)
+        name = stack or stack_name(paths.samconfig, config_env)
+        config = ["--config-file", str(paths.samconfig), "--config-env", config_env]
         for words in (["build"], ["deploy", "--stack-name", name, *stated().split()]):
             console.print(f"sam {' '.join(words)}", soft_wrap=True)
-            ended = subprocess.run([sam, *words, "--config-env", config_env], cwd=repo, check=False)
+            ended = subprocess.run([sam, *words, *config], cwd=paths.repo, check=False)
             if ended.returncode:
                 raise CommandError(f"sam {words[0]} failed with status {ended.returncode}; its last lines say why")
     doctor(stack=name)
 
 
 def stack_name(samconfig: Path, config_env: str) -> str:
-    """The stack of a section. Raises ``CommandError`` where there is no such section."""
+    """The stack of a section. Raises ``CommandError`` where there is no such section or file."""
+    if not samconfig.is_file():
+        raise CommandError(f"{samconfig} is not there; write it with `fanout init`")
     document = tomllib.loads(samconfig.read_text(encoding="utf-8"))
     if config_env not in document:
         known = ", ".join(name for name in document if name != "version")

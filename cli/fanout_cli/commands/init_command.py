@@ -34,7 +34,7 @@ def init(
     production: Annotated[bool, typer.Option("--production/--trial", help="What stays, and how long")] = False,
     stack: Annotated[str, typer.Option(help="Name of the stack")] = "fanout",
     config_env: Annotated[str, typer.Option(help="Section to write; default: the stack's name")] = "",
-    samconfig: Annotated[Path | None, typer.Option(help="File to write; default: that of the checkout")] = None,
+    samconfig: Annotated[Path | None, typer.Option(help="File to write; default: samconfig.toml")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: options and defaults are the answers")] = False,
 ) -> None:
     """Ask five things and write a section of samconfig.toml. Status: 0, or 2 where an answer cannot be."""
@@ -63,7 +63,7 @@ def init(
         check(answers)
         region = session_options()["region_name"] or ""
         partition = "aws-cn" if region.startswith("cn-") else "aws-us-gov" if region.startswith("us-gov-") else "aws"
-        file = samconfig or LocalPaths.find().repo / "samconfig.toml"
+        file = samconfig or LocalPaths.find().samconfig
         add_section(file, name, section(name, stack, region, list(parameters(answers, partition))))
         console.print(f"{file}: section {name}", soft_wrap=True)
         console.print(f"next: fanout deploy --config-env {name}", soft_wrap=True)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from fanout_cli.local.checkout import find_checkout, is_unpacked
 from fanout_cli.local.errors import LocalRunError
 
 MOUNT_NAME = re.compile("[a-z][a-z0-9-]{0,31}")
@@ -20,11 +21,16 @@ class LocalPaths:
 
     @classmethod
     def find(cls, repo: Path | None = None, state: Path | None = None) -> LocalPaths:
-        """Take the checkout this file belongs to, and ``.fanout`` in it, unless told otherwise."""
-        root = (repo or Path(__file__).parents[3]).resolve()
+        """Take the checkout this file belongs to (``find_checkout``), and ``.fanout`` in it, unless told otherwise."""
+        root = repo.resolve() if repo is not None else find_checkout()
         if not (root / "template.yaml").is_file():
-            raise LocalRunError(f"{root} holds no template.yaml: run from a checkout of the project")
+            raise LocalRunError(f"{root} holds no template.yaml: name a checkout of the project")
         return cls(root, (state or root / ".fanout").resolve())
+
+    @property
+    def samconfig(self) -> Path:
+        """The parameters of stacks: in the checkout; of an installed wheel, in the working directory."""
+        return (Path.cwd() if is_unpacked(self.repo) else self.repo) / "samconfig.toml"
 
     @property
     def template(self) -> Path:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fanout_cli.local.certificates import Certificates
+from fanout_cli.local.checkout import set_up
 from fanout_cli.local.errors import LocalRunError
 
 SETUP = "run `make setup`"
@@ -30,7 +31,8 @@ class Toolchain:
 
 
 def find_toolchain(repo: Path) -> Toolchain:
-    """The programs where the set-up puts them."""
+    """The programs where the set-up puts them; it runs first where the checkout is that of an installed wheel."""
+    set_up(repo)
     tools = repo / ".fanout" / "tools"
     return Toolchain(
         emulator_python=_program(tools / "emulator" / "bin" / "python"),

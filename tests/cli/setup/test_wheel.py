@@ -1,0 +1,102 @@
+"""The wheel in a fresh environment and an empty directory: the command, a first configuration, a deployment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.template.templates import REPO
+
+UV = REPO / ".fanout/tools/uv/bin/uv"
+FAKE_SAM = '#!/bin/sh\necho "$PWD: $*" >> "{log}"\n[ "$1" = build ]\n'
+
+
+@dataclass
+class Installed:
+    """The command of the wheel, and a person who has nothing but it."""
+
+    command: Path
+    wheel: Path
+    home: Path
+
+    def run(self, *words: str, path: str = "/usr/bin:/bin") -> subprocess.CompletedProcess[str]:
+        home = str(self.home)
+        environment = {"HOME": home, "XDG_CACHE_HOME": f"{home}/cache", "PATH": path, "AWS_REGION": "eu-west-1"}
+        environment["LANG"] = "C.UTF-8"
+        return subprocess.run(
+            [str(self.command), *words],
+            cwd=self.home / "empty",
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    root = tmp_path_factory.mktemp("wheel")
+    environment = os.environ | {"UV_SYSTEM_CERTS": "1", "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never"}
+
+    def uv(*words: str | Path) -> None:
+        subprocess.run([UV, *words], env=environment, check=True, timeout=240, cwd=root)
+
+    uv("build", "-q", "--wheel", "-o", root / "dist", REPO)
+    [wheel] = (root / "dist").glob("*.whl")
+    uv("venv", "-q", "--python", sys.executable, root / "venv")
+    uv("pip", "install", "-q", "--python", root / "venv/bin/python", wheel)
+    (root / "home/empty").mkdir(parents=True)
+    return Installed(root / "venv/bin/fanout", wheel, root / "home")
+
+
+def test_it_holds_what_is_deployed_and_nothing_that_was_made(installed: Installed) -> None:
+    names = ZipFile(installed.wheel).namelist()
+    held = {name.removeprefix("fanout_cli/checkout/") for name in names if name.startswith("fanout_cli/checkout/")}
+    tracked = subprocess.run(["git", "ls-files"], cwd=REPO, capture_output=True, text=True, check=True).stdout.split()
+    parts = ("cli/", "functions/", "layers/", "scripts/", "statemachine/", "templates/", "tools/")
+    wanted = {name for name in tracked if name.startswith(parts)}
+    assert wanted <= held
+    made = {name for name in held if "__pycache__" in name or name.startswith((".venv", ".fanout"))}
+    assert not made
+
+
+def test_the_command_needs_no_extra(installed: Installed) -> None:
+    assert installed.run("--version").stdout.startswith("fanout ")
+    assert installed.run("list", "--help").returncode == 0
+
+
+def test_a_stack_is_configured_and_deployed_from_an_empty_directory(installed: Installed) -> None:
+    wrote = installed.run("init", "--read", "my-data", "--stack", "mine", "--yes")
+    assert wrote.returncode == 0, wrote.stderr
+    samconfig = installed.home / "empty/samconfig.toml"
+    assert "[mine.deploy.parameters]" in samconfig.read_text(encoding="utf-8")
+    sam, log = installed.home / "bin/sam", installed.home / "sam.log"
+    sam.parent.mkdir()
+    sam.write_text(FAKE_SAM.format(log=log))
+    sam.chmod(0o755)
+    ended = installed.run("deploy", "--config-env", "mine", path=f"{sam.parent}:/usr/bin:/bin")
+    assert ended.returncode == 2 and "sam deploy failed" in ended.stderr
+    build, deploy = log.read_text().splitlines()
+    root = Path(build.partition(":")[0])
+    assert root.parent == installed.home / "cache/fanout-transfer"
+    assert {"template.yaml", "templates", "statemachine", "functions", "layers"} <= {one.name for one in root.iterdir()}
+    assert build.endswith(f": build --config-file {samconfig} --config-env mine")
+    assert f"deploy --stack-name mine --config-file {samconfig}" in deploy
+
+
+def test_a_directory_without_a_configuration_says_what_writes_it(installed: Installed) -> None:
+    (installed.home / "empty/samconfig.toml").unlink(missing_ok=True)
+    sam = installed.home / "bin2/sam"
+    sam.parent.mkdir()
+    sam.write_text("#!/bin/sh\nexit 1\n")
+    sam.chmod(0o755)
+    ended = installed.run("deploy", path=f"{sam.parent}:/usr/bin:/bin")
+    assert ended.returncode == 2
+    assert "fanout init" in ended.stderr
