@@ -6,7 +6,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +16,8 @@ from fanout_cli.local.errors import LocalRunError
 # What the wheel holds of the checkout (pyproject.toml, force-include).
 PACKED = "checkout"
 DONE = ".fanout/setup.done"
+# Standard output is for what the command itself prints (--json); what the set-up's tools say goes beside it.
+STANDARD_ERROR = 2
 
 
 def find_checkout() -> Path:
@@ -45,7 +46,7 @@ def set_up(root: Path) -> None:
     """
     if not is_unpacked(root) or (root / DONE).is_file():
         return
-    ended = subprocess.run(["sh", "scripts/setup.sh"], cwd=root, stdout=sys.stderr, check=False)
+    ended = subprocess.run(["sh", "scripts/setup.sh"], cwd=root, stdout=STANDARD_ERROR, check=False)
     if ended.returncode:
         raise LocalRunError(f"the set-up in {root} ended with {ended.returncode}; its last lines say why")
     (root / DONE).touch()
