@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanout.request.globs import compile_globs
+from fanout.request.filtering.globs import compile_globs
 from tests.adversary.result import Deletion, Result
 from tests.adversary.script import MOUNT_TO_S3, S3_TO_MOUNT, Script
 from tests.adversary.trees import Snapshot, Version

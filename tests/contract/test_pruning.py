@@ -13,7 +13,7 @@ from fanout.adapters.s3.tree import S3Tree
 from fanout.model.entry import Kind
 from fanout.model.segment import Segment, cut, rest_of
 from fanout.ports.tree import Tree
-from fanout.request.filters import Filters
+from fanout.request.filtering.filters import Filters
 from tests.contract.tree_use import WHOLE, write
 
 PATHS = ["a", "b/x", "c-d", "c/keep/f", "c/skip/f", "c/skip/g/h", "c/skip0", "skip/f", "skip/g", "z/skip"]

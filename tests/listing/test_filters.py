@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fanout.adapters.posix.tree import PosixTree
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.entry import Attributes, Entry, Kind
-from fanout.request.filters import Filters
+from fanout.request.filtering.filters import Filters
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.flow import REQUEST, ManualClock, World
 from tests.support.memory import MemoryTree

@@ -9,7 +9,7 @@ import pytest
 from fanout.listing.intake import Intake
 from fanout.listing.naming.placement import Place
 from fanout.model.entry import Entry, Kind
-from fanout.request.filters import Filters
+from fanout.request.filtering.filters import Filters
 
 
 def settled(paths: list[str], goes_on: Callable[[str], bool]) -> list[tuple[str, bool]]:

@@ -13,8 +13,8 @@ from msgspec import convert, to_builtins
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Reason, Result
-from fanout.request.filters import Filters
-from fanout.request.globs import compile_globs
+from fanout.request.filtering.filters import Filters
+from fanout.request.filtering.globs import compile_globs
 from tests.support.tables import table
 
 ROWS = table("how-to/filters.md", "pattern", "matches", "does not match")

@@ -9,7 +9,7 @@ import pytest
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import MountLocation, S3Location
-from fanout.request.filters import Filters
+from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ContentType, ObjectOptions
 from fanout.request.options import BucketOptions, DeleteGuard, Symlinks

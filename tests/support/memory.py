@@ -22,7 +22,7 @@ from fanout.model.segment import Prunes, Segment, no_pruning, within
 from fanout.model.shard import Receipt
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Fence
-from fanout.request.pruning import Pruning
+from fanout.request.filtering.pruning import Pruning
 
 
 class Stored(Struct, frozen=True):

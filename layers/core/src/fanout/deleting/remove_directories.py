@@ -21,7 +21,7 @@ from fanout.model.errors import Superseded, Transient, problem_of
 from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import Shard
 from fanout.ports.file_system import FileSystem
-from fanout.request.filters import Filters
+from fanout.request.filtering.filters import Filters
 from fanout.request.plan import Plan
 from fanout.shards.made_directories import made_directories
 from fanout.work.context import Context

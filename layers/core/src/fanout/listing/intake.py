@@ -8,7 +8,7 @@ from functools import partial
 from fanout.listing.naming.placement import Place
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Reason
-from fanout.request.filters import Filters, HeldDirectories
+from fanout.request.filtering.filters import Filters, HeldDirectories
 
 Add = Callable[[Entry, Entry | None, Place], None]
 

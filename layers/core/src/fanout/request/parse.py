@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, parse_location
 from fanout.request.checked import checked
-from fanout.request.filters import Filters
+from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import parse_manifest_location
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
 from fanout.request.options import Limits, Options

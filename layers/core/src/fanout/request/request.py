@@ -7,7 +7,7 @@ from msgspec import field
 from fanout.facts import aws
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, overlap
-from fanout.request.filters import Filters
+from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
 from fanout.request.options import (

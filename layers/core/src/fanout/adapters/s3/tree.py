@@ -29,7 +29,7 @@ from fanout.model.entry import Attributes, Entry, Found
 from fanout.model.errors import ItemError, NotFound, PreconditionFailed, Transient
 from fanout.model.segment import Prunes, Segment, after_subtree, no_pruning
 from fanout.ports.tree import Tree
-from fanout.request.pruning import Pruning
+from fanout.request.filtering.pruning import Pruning
 from fanout.shards.big_files import block_bytes_of
 
 _SYMLINK_MODE = stat.S_IFLNK | 0o777

@@ -22,7 +22,7 @@ from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Reason
-from fanout.request.globs import compile_globs
+from fanout.request.filtering.globs import compile_globs
 
 
 class Filters(Struct, frozen=True, dict=True):
