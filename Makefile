@@ -50,6 +50,7 @@ adversary: setup-tests ## New seeds of the adversary for SECONDS: whole runs amo
 
 docs: setup ## Write the generated parts of docs/
 	$(PY) scripts/generate_docs.py
+	$(PY) scripts/generate_man.py
 	$(PY) scripts/generate_state_machines.py
 	$(PY) scripts/licences.py
 	$(PY) -m benchmarks.cost_page

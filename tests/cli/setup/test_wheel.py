@@ -72,6 +72,11 @@ def test_the_command_needs_no_extra(installed: Installed) -> None:
     assert installed.run("list", "--help").returncode == 0
 
 
+def test_it_brings_the_man_page(installed: Installed) -> None:
+    page = installed.command.parents[1] / "share/man/man1/fanout.1"
+    assert page.read_bytes() == (REPO / "docs/man/fanout.1").read_bytes()
+
+
 def test_a_stack_is_configured_and_deployed_from_an_empty_directory(installed: Installed) -> None:
     wrote = installed.run("init", "--read", "my-data", "--stack", "mine", "--yes")
     assert wrote.returncode == 0, wrote.stderr

@@ -1,0 +1,106 @@
+"""Writes docs/man/fanout.1 of the commands' own help; --check only compares."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from fanout import __version__
+from fanout_cli.commands.lazy_group import COMMANDS
+from fanout_cli.main import app
+
+PAGE = Path(__file__).resolve().parents[1] / "docs/man/fanout.1"
+
+
+def roff(text: str) -> str:
+    """A text as roff shows it: no line is a request, and no hyphen or backslash is taken for another sign."""
+    plain = re.sub(r"\[/?(?:bold|dim|cyan|green|red|italic)\]", "", text)
+    lines = (line.strip() for line in plain.replace("\\", "\\e").replace("-", "\\-").splitlines())
+    return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in lines)
+
+
+def page() -> str:
+    """The whole page."""
+    root: Any = get_command(app)
+    name, does = "fanout", roff(root.help)
+    lines = [
+        f'.TH FANOUT 1 "" "fanout {__version__}" "Fan-out transfer"',
+        ".SH NAME",
+        f"{name} \\- {does[0].lower()}{does[1:].rstrip('.')}",
+        ".SH SYNOPSIS",
+        f".B {name}",
+        "[\\fIoptions\\fR] \\fIcommand\\fR [\\fIarguments\\fR]",
+        ".SH DESCRIPTION",
+        does,
+        ".PP",
+        roff(root.epilog),
+        ".SH OPTIONS",
+        *options(root),
+    ]
+    panel = ""
+    for each, known in COMMANDS.items():
+        if known.panel != panel:
+            panel = known.panel
+            lines.append(f".SH {panel.upper()}")
+        lines += command(root.commands[each], f"{name} {each}")
+        if known.examples:
+            lines += [".PP", "Examples:", ".PP", ".nf", *map(roff, known.examples), ".fi"]
+    lines += [
+        ".SH EXIT STATUS",
+        "The page \\fIdocs/reference/commands.md\\fR has the table of exit statuses, of the variables of the",
+        "environment and of the words for the end of a run.",
+        ".SH SEE ALSO",
+        ".BR aws (1),",
+        ".BR sam (1)",
+    ]
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+def command(made: Any, path: str) -> Iterator[str]:
+    """The section of a command, and those of its own commands."""
+    arguments = " ".join(argument(one) for one in made.params if one.param_type_name == "argument")
+    yield f'.SS "{roff(path)}{" " + arguments if arguments else ""}"'
+    yield roff(made.help or "").replace("\n\n", "\n.PP\n")
+    yield from options(made)
+    for each in getattr(made, "commands", {}).values():
+        yield from command(each, f"{path} {each.name}")
+
+
+def argument(one: Any) -> str:
+    """An argument as the head of a section shows it, in brackets where it may be left out."""
+    word = roff(one.metavar or one.name.upper())
+    return word if one.required or word.startswith("[") else f"[{word}]"
+
+
+def options(made: Any) -> Iterator[str]:
+    """A paragraph for each option that the help shows."""
+    for one in made.params:
+        if one.param_type_name != "option" or getattr(one, "hidden", False):
+            continue
+        flags = ", ".join(f"\\fB{roff(flag)}\\fR" for flag in (*one.opts, *one.secondary_opts))
+        takes = "" if one.is_flag else f" \\fI{roff(one.metavar or one.name.upper())}\\fR"
+        yield ".TP"
+        yield flags + takes
+        yield roff(one.help or "\\&")
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page; with --check say whether it is out of date."""
+    text = page()
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    if "--check" in arguments:
+        sys.stderr.write(f"{PAGE.name} is not what the commands say; run: make docs\n")
+        return 1
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
