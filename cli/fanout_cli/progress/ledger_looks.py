@@ -22,6 +22,8 @@ _LABELS = {
     "delete": ["DeleteShards"],
     "verify": ["VerifyShards", "ListTree"],
 }
+# Between two file systems: the phase whose tasks read a shard at the source, before the destination's side begins it.
+_AT_THE_SOURCE = {"copy": "pack", "verify": "digest"}
 
 
 class LedgerLooks:
@@ -65,8 +67,8 @@ class LedgerLooks:
         """The stage of the running phase; after the copy the final stage of the copy."""
         assert self._plan is not None
         if now in WITH_SHARDS:
-            is_staged = now == "copy" and self._plan.request.between_mounts
-            found = stage.standing(now, self._plan.rates, at, running, is_staged=is_staged)
+            ahead = _AT_THE_SOURCE.get(now) if self._plan.request.between_mounts else None
+            found = stage.standing(now, self._plan.rates, at, running, ahead)
             if now == "copy":
                 self._copied = None
             return found

@@ -54,12 +54,10 @@ class Stage:
         found = sum(at_work, self._listed)
         return Listed(found, self._segments + done, self._segments + total, dict(self._troubles))
 
-    def standing(
-        self, phase: str, rates: Rates, at: float, running: int, *, is_staged: bool = False
-    ) -> Standing | None:
+    def standing(self, phase: str, rates: Rates, at: float, running: int, ahead: str | None = None) -> Standing | None:
         """Where the shards stand in a phase; ``None`` as long as they are not known.
 
-        ``is_staged`` where what is copied is staged first, between two file systems.
+        ``ahead`` is the phase whose tasks read a shard at the source first, between two file systems.
         """
         work = self._work.get(phase)
         if work is None:
@@ -73,8 +71,8 @@ class Stage:
             self._attempts_at = at + SECONDS_A_PAGE * (len(records) // PAGE_KEYS)
             work.take(at, records)
         work.take(at, self._notes(phase))
-        if is_staged:
-            work.take_staged(self._notes("pack"))
+        if ahead is not None:
+            work.take_staged(self._notes(ahead))
         return work.standing(at, running)
 
     def _read_round(self) -> bool:

@@ -46,7 +46,8 @@ def details(progress: Progress, now: float | None = None) -> list[str]:
             parts.append(f"{duration(progress.eta_seconds)} left")
         parts += _amounts(progress.done, progress.total)
         if progress.staged != Count():
-            parts.append(f"{size(progress.staged.bytes)} staged")
+            where = "read at the source" if progress.phase == "verify" else "staged"
+            parts.append(f"{size(progress.staged.bytes)} {where}")
         parts += _rates(progress)
     if progress.workers:
         parts.append(f"{progress.workers:,} worker{'s' if progress.workers != 1 else ''}")

@@ -47,7 +47,8 @@ class Standing(Struct, frozen=True):
     """Where the shards of a phase stand.
 
     ``done`` was noted, so it is up to 10 s old; ``estimated`` is what is taken to be done by now. ``tasks`` are those
-    at work. ``staged`` was noted where the source is mounted, of shards that wait for the destination's side.
+    at work. ``staged`` was noted where the source is mounted, of shards that wait for the destination's side: what a
+    copy has staged, or a verification has read.
     """
 
     done: Count
@@ -114,7 +115,7 @@ class ShardsAtWork:
                     self._close(self._shards[one.shard_id])
 
     def take_staged(self, notes: Iterable[Attempt]) -> None:
-        """Take notes of the tasks that stage shards between two file systems."""
+        """Take notes of the tasks that stage or read shards at the source, between two file systems."""
         for one in notes:
             known = self._staged.setdefault(one.shard_id, {})
             if one.nonce not in known or _age(known[one.nonce]) < _age(one):

@@ -34,16 +34,16 @@ def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan) -> 
     here = Progress(shard.items, True, Count())
     notes = TaskNotes("verify", shard.id, context.ledger, context.nonce, context.clock)
     if plan.request.between_mounts:
-        told = _Told(notes, 1)
+        told = ReadAt(notes, 1)
     else:  # both ends are read one after the other, so that each counts half
-        told = _Told(notes, 2)
+        told = ReadAt(notes, 2)
         here = digest_blocks(shard, big, context, plan, told)
     destination = context.destination(plan)
     there = _noted(_End.DESTINATION, lambda: _opened(destination, big.entry.placed), shard, big, context, told)
     return Progress(min(here.cursor, there.cursor), here.done and there.done, there.worked)
 
 
-class _Told:
+class ReadAt:
     """Notes the progress of a task that reads a part at ``ends`` ends: a byte counts when it is read at each."""
 
     def __init__(self, notes: TaskNotes, ends: int) -> None:
@@ -57,7 +57,7 @@ class _Told:
             yield index, receipt
 
 
-def digest_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, told: _Told | None = None) -> Progress:
+def digest_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, told: ReadAt | None = None) -> Progress:
     """Note the checksums of the blocks of a part at the source. Raises ``Transient`` as ``compare_blocks``."""
     source = context.source(plan)
     return _noted(_End.SOURCE, lambda: source.open(big.entry), shard, big, context, told)
@@ -80,7 +80,7 @@ def _noted(
     shard: Shard,
     big: BigFile,
     context: Context,
-    told: _Told | None,
+    told: ReadAt | None,
 ) -> Progress:
     assert shard.blocks is not None
     deadline = context.deadline()
@@ -117,7 +117,7 @@ def _checksums(
     wanted: list[int],
     deadline: Deadline,
     limiter: Limiter,
-    told: _Told | None,
+    told: ReadAt | None,
 ) -> dict[int, Receipt]:
     try:
         source = open_end()

@@ -8,7 +8,8 @@ from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, Transient, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Shard
-from fanout.verifying.compare_blocks import digest_blocks
+from fanout.shards.tasks.notes import TaskNotes
+from fanout.verifying.compare_blocks import ReadAt, digest_blocks
 from fanout.verifying.source_checksums import SourceChecksum, read_checksums, write_checksums
 from fanout.verifying.verifier import Verifier
 from fanout.verifying.verify_rules import rules_of
@@ -25,7 +26,8 @@ def digest_shard(shard: Shard, context: Context) -> Json:
     ledger = context.ledger
     if shard.blocks is not None:
         big = ledger.read(shard.key, BigFile)
-        noted = digest_blocks(shard, big, context, ledger.read_plan())
+        notes = TaskNotes("digest", shard.id, ledger, context.nonce, context.clock)
+        noted = digest_blocks(shard, big, context, ledger.read_plan(), ReadAt(notes, 1))
         return {"cursor": noted.cursor, "done": noted.done}
     known = read_checksums(shard.id, ledger)
     entries = ledger.read_shard(shard)
@@ -50,7 +52,9 @@ def digest_shard(shard: Shard, context: Context) -> Json:
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
     unfinished: list[tuple[int, Entry]] = []
     admit = lambda: context.limiter.admit(verifier.deadline)  # noqa: E731
-    found = dict(work_on(left, read, threads, verifier.deadline, unfinished, admit))
+    notes = TaskNotes("digest", shard.id, ledger, context.nonce, context.clock, len(known))
+    done = work_on(left, lambda entry: (entry.size, read(entry)), threads, verifier.deadline, unfinished, admit)
+    found = {index: checksum for index, (_, checksum) in notes.along(done, lambda one: one[0])}
     passing = [one for one in found.values() if one.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(found):
         raise Transient(f"{len(passing)} entries could not be read: {passing[0].message}")
