@@ -90,7 +90,7 @@ def deployed_stack(name: str) -> Stack:
     """A stack on AWS, with the person's own credentials and region. Raises ``CommandError``."""
     from botocore.exceptions import ClientError
 
-    client = _aws_client_maker()
+    client = aws_client_maker()
     try:
         [described] = client("cloudformation").describe_stacks(StackName=name)["Stacks"]
     except ClientError as error:
@@ -108,7 +108,8 @@ def deployed_stack(name: str) -> Stack:
     return Stack(name, outputs, client, f"--stack {name}{stated()}", POLL_SECONDS_REMOTE, parameters)
 
 
-def _aws_client_maker() -> Callable[[str], Any]:
+def aws_client_maker() -> Callable[[str], Any]:
+    """Makes clients of services with the person's own credentials, region and profile, each once."""
     import boto3
     from botocore.config import Config
 

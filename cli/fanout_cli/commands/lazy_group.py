@@ -49,6 +49,12 @@ COMMANDS = {
         "predict a run without an account",
         ('fanout estimate request.json --entries 10M --bytes "3 TiB"',),
     ),
+    "audit": Known(
+        "audit_command",
+        TRANSFER,
+        "what S3 Files would hide or change",
+        ("fanout audit s3://bucket/in/", "fanout audit efs:///projects --to s3://bucket/projects/"),
+    ),
     "list": Known("run_commands", RUNS, "the newest runs", ("fanout list --limit 5", "fanout list | cut -f 1")),
     "watch": Known("run_commands", RUNS, "follow a run", ("fanout watch", "fanout watch RUN --stack prod")),
     "report": Known("run_commands", RUNS, "bring the report of a run", ("fanout report --open",)),
