@@ -48,7 +48,7 @@ class _Field:
         return int(text)
 
     def values(self, text: str) -> frozenset[int]:
-        """What a list of values, ranges and steps names. Raises ``CronError``."""
+        """The values that a list of values, ranges and steps names. Raises ``CronError``."""
         return frozenset(value for part in text.split(",") for value in self._part(part))
 
     def _part(self, text: str) -> range:

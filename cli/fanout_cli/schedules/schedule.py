@@ -48,7 +48,7 @@ class Schedule:
 
     @property
     def expression(self) -> str:
-        """When it starts a run: ``cron(...)``, ``rate(...)`` or ``at(...)``."""
+        """Its times: ``cron(...)``, ``rate(...)`` or ``at(...)``."""
         return str(self.document["ScheduleExpression"])
 
     @property
@@ -82,7 +82,7 @@ class Schedule:
         return times.upcoming(now, self.document["CreationDate"], _SHOWN_TIMES)
 
     def with_state(self, state: str) -> dict[str, Any]:
-        """What UpdateSchedule needs to set the state and leave all else."""
+        """The arguments of UpdateSchedule that set the state and leave all else."""
         return {**_kept(self.document), "State": state}
 
 
@@ -121,7 +121,7 @@ def check_input(arn: str, name: str, request: Any) -> str:
 def new_document(
     name: str, group: str, times: Times, window_minutes: int, target: Mapping[str, str], description: str
 ) -> dict[str, Any]:
-    """What CreateSchedule needs; ``target`` has the role and the input."""
+    """The arguments of CreateSchedule; ``target`` has the role and the input."""
     # Its partition is that of the role. The call has the name of the run, which the target for state machines lacks.
     partition = target["RoleArn"].split(":")[1]
     return {

@@ -1,4 +1,4 @@
-"""When a schedule starts its request: a cron, rate or at expression in a time zone, and the times that it names."""
+"""The times of a schedule: a cron, rate or at expression in a time zone."""
 
 from __future__ import annotations
 
