@@ -21,6 +21,8 @@ ELSEWHERE = {"make demo": ("tests/e2e/test_command.py", '"demo"'), "make test": 
 # What a block makes, as the text below it says.
 MAKES = {"docs/start/try-locally.md": ("efs/copy/hello.txt", "hello\n")}
 DESTRUCTIVE = re.compile(r"\b(delete|delete-[a-z-]+|rb|rm|clean|down)\b")
+# Commands that have commands.
+GROUPS = {"schedule"}
 COMMANDS = [(str(block), line) for block in blocks() for line in block.commands]
 
 
@@ -70,7 +72,8 @@ def test_the_readme_deletes_in_one_block() -> None:
 def is_known_to_fanout(words: list[str]) -> bool:
     """Whether the command's own parser knows the subcommand and every option among the words."""
     names = [word.partition("=")[0] for word in words[1:] if word.startswith("--")]
-    shown = CliRunner().invoke(app, [words[0], "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
+    command = words[:2] if words[0] in GROUPS else words[:1]
+    shown = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
     options = set(re.findall(r"--[a-z0-9-]+", shown.output))
     return shown.exit_code == 0 and options.issuperset(names)
 
@@ -97,3 +100,6 @@ def test_what_there_is_not_is_found() -> None:
     assert is_known_to_fanout(["start", "request.json", "--watch"])
     assert not is_known_to_fanout(["start", "request.json", "--wach"])
     assert not is_known_to_fanout(["begin"])
+    assert is_known_to_fanout(["schedule", "add", "--cron"])
+    assert not is_known_to_fanout(["schedule", "pause", "--cron"])
+    assert not is_known_to_fanout(["schedule", "begin"])

@@ -55,6 +55,16 @@ COMMANDS = {
         "what S3 Files would hide or change",
         ("fanout audit s3://bucket/in/", "fanout audit efs:///projects --to s3://bucket/projects/"),
     ),
+    "schedule": Known(
+        "schedule_commands",
+        TRANSFER,
+        "start a request at its times, by name",
+        (
+            "fanout schedule add nightly request.json --cron '0 3 * * ? *' --timezone Europe/Berlin",
+            "fanout schedule list",
+            "fanout list --schedule nightly",
+        ),
+    ),
     "list": Known("run_commands", RUNS, "the newest runs", ("fanout list --limit 5", "fanout list | cut -f 1")),
     "watch": Known("run_commands", RUNS, "follow a run", ("fanout watch", "fanout watch RUN --stack prod")),
     "report": Known("run_commands", RUNS, "bring the report of a run", ("fanout report --open",)),
@@ -135,8 +145,9 @@ def _made(name: str, known: Known) -> Any:
     command.rich_help_panel = known.panel
     command.short_help = known.help
     command.epilog = "\n\n".join(("Examples:", *known.examples)) if known.examples else None
-    if any(one.name == "stack" for one in command.params):
-        command.params += [one for one in commands["account"].params if one.name != "help"]
+    for one in getattr(command, "commands", {"": command}).values():
+        if any(parameter.name == "stack" for parameter in one.params):
+            one.params += [parameter for parameter in commands["account"].params if parameter.name != "help"]
     return command
 
 

@@ -134,13 +134,14 @@ def list_(
     stack: StackOption = None,
     local: LocalOption = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Runs at most")] = 20,
+    schedule: Annotated[str | None, typer.Option(help="Only the runs of this schedule")] = None,
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
     """The newest runs of a stack."""
     console = Terminal(stderr=True)
     with command(console):
-        runs = list_runs(find_stack(stack, local, state), limit)
+        runs = list_runs(find_stack(stack, local, state), limit, schedule)
         if json_output:
             sys.stdout.write(dump([run.document() for run in runs]) + "\n")
         elif sys.stdout.isatty():

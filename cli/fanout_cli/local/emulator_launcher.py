@@ -11,6 +11,7 @@ import base64
 import contextvars
 import hashlib
 import importlib.util
+import json
 import os
 import signal
 import socketserver
@@ -172,6 +173,32 @@ def state_machines_act_under_their_roles() -> None:
     stepfunctions._call_lambda, stepfunctions._s3_object_text = call_if_allowed, read_if_allowed
 
 
+def schedules_start_runs() -> None:
+    """A schedule may call StartExecution as EventBridge Scheduler's universal targets do, under its role.
+
+    MiniStack knows the target for state machines alone, in which no run can be given a name.
+    """
+    from ministack.core import iam_evaluator, responses
+    from ministack.services import eventbridge, stepfunctions
+
+    invoke = eventbridge._invoke_target
+
+    def start(target: dict[str, Any], event: Any, schedule: Any, view: Any = None) -> None:
+        if not target["Arn"].endswith(":scheduler:::aws-sdk:sfn:startExecution"):
+            return invoke(target, event, schedule, view)  # type: ignore[no-any-return]
+        call = target["Input"].replace("<aws.scheduler.execution-id>", os.urandom(8).hex())
+        given = {name[0].lower() + name[1:]: value for name, value in json.loads(call).items()}
+        machine, action = given["stateMachineArn"], "states:StartExecution"
+        key = _session(target["RoleArn"], "schedule")
+        iam_evaluator.pin_request_origin("127.0.0.1", True)
+        if iam_evaluator.enforce(key, action, "states", responses.get_region(), resource_arn=machine):
+            raise PermissionError(f"{target['RoleArn']} is not authorized to perform {action} on {machine}")
+        stepfunctions._start_execution(given)
+        return None
+
+    eventbridge._invoke_target = start
+
+
 def name_what_a_call_is_about() -> None:
     """Policies are evaluated for the Map run or the file system that a call names, as on AWS, and not for nothing."""
     from ministack.core import iam_actions
@@ -272,6 +299,7 @@ def main() -> None:
     checksum_of_whole_uploads()
     keep_attributes_of_nested_resources()
     state_machines_act_under_their_roles()
+    schedules_start_runs()
     name_what_a_call_is_about()
     listen_on_one_port()
     close_without_an_answer()

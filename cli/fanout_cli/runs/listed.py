@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from rich.console import Console
@@ -13,10 +14,13 @@ from rich.console import Console
 from fanout.ledger.keys import REQUEST, SUMMARY
 from fanout.report.text import size, visible
 from fanout_cli.runs.ledgers import KeptLedger, ledgers_of
+from fanout_cli.runs.run_ids import schedule_of
 from fanout_cli.runs.runs import FORGOTTEN, describe_run, read_ledger
 from fanout_cli.stacks import Stack
 
 READS_IN_FLIGHT = 8
+# The newest runs of a stack among which the last one of each schedule is looked for.
+LOOKED_THROUGH = 1000
 COLUMNS = ("run", "mode", "status", "began", "seconds", "copied", "bytes", "failed", "source", "destination", "error")
 # Columns of the first line of a run.
 _WIDE = 8
@@ -40,7 +44,7 @@ class ListedRun:
 
     def document(self) -> dict[str, Any]:
         """The row as JSON."""
-        return {**asdict(self), "began": self.began.isoformat()}
+        return {**asdict(self), "began": self.began.isoformat(), "schedule": schedule_of(self.run_id)}
 
     def cells(self) -> tuple[str, ...]:
         """The row as texts, in the order of ``COLUMNS``."""
@@ -52,20 +56,47 @@ class ListedRun:
         return (self.run_id, self.mode or "", self.status, began, *counts, volume, failed, *ends)
 
 
-def list_runs(stack: Stack, limit: int) -> list[ListedRun]:
-    """The newest runs, the newest first; of the local stack also those of earlier days, by their ledgers."""
-    pages = (
-        stack.client("stepfunctions")
-        .get_paginator("list_executions")
-        .paginate(stateMachineArn=stack.state_machine_arn, PaginationConfig={"MaxItems": limit})
-    )
-    executions = [execution for page in pages for execution in page["executions"]][:limit]
+def list_runs(stack: Stack, limit: int, schedule: str | None = None) -> list[ListedRun]:
+    """The newest runs, the newest first; of the local stack also those of earlier days, by their ledgers.
+
+    With ``schedule`` only the runs of that one.
+    """
+    page = limit if schedule is None else LOOKED_THROUGH
+    wanted = (one for one in _executions(stack, page) if schedule is None or schedule_of(one["name"]) == schedule)
+    executions = list(islice(wanted, limit))
     if stack.is_local:
         known = {execution["name"] for execution in executions}
-        forgotten = [one for one in ledgers_of(stack) if one.run_id not in known]
+        forgotten = [
+            one
+            for one in ledgers_of(stack)
+            if one.run_id not in known and (schedule is None or schedule_of(one.run_id) == schedule)
+        ]
         executions += [_execution(stack, one) for one in forgotten[:limit]]
     executions.sort(key=lambda execution: execution["startDate"], reverse=True)
-    executions = executions[:limit]
+    return _read(stack, executions[:limit])
+
+
+def last_runs(stack: Stack, schedules: Collection[str]) -> dict[str, ListedRun]:
+    """The newest run of each schedule that has one among the newest thousand of the stack."""
+    newest: dict[str, dict[str, Any]] = {}
+    for execution in islice(_executions(stack, LOOKED_THROUGH), LOOKED_THROUGH):
+        name = schedule_of(execution["name"])
+        if name in schedules:
+            newest.setdefault(str(name), execution)
+        if len(newest) == len(schedules):
+            break
+    return dict(zip(newest, _read(stack, list(newest.values())), strict=True))
+
+
+def _executions(stack: Stack, page_size: int) -> Iterator[dict[str, Any]]:
+    """The executions that Step Functions remembers, the newest first; at most 1,000 a page."""
+    pages = stack.client("stepfunctions").get_paginator("list_executions")
+    config = {"PageSize": page_size}
+    for page in pages.paginate(stateMachineArn=stack.state_machine_arn, PaginationConfig=config):
+        yield from page["executions"]
+
+
+def _read(stack: Stack, executions: Sequence[Mapping[str, Any]]) -> list[ListedRun]:
     with ThreadPoolExecutor(READS_IN_FLIGHT) as pool:
         return list(pool.map(lambda execution: _listed(stack, execution), executions))
 

@@ -9,6 +9,8 @@ import time
 from fanout.ledger.keys import BATCHES, INDEXES
 from fanout_cli.command_error import CommandError
 
+# Between the name of a schedule, which holds no such sign, and what tells its runs apart.
+_OF_SCHEDULE = "--"
 _LETTERS = "abcdefghjkmnpqrstvwxyz23456789"
 
 
@@ -28,3 +30,14 @@ def new_run_id(name: str) -> str:
     """``NAME-MMDD-HHMMSS-`` in UTC and three letters; a name can come again after 90 days, this one after a year."""
     drawn = "".join(secrets.choice(_LETTERS) for _ in range(3))
     return f"{name}-{time.strftime('%m%d-%H%M%S', time.gmtime())}-{drawn}"
+
+
+def scheduled_run_id(schedule: str, apart: str) -> str:
+    """The id of a run of a schedule: ``NAME--`` and what tells it apart from the others."""
+    return f"{schedule}{_OF_SCHEDULE}{apart}"
+
+
+def schedule_of(run_id: str) -> str | None:
+    """The name of the schedule that a run is of; ``None`` for a run of none."""
+    schedule, found, _ = run_id.partition(_OF_SCHEDULE)
+    return schedule if found and schedule else None

@@ -21,12 +21,17 @@ LAMBDA_NETWORK_BYTES_PER_SECOND = 78_000_000
 # step-functions/latest/dg/service-quotas.html
 STATE_BYTES = 256 * KIB
 HISTORY_EVENTS = 25_000
+# step-functions/latest/apireference/API_StartExecution.html
+EXECUTION_NAME_CHARACTERS = 80
 # step-functions/latest/dg/state-map-distributed.html; children of the type STANDARD that start a second.
 MAP_CONCURRENCY = 10_000
 MAP_ITEMS = 100_000_000
 MAP_CHILDREN_PER_SECOND = 100
 # step-functions/latest/dg/input-output-itemreader.html
 READER_BYTES = 10 * 10**9
+
+# scheduler/latest/APIReference/API_Target.html
+SCHEDULE_INPUT_BYTES = 256 * KIB
 
 # AmazonS3/latest/userguide/object-keys.html and qfacts.html
 KEY_BYTES = 1024
