@@ -165,6 +165,7 @@ def file(path: str, size: int = 0, mtime_ns: int = 0) -> Entry:
 
 BOTH = Filters(include=("docs/", "*.txt"), exclude=("secret*", "docs/old/"))
 BOUNDS = Filters(min_size=10, max_size=20, modified_after_ns=100, modified_before_ns=200)
+AGES = Filters(newer_than_ns=900, older_than_ns=800, ages_from_ns=1_000)
 REASONS = [
     (Filters(), file("a"), None),
     (BOTH, file("docs/a"), None),
@@ -180,6 +181,12 @@ REASONS = [
     (BOUNDS, file("a", 21, 100), Reason.SIZE_FILTERED),
     (BOUNDS, file("a", 10, 99), Reason.TIME_FILTERED),
     (BOUNDS, file("a", 10, 200), Reason.TIME_FILTERED),
+    (AGES, file("a", 0, 99), Reason.TIME_FILTERED),
+    (AGES, file("a", 0, 100), None),
+    (AGES, file("a", 0, 199), None),
+    (AGES, file("a", 0, 200), Reason.TIME_FILTERED),
+    (Filters(older_than_ns=800, modified_after_ns=150, ages_from_ns=1_000), file("a", 0, 149), Reason.TIME_FILTERED),
+    (Filters(older_than_ns=800, modified_after_ns=150, ages_from_ns=1_000), file("a", 0, 150), None),
     (BOUNDS, file("d/", 0, 0), None),
     (BOUNDS, Entry("link", Kind.SYMLINK, 3, 0), None),
 ]
@@ -206,7 +213,18 @@ def test_bounds_that_no_file_can_meet_are_refused(bounds: dict[str, int], field:
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("filters", [Filters(), BOTH, BOUNDS])
+def test_ages_are_never_passed_over() -> None:
+    """A filter that does not know the moment of its ages must not take every file: a sync would delete by it."""
+    filters = Filters(older_than_ns=1)
+    assert not filters.take_all
+    with pytest.raises(ValueError, match="no moment"):
+        filters.reason(file("a"))
+    assert filters.at(10).reason(file("a", 0, 8)) is None
+    assert filters.at(10).at(None) == filters
+    assert BOUNDS.at(10) == BOUNDS
+
+
+@pytest.mark.parametrize("filters", [Filters(), BOTH, BOUNDS, AGES])
 def test_filters_go_through_the_plan(filters: Filters) -> None:
     assert convert(to_builtins(filters), Filters) == filters
 

@@ -15,6 +15,7 @@ from fanout.request.object_options import ContentType, ObjectOptions
 from fanout.request.options import BucketOptions, DeleteGuard, Symlinks
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
+from fanout.request.request import request_at
 from fanout.shards.seconds import DEFAULT_RATES
 from tests.support.memory_store import MemoryStore
 
@@ -148,6 +149,19 @@ BAD = [
     ({**GOOD, "modified_after": "2026-01-31T00:00:00"}, "modified_after", "not a time with its zone; ISO 8601"),
     ({**GOOD, "modified_before": "yesterday"}, "modified_before", "not a time with its zone"),
     ({**GOOD, "modified_before": 7}, "modified_before", "7 is not allowed"),
+    ({**GOOD, "older_than": "30 days"}, "older_than", '\'30 days\' is not an age; from "1s" to "36500d": a whole'),
+    ({**GOOD, "older_than": "0d"}, "older_than", "'0d' is not an age"),
+    ({**GOOD, "newer_than": "-1h"}, "newer_than", "'-1h' is not an age"),
+    ({**GOOD, "newer_than": "36501d"}, "newer_than", "'36501d' is not an age"),
+    ({**GOOD, "newer_than": "2026-01-31T00:00:00Z"}, "newer_than", "modified_after takes a time"),
+    ({**GOOD, "older_than": 30}, "older_than", "30 is not allowed"),
+    (
+        {**GOOD, "older_than": "30d", "modified_before": "2026-01-31T00:00:00Z"},
+        "older_than",
+        "is the same bound as modified_before; leave one of them out",
+    ),
+    ({**GOOD, "newer_than": "1d", "modified_after": "2026-01-31T00:00:00Z"}, "newer_than", "bound as modified_after"),
+    ({**GOOD, "older_than": "30d", "newer_than": "30d"}, "newer_than", "is no larger age than older_than"),
     (
         {**GOOD, "modified_after": "2026-01-31T01:00:00+01:00", "modified_before": "2026-01-31T00:00:00Z"},
         "modified_after",
@@ -271,3 +285,19 @@ def test_filters_and_a_manifest_go_through_the_plan() -> None:
     assert request.filters == Filters(("*.txt",), ("tmp/",), 1, 10 * 1024 * 1024, 1_000_000_000, 2_000_001_000)
     assert request.manifest == ManifestLocation("lists", "a/b.csv.gz")
     assert through_the_ledger(Plan("run", request, DEFAULT_RATES)).request == request
+
+
+def test_ages_go_through_the_plan_with_their_moment() -> None:
+    request = request_at(parse({**GOOD, "older_than": "90m", "newer_than": "2w"}), 10**18)
+    seconds = 1_000_000_000
+    expected = Filters(newer_than_ns=14 * 86_400 * seconds, older_than_ns=5_400 * seconds, ages_from_ns=10**18)
+    assert request.filters == expected
+    assert through_the_ledger(Plan("run", request, DEFAULT_RATES)).request == request
+
+
+def test_an_age_and_a_time_that_no_file_can_meet_are_refused_when_the_run_begins() -> None:
+    request = parse({**GOOD, "older_than": "30d", "modified_after": "1970-02-01T00:00:00Z"})
+    day = 86_400 * 1_000_000_000
+    with pytest.raises(InvalidRequest, match="modified_after: is not before older_than"):
+        request_at(request, 61 * day)
+    assert request_at(request, 62 * day).filters.ages_from_ns == 62 * day

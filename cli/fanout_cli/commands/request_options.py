@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
 from inspect import Parameter
 from typing import Annotated, Any, NamedTuple, get_origin
 
@@ -22,8 +20,6 @@ _NAMES = {
     "limits.bytes_per_second": "rate",
     "delete_guard.max_count": "max-delete",
     "delete_guard.max_percent": "max-delete-percent",
-    "modified_after": "newer-than",
-    "modified_before": "older-than",
     "source_bucket.requester_pays": "source-requester-pays",
     "source_bucket.expected_owner": "source-owner",
     "destination_bucket.requester_pays": "destination-requester-pays",
@@ -33,9 +29,6 @@ _NAMES = {
     "object_tags": "tag",
     "object_metadata": "metadata",
 }
-_AGE = re.compile(r"([0-9]{1,6})([smhdw])")
-_UNIT = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_AGES = ("modified_after", "modified_before")
 
 
 class FieldOption(NamedTuple):
@@ -53,8 +46,6 @@ class FieldOption(NamedTuple):
             meaning = f"NAME=VALUE: {meaning}; may be repeated"
         elif self.kind is list:
             meaning = f"{meaning}; may be repeated"
-        elif self.field.path in _AGES:
-            meaning = f"{meaning}, or an age such as 30d, 12h"
         option = typer.Option(f"--{self.name}", help=meaning, show_default=False)
         hint: Any = bool if self.kind is bool else list[str] | None if self.kind in (list, dict) else str | None
         return Parameter(
@@ -64,12 +55,10 @@ class FieldOption(NamedTuple):
             annotation=Annotated[hint, option],
         )
 
-    def value(self, given: Any, now: datetime) -> Any:
+    def value(self, given: Any) -> Any:
         """The fields of the request. Raises ``InvalidRequest`` that names the option."""
         if self.kind is dict:
             return dict(self._pair(text) for text in given)
-        if self.field.path in _AGES and (age := _AGE.fullmatch(given)):
-            return (now - timedelta(**{_UNIT[age[2]]: int(age[1])})).isoformat(timespec="seconds")
         if self.kind is bool:
             return self.field.default != "true"
         return _number(given) if self.kind in (int, float) else given
@@ -92,14 +81,13 @@ def field_options() -> Iterator[FieldOption]:
 
 def request_of(mode: str, source: str, destination: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The request of a command line. Raises ``InvalidRequest``."""
-    now = datetime.now(UTC)
     document: dict[str, Any] = {"source": source, "destination": destination, "mode": mode}
     for option in field_options():
         value = given.get(option.name.replace("-", "_"))
         if value:
             outer, dot, inner = option.field.path.partition(".")
             inside = document.setdefault(outer, {}) if dot else document
-            inside[inner or outer] = option.value(value, now)
+            inside[inner or outer] = option.value(value)
     return document
 
 

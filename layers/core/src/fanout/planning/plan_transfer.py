@@ -31,7 +31,7 @@ from fanout.request.options import Mode
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
 from fanout.request.prices import check_prices
-from fanout.request.request import Request
+from fanout.request.request import Request, request_at
 from fanout.resuming.earlier_run import find_earlier_run, write_carried
 from fanout.resuming.rules import check_resumed
 from fanout.work.context import Context
@@ -57,6 +57,7 @@ def plan_transfer(
     earlier = find_earlier_run(document, context.ledger)
     document = earlier.document if earlier else document
     request = with_prices_of(context, parse_request(document, mounts, max_concurrency))
+    request = request_at(request, earlier.ages_from_ns if earlier else int(began * 1e9))
     called = functions_of(request, mounts, functions) if functions else {}
     if earlier:
         check_resumed(request, earlier.plan.request, earlier.ledger.run_id)

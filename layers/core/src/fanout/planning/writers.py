@@ -27,7 +27,7 @@ from fanout.model.location import Location
 from fanout.ports.turns import Fence, Writer
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
-from fanout.request.request import Request
+from fanout.request.request import Request, request_at
 from fanout.request.transfer_fields import Decides, fields_up_to
 
 # Fields that may differ between two runs of the same transfer.
@@ -51,7 +51,7 @@ class Meeting(Enum):
 def writer_of(plan: Plan, execution: str, now: float) -> Writer:
     """A run as it is entered in the list."""
     request = plan.request
-    same = {name: value for name, value in to_builtins(plan.request).items() if name not in _OF_THE_RUN}
+    same = {name: value for name, value in to_builtins(request_at(request, None)).items() if name not in _OF_THE_RUN}
     digest = sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
     names = request.manifest is not None
     return Writer(plan.run_id, execution, request.destination.place, digest, request.mode.value, names, now)

@@ -17,7 +17,7 @@ from fanout.request.object_options import ContentType, ObjectOptions, check_meta
 from fanout.request.options import Limits, Options
 from fanout.request.prices import check_prices
 from fanout.request.request import Request, check_request
-from fanout.request.units import Size, size_of, time_of
+from fanout.request.units import Size, age_of, size_of, time_of
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html, less the classes that only directory buckets,
 # Outposts and FSx have.
@@ -85,6 +85,14 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
     modified_before: Annotated[
         str | None, Meta(description="files of this time or newer are skipped; ISO 8601 with its zone")
     ] = None
+    older_than: Annotated[
+        str | None,
+        Meta(description='files whose mtime is no older than this when the run begins are skipped; an age as "30d"'),
+    ] = None
+    newer_than: Annotated[
+        str | None,
+        Meta(description='files whose mtime is older than this when the run begins are skipped; an age as "6h"'),
+    ] = None
     manifest: Annotated[
         str | None, Meta(description="s3://bucket/key of a list of what to copy, instead of listing the source")
     ] = None
@@ -95,7 +103,10 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) -> Request:
-    """The request of a JSON document. Raises ``InvalidRequest`` for the first field that is wrong."""
+    """The request of a JSON document; its ages have no moment yet, see ``request_at``.
+
+    Raises ``InvalidRequest`` for the first field that is wrong.
+    """
     if not isinstance(document, dict):
         raise InvalidRequest(
             "request", "is not a JSON object", 'e.g. {"source": "s3://...", "destination": "efs://..."}'
@@ -152,6 +163,8 @@ def _filters(fields: Fields) -> Filters:
         max_size=size_of("max_size", fields.max_size),
         modified_after_ns=time_of("modified_after", fields.modified_after),
         modified_before_ns=time_of("modified_before", fields.modified_before),
+        newer_than_ns=age_of("newer_than", fields.newer_than, "modified_after"),
+        older_than_ns=age_of("older_than", fields.older_than, "modified_before"),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import field
+from msgspec.structs import replace
 
 from fanout.facts import aws
 from fanout.model.errors import InvalidRequest
@@ -66,6 +67,14 @@ class Request(Options, frozen=True, kw_only=True):
 def keeps_hard_links(request: Request) -> bool:
     """Whether names of one file at the source become names of one file at the destination."""
     return not request.source.is_keyed and not request.destination.is_keyed
+
+
+def request_at(request: Request, moment_ns: int | None) -> Request:
+    """The request with the moment that its ages are reckoned from, in nanoseconds since 1970.
+
+    With ``None`` it is what two runs of one transfer share. Raises ``InvalidRequest`` if no file can be taken.
+    """
+    return replace(request, filters=request.filters.at(moment_ns))
 
 
 def knows_extras(request: Request) -> bool:

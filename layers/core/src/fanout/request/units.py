@@ -14,6 +14,10 @@ Size = int | str
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) ?(B|[KMGT]iB|[kKMGT]B?)?")
 _BINARY = {"KiB": units.KIB, "MiB": units.MIB, "GiB": units.GIB, "TiB": 1024 * units.GIB}
 _DECIMAL = {"k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_AGE = re.compile(r"([0-9]{1,9})([smhdw])")
+_AGE_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+# Chosen: no file is older, and the moment stays within what the ledger holds.
+_MOST_AGE_SECONDS = 36_500 * 86_400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -45,6 +49,21 @@ def time_of(field: str, text: str | None) -> int | None:
         allowed = "ISO 8601 with a time zone, for example 2026-01-31T00:00:00Z"
         raise InvalidRequest(field, f"{text[:80]!r} is not a time with its zone", allowed)
     return nanoseconds
+
+
+def age_of(field: str, text: str | None, absolute: str) -> int | None:
+    """Nanoseconds of an age: ``45s``, ``90m``, ``6h``, ``30d``, ``2w``.
+
+    Raises ``InvalidRequest`` that names the field, and ``absolute``, the field that takes a time.
+    """
+    if text is None:
+        return None
+    match = _AGE.fullmatch(text)
+    seconds = int(match[1]) * _AGE_SECONDS[match[2]] if match else 0
+    if not 0 < seconds <= _MOST_AGE_SECONDS:
+        allowed = f'from "1s" to "36500d": a whole number and s, m, h, d or w; {absolute} takes a time'
+        raise InvalidRequest(field, f"{text[:80]!r} is not an age", allowed)
+    return seconds * 1_000_000_000
 
 
 def parse_time(text: str) -> int | None:

@@ -49,6 +49,11 @@ class EarlierRun(Struct, frozen=True):
         """This run and those that it resumed itself."""
         return (self.ledger.run_id, *self.plan.resumes)
 
+    @property
+    def ages_from_ns(self) -> int | None:
+        """The moment that ages of its filters are reckoned from: of the first run, and of all that resume it."""
+        return self.plan.request.filters.ages_from_ns
+
 
 def find_earlier_run(document: Any, ledger: Ledger) -> EarlierRun | None:
     """The run that a request names in ``resume_from``, if it names one.

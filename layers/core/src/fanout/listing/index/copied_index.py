@@ -35,7 +35,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.request.options import Compare, Mode
 from fanout.request.plan import Plan
-from fanout.request.request import knows_extras
+from fanout.request.request import knows_extras, request_at
 from fanout.request.transfer_fields import Decides, fields_up_to
 from fanout.shards.rounds import IndexFile
 
@@ -69,7 +69,11 @@ def keeps_index(plan: Plan) -> bool:
 
 def transfer_digest(plan: Plan) -> str:
     """The digest that a run shares with the earlier run whose index it uses."""
-    same = {name: value for name, value in to_builtins(plan.request).items() if name not in _NOT_OF_THE_TREES}
+    same = {
+        name: value
+        for name, value in to_builtins(request_at(plan.request, None)).items()
+        if name not in _NOT_OF_THE_TREES
+    }
     return sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
 
 

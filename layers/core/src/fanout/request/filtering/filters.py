@@ -17,6 +17,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Kind
@@ -24,11 +25,15 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Reason
 from fanout.request.filtering.globs import compile_globs
 
+# An age, and the field that gives the same bound as a time.
+_SAME_BOUND = (("newer_than", "modified_after"), ("older_than", "modified_before"))
+
 
 class Filters(Struct, frozen=True, dict=True):
-    """Globs over paths, bounds of sizes in bytes (both included) and of mtimes in nanoseconds since 1970.
+    """Globs over paths, bounds of sizes in bytes (both included) and of mtimes in nanoseconds.
 
-    ``modified_after_ns`` is the first time that is taken, ``modified_before_ns`` the first one that is not.
+    ``modified_after_ns`` is the first time since 1970 that is taken, ``modified_before_ns`` the first one that is not.
+    ``newer_than_ns`` and ``older_than_ns`` are the same bounds as ages before ``ages_from_ns``, which ``at`` fills in.
     Raises ``InvalidRequest`` that names the field.
     """
 
@@ -38,16 +43,29 @@ class Filters(Struct, frozen=True, dict=True):
     max_size: int | None = None
     modified_after_ns: int | None = None
     modified_before_ns: int | None = None
+    newer_than_ns: int | None = None
+    older_than_ns: int | None = None
+    ages_from_ns: int | None = None
 
     def __post_init__(self) -> None:
         _ = self._included, self._excluded  # raises for a glob that cannot be compiled
         if self.min_size is not None and self.max_size is not None and self.min_size > self.max_size:
             problem = f"{self.min_size} is over max_size {self.max_size}"
             raise InvalidRequest("min_size", problem, "no file would be taken; swap them or leave one out")
-        after, before = self.modified_after_ns, self.modified_before_ns
+        for age, time in _SAME_BOUND:
+            if None not in (getattr(self, f"{age}_ns"), getattr(self, f"{time}_ns")):
+                raise InvalidRequest(age, f"is the same bound as {time}", "leave one of them out")
+        newer, older = self.newer_than_ns, self.older_than_ns
+        if newer is not None and older is not None and newer <= older:
+            problem = "is no larger age than older_than"
+            raise InvalidRequest("newer_than", problem, "no file would be taken; swap them or leave one out")
+        if self.has_ages and self.ages_from_ns is None:
+            return  # an age and a time can be compared where the run begins
+        after, before = self._times
         if after is not None and before is not None and after >= before:
-            problem = "is not before modified_before"
-            raise InvalidRequest("modified_after", problem, "no file would be taken; swap them or leave one out")
+            first, last = ("modified_after" if newer is None else "newer_than"), "modified_before"
+            problem = f"is not before {last if older is None else 'older_than'}"
+            raise InvalidRequest(first, problem, "no file would be taken; swap them or leave one out")
 
     @cached_property
     def _included(self) -> re.Pattern[str] | None:
@@ -56,6 +74,28 @@ class Filters(Struct, frozen=True, dict=True):
     @cached_property
     def _excluded(self) -> re.Pattern[str] | None:
         return _compiled("exclude", self.exclude)
+
+    @property
+    def has_ages(self) -> bool:
+        """Whether a bound is an age."""
+        return self.newer_than_ns is not None or self.older_than_ns is not None
+
+    def at(self, moment_ns: int | None) -> Filters:
+        """The same with the moment that ages are reckoned from, or without it; as they are where no bound is an age."""
+        return replace(self, ages_from_ns=moment_ns) if self.has_ages else self
+
+    @cached_property
+    def _times(self) -> tuple[int | None, int | None]:
+        """The first mtime that is taken, and the first one that is not. Ages need their moment."""
+        if self.ages_from_ns is None:
+            if self.has_ages:
+                raise ValueError("ages have no moment to be reckoned from; see Filters.at")
+            return self.modified_after_ns, self.modified_before_ns
+        newer, older = self.newer_than_ns, self.older_than_ns
+        return (
+            self.modified_after_ns if newer is None else self.ages_from_ns - newer,
+            self.modified_before_ns if older is None else self.ages_from_ns - older,
+        )
 
     @property
     def take_all(self) -> bool:
@@ -85,12 +125,11 @@ class Filters(Struct, frozen=True, dict=True):
             _outside(size, self.min_size, self.max_size) for size in (min(files.sizes), max(files.sizes))
         ):
             return False
-        timed = self.modified_after_ns is not None or self.modified_before_ns is not None
-        return not timed or not any(map(self._time_filtered, files.mtimes_ns))
+        return self._times == (None, None) or not any(map(self._time_filtered, files.mtimes_ns))
 
     def _time_filtered(self, mtime_ns: int) -> bool:
-        last_ns = None if self.modified_before_ns is None else self.modified_before_ns - 1
-        return _outside(mtime_ns, self.modified_after_ns, last_ns)
+        after, before = self._times
+        return _outside(mtime_ns, after, None if before is None else before - 1)
 
     def prunes(self, path: str) -> bool:
         """Whether a path is excluded; of a directory then everything that it holds is too, and need not be listed."""
