@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,58 @@ def test_an_archived_object_is_failed_with_its_remedy(
     assert (row["path"], row["reason"]) == ("old", "source object is archived")
     assert "restore" in row["remedy"]
     assert [entry.path for entry in world.destination.list(Segment(""))] == ["kept"]
+
+
+def archives(path: str) -> Callable[[Head], str]:
+    """The fault of an S3 that keeps one object in an archive: its HEAD works, reading it does not."""
+
+    def archived(head: Head) -> str:
+        copied = head.headers.get("x-amz-copy-source", "")
+        reads = head.method == "GET" and "?" not in head.target and head.target.endswith(path)
+        return "403 InvalidObjectState" if reads or copied.endswith(path) else ""
+
+    return archived
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["to a directory", "inside S3"])
+@pytest.mark.parametrize("size", [1, LARGE_BYTES], ids=["small", "large"])
+@pytest.mark.parametrize("copied_before", [False, True], ids=["not there", "an older copy there"])
+def test_an_archived_object_is_skipped_where_the_request_says_so(
+    client: S3Client,
+    shaky: S3Client,
+    proxy: S3Proxy,
+    locations: Iterator[S3Location],
+    tmp_path: Path,
+    inside: bool,
+    size: int,
+    copied_before: bool,
+) -> None:
+    """A sync leaves its copy alone, the books balance, the run is green, and so is its verification of both trees."""
+    there, twin = next(locations), next(locations)
+    for path in ("kept", "old"):
+        write(client, there, path, b"x" * size)
+    world = World(source=tree_at(shaky, there), destination=PosixTree(tmp_path, "", "run-1", "n"))
+    if inside:
+        world.destination, world.copier = tree_at(shaky, twin), S3EntryCopier(shaky, there, twin)
+    ends = INSIDE if inside else TO_FILES
+    if copied_before:
+        assert_all_copied(world.run(ends), 2)
+        write(client, there, "old", b"y" * size)
+    proxy.choose = archives(f"{there.bucket}/in/old")
+    limits = {"split_bytes": 8 * MIB}
+    second = replace(world, run_id="run-2")
+    summary = second.run({**ends, "mode": "sync", "archived": "skip", "limits": limits, "verify": "all"})
+    assert (summary["status"], summary["balanced"]) == ("SUCCEEDED", True)
+    assert summary["totals"]["skipped"] == {"entries": 1, "bytes": size}
+    assert summary["totals"]["deleted"]["entries"] == 0
+    assert [entry.path for entry in second.destination.list(Segment(""))] == ["kept", "old"][: 1 + copied_before]
+    third = replace(world, run_id="run-3").run({**ends, "mode": "verify", "archived": "skip"})
+    assert (third["status"], third["totals"]["skipped"]["entries"]) == ("SUCCEEDED", 1)
+    for verification in (summary["verification"], third["verification"]):
+        assert verification["source_digest"] == verification["destination_digest"]
+        (told,) = [one for one in verification["not_compared"] if one["what"] == "archived objects"]
+        assert told["entries"] == 1
+    proxy.choose = lambda head: ""
+    fourth = replace(world, run_id="run-4").run({**ends, "archived": "skip"})
+    assert (fourth["status"], fourth["totals"]["skipped"]["entries"]) == ("SUCCEEDED", 0), "restored, it is copied"
+    assert [entry.size for entry in world.destination.list(Segment(""))] == [size, size]

@@ -132,6 +132,8 @@ BAD = [
     ({"source": "efs:///a", "destination": "efs:///a"}, "destination", "equal to, inside or above"),
     ({"source": "efs:///a", "destination": "efs:///a/b"}, "destination", "equal to, inside or above"),
     ({"source": "s3://a-bucket/x/y/", "destination": "s3://a-bucket/x/"}, "destination", "inside or above"),
+    ({**GOOD, "archived": "restore"}, "archived", "allowed: fail, skip"),
+    ({"source": "efs:///a", "destination": "s3://a-bucket/", "archived": "skip"}, "archived", "holds no objects"),
     ({**GOOD, "on_conflict": "rename"}, "on_conflict", "allowed: fail, skip, escape, unescape"),
     ({**S3_TO_S3, "on_conflict": "escape"}, "on_conflict", "nothing to escape"),
     ({**S3_TO_S3, "storage_class": "COLD"}, "storage_class", "INTELLIGENT_TIERING, STANDARD_IA"),

@@ -43,6 +43,7 @@ def test_what_an_outcome_counts_as_in_the_run_that_resumes() -> None:
     assert of(Result.SKIPPED, Reason.SYMLINK) == (Reason.SYMLINK, "m")
     assert of(Result.REJECTED, Reason.LINK_LOOP) == (Reason.LINK_LOOP, "m")
     assert of(Result.FAILED, Reason.NO_SPACE) is None
+    assert of(Result.SKIPPED, Reason.SOURCE_ARCHIVED) is None
 
 
 @pytest.mark.parametrize("trouble", [Result.FAILED, Result.REJECTED])

@@ -35,6 +35,7 @@ class Copier:
     the store that holds both trees copies, and no byte passes through here. ``same`` gives the
     checksum of an entry that the destination holds already, and is then all that is done. ``limiter`` holds back.
     ``block_bytes`` is the size to read and write in, where the destination does not ask for its own.
+    ``skips_archived``: an object of the source that is archived is skipped, else failed.
     """
 
     def __init__(
@@ -48,6 +49,8 @@ class Copier:
         buffer_bytes: int = tuning.BUFFER_BYTES,
         block_bytes: int | None = None,
         limiter: Limiter = NO_LIMITS,
+        *,
+        skips_archived: bool = False,
     ) -> None:
         self._source, self._destination = source, destination
         self._overlaps = source.overlaps or destination.overlaps
@@ -56,6 +59,7 @@ class Copier:
         self._small = destination.small_files_from(source) if within is None else None
         self._same = same
         self._limiter = limiter
+        self._skips_archived = skips_archived
         self._deadline = deadline
         self._budget = ByteBudget(buffer_bytes)
         self._block_bytes = block_bytes
@@ -114,7 +118,7 @@ class Copier:
             return Outcome.because(entry, Reason.DESTINATION_DENIED, str(error))
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = problem_of(error)
-            return Outcome.because(entry, problem.reason, problem.message)
+            return Outcome.because(entry, problem.reason, problem.message, skips_archived=self._skips_archived)
         return Outcome.done(entry, Result.COPIED, checksum)
 
     def _copy(self, entry: Entry) -> Generator[None, None, str | None]:

@@ -129,6 +129,7 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
             buffer_bytes=tuning.BUFFER_BYTES // processes,
             block_bytes=tuning.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
             limiter=limiter,
+            skips_archived=plan.request.skips_archived,
         )
 
     if processes == 1:

@@ -44,6 +44,8 @@ def assemble_big_files(
     def settle(key: str) -> Json:
         big = ledger.read(key, BigFile)
         outcome = _assemble(big, parts.get(key, []), ledger, source, destination)
+        if plan.request.skips_archived and outcome.reason is Reason.SOURCE_ARCHIVED:
+            outcome = Outcome.because(big.entry, outcome.reason, outcome.message, skips_archived=True)
         if outcome.result is not Result.COPIED:
             destination.open_blocks(big.entry.placed, big.token).discard()
         return {"id": big.id, **outcome_row(outcome)}

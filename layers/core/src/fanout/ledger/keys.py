@@ -43,6 +43,7 @@ DIRECTORY_FAILURES = "directories/failures/"
 FINISH_ROUNDS = "finishing/round-"
 DIGESTS = "digests/"
 NOT_TOLD = "not-told/"
+ARCHIVED = "archived/"
 OWNERS = "owners.json"
 # Marks: earlier writers can write no more; all is in place; nothing is staged, and the run can write no more.
 FENCED = "fencing/fenced.json"
@@ -257,9 +258,14 @@ def seen_key(big_file_id: str, end: str) -> str:
     return f"seen/{big_file_id}-{end}.json"
 
 
-def not_told_prefix(shard_id: str = "") -> str:
-    """Which entries of a shard, or of all, had attributes that could not be compared."""
-    return f"{NOT_TOLD}{shard_id}/" if shard_id else NOT_TOLD
+def not_told_prefix(shard_id: str) -> str:
+    """Which entries of a shard had attributes that could not be compared."""
+    return f"{NOT_TOLD}{shard_id}/"
+
+
+def archived_prefix(shard_id: str) -> str:
+    """Which entries of a shard a verification could not read because they are archived."""
+    return f"{ARCHIVED}{shard_id}/"
 
 
 def owners_key(mount: str) -> str:

@@ -64,7 +64,7 @@ class Reason(StrEnum):
       out. A run that resumes keeps the result; the remedy asks for a new start.
 
     A reason has one result in every phase. Only the request changes it: ``on_conflict: skip`` skips an entry whose
-    name the destination cannot hold (``is_name``).
+    name the destination cannot hold (``is_name``), ``archived: skip`` an object that is archived.
     """
 
     result: Result
@@ -172,7 +172,10 @@ class Reason(StrEnum):
     SOURCE_VANISHED = _failed(
         "source vanished", "start the transfer again when nobody writes to the source; a retry keeps to the old listing"
     )
-    SOURCE_ARCHIVED = _failed("source object is archived", "restore the object (aws s3api restore-object), then retry")
+    SOURCE_ARCHIVED = _failed(
+        "source object is archived",
+        "restore the object (aws s3api restore-object), then retry; or request archived: skip",
+    )
     SOURCE_DENIED = _failed("source cannot be read", "give the function read permission on the entry, then retry")
     UNLISTABLE = _failed(
         "directory cannot be listed", "give the function read and search permission on the directory, then retry"
@@ -257,13 +260,22 @@ class Outcome(Struct, frozen=True):
 
     @classmethod
     def because(
-        cls, entry: Entry, reason: Reason, message: str = "", *, crc64nvme: str | None = None, skips_names: bool = False
+        cls,
+        entry: Entry,
+        reason: Reason,
+        message: str = "",
+        *,
+        crc64nvme: str | None = None,
+        skips_names: bool = False,
+        skips_archived: bool = False,
     ) -> Outcome:
         """The outcome of an entry that was not copied; the reason gives the result.
 
-        ``skips_names``: the request skips names that the destination cannot hold.
+        ``skips_names``: the request skips names that the destination cannot hold; ``skips_archived``: objects of the
+        source that are archived.
         """
-        result = Result.SKIPPED if skips_names and reason.is_name else reason.result
+        skips = (skips_names and reason.is_name) or (skips_archived and reason is Reason.SOURCE_ARCHIVED)
+        result = Result.SKIPPED if skips else reason.result
         return cls(entry.path, entry.kind.value, entry.size, result, reason, message, crc64nvme)
 
     def instead(self, reason: Reason, message: str) -> Outcome:

@@ -87,6 +87,13 @@ class Verify(StrEnum):
         return self in (Verify.CONTENT, Verify.ALL)
 
 
+class Archived(StrEnum):
+    """The policy for objects of the source that lie in an archive and are not restored."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
 class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """How the bucket of an end is asked."""
 
@@ -216,6 +223,13 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         OnConflict,
         Meta(description="names that the destination cannot hold: rejected, skipped, escaped; or escaped ones undone"),
     ] = OnConflict.FAIL
+    archived: Annotated[
+        Archived,
+        Meta(
+            description="objects of the source in GLACIER, DEEP_ARCHIVE or an archive tier of INTELLIGENT_TIERING that"
+            " are not restored: fail: they are failed entries; skip: they are left out, and their copies stay"
+        ),
+    ] = Archived.FAIL
     allow_empty_source: Annotated[
         bool,
         Meta(

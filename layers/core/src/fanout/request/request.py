@@ -12,6 +12,7 @@ from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
 from fanout.request.options import (
+    Archived,
     BucketOptions,
     Compare,
     Mode,
@@ -54,6 +55,11 @@ class Request(Options, frozen=True, kw_only=True):
         return self.source.is_keyed and self.destination.is_keyed
 
     @property
+    def skips_archived(self) -> bool:
+        """Whether an object of the source that is archived is left out."""
+        return self.archived is Archived.SKIP
+
+    @property
     def verifies_after(self) -> Verify:
         """The verification after the copy; none in a mode that copies nothing."""
         return self.verify if self.mode.writes else Verify.NONE
@@ -91,6 +97,9 @@ def check_request(request: Request) -> None:
             "name a tree that shares no entry with the source",
         )
     _check_bucket_options(request)
+    if request.skips_archived and not request.source.is_keyed:
+        problem = f"the source {request.source} holds no objects"
+        raise InvalidRequest("archived", problem, "leave it out, or name s3://")
     if request.between_mounts and request.mode not in BETWEEN_MOUNTS:
         allowed = ", ".join(sorted(BETWEEN_MOUNTS))
         problem = f"{request.mode.value} is not possible from {request.source} to {request.destination}"

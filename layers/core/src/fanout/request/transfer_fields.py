@@ -3,7 +3,7 @@
 | class  | decides                               | a resumed run | the same transfer | the index of another run |
 |--------|---------------------------------------|---------------|-------------------|--------------------------|
 | work   | how fast and at what price it works   | may differ    | may differ        | may differ               |
-| object | how objects are written and verified  | may differ    | the same          | may differ               |
+| object | how objects are read or written       | may differ    | the same          | may differ               |
 | action | what is done with what differs        | the same      | the same          | may differ               |
 | trees  | what is listed and what counts as new | the same      | the same          | the same                 |
 """
@@ -32,6 +32,7 @@ FIELDS = {
     "destination_bucket": Decides.WORK,
     "verify": Decides.OBJECT,
     "objects": Decides.OBJECT,
+    "archived": Decides.OBJECT,
     "mode": Decides.ACTION,
     "delete_guard": Decides.ACTION,
     "source": Decides.TREES,

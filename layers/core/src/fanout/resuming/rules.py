@@ -5,6 +5,7 @@
 | copied                                    | unchanged, ``Reason.DONE_EARLIER``                |
 | unchanged, skipped, rejected              | the same again, with the same reason              |
 | failed while it was copied, or no outcome | copied, pinned to what the earlier run listed     |
+| skipped because it is archived            | the same: it may be restored by now               |
 | failed while it was listed                | listed again                                      |
 | a name of a file with several             | as above if all names of the file are done,       |
 |                                           | else the file is copied and linked again          |
@@ -108,7 +109,7 @@ def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
 
 def carried(outcome: Outcome) -> tuple[Reason, str] | None:
     """Reason and message of an entry with this outcome in the new run; ``None`` if it is to be done again."""
-    if outcome.result is Result.FAILED:
+    if outcome.result is Result.FAILED or outcome.reason is Reason.SOURCE_ARCHIVED:
         return None
     if outcome.result is Result.COPIED or outcome.reason is None:
         return Reason.DONE_EARLIER, ""

@@ -152,6 +152,8 @@ def _checksums(
 def _opened(tree: Tree, entry: Entry) -> Source:
     """The destination's file as it is now, if it has the size of the source."""
     found = tree.find_stored(entry.path)
-    if found is None or found.entry.size != entry.size:
+    if found is None:
+        raise ItemError(Reason.MISSING, "the destination does not hold it")
+    if found.entry.size != entry.size:
         raise ItemError(Reason.DIFFERS, "the destination no longer holds a file of this size")
     return tree.open(found.entry)

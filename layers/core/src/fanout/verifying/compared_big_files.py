@@ -16,18 +16,19 @@ from fanout.shards.rounds import rounds_done
 from fanout.shards.shard_results import ShardResult
 from fanout.verifying.differences import Rules
 from fanout.verifying.digests import entry_digest
-from fanout.verifying.verifier import Seen, Verified, differences_of, told_whole, worst
+from fanout.verifying.verifier import Seen, Verified, differences_of, not_read, told_whole, worst
 from fanout.verifying.verify_rules import rules_of
 
 
 def compared_big_files(ledger: Ledger) -> Iterator[Verified]:
     """The outcome of every big file that was only compared, with its digests at both ends."""
     parts = parts_of_big_files(ledger)
-    rules = rules_of(ledger.read_plan(), ledger)
+    plan = ledger.read_plan()
+    rules, skips_archived = rules_of(plan, ledger), plan.request.skips_archived
     for done in rounds_done(ledger):
         for listed in done.big_files:
             key = keys.big_file_key(listed.id)
-            yield _compared(ledger.read(key, BigFile), parts.get(key, []), ledger, rules)
+            yield _compared(ledger.read(key, BigFile), parts.get(key, []), ledger, rules, skips_archived)
 
 
 def compared_result(ledger: Ledger) -> ShardResult:
@@ -36,10 +37,12 @@ def compared_result(ledger: Ledger) -> ShardResult:
     return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE])
 
 
-def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | None) -> Verified:
+def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | None, skips_archived: bool) -> Verified:
     here, there = (_receipts(ledger, [name(part.id) for part in parts]) for name in (keys.source_id, keys.verified_id))
     entry = big.entry
     bad = next((receipt for receipt in here + there if receipt.reason is not None), None)
+    if skips_archived and bad is not None and bad in here and bad.reason is Reason.SOURCE_ARCHIVED:
+        return not_read(entry, f"block {bad.index}: {bad.message}")
     problem, told = None, True
     seen = Seen(), Seen()
     if bad is not None:

@@ -46,7 +46,8 @@ class Verified(Struct, frozen=True):
 class Verifier:
     """Compares entries. A store's own checksum of the whole is taken at its word; else the bytes are read.
 
-    ``rules`` say what else is compared; ``None``: names, kinds, sizes and bytes alone.
+    ``rules`` say what else is compared; ``None``: names, kinds, sizes and bytes alone. ``may_lack`` is the source
+    whose archived objects are skipped, so that the destination may lack them; ``None`` where the request skips none.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class Verifier:
         deadline: Deadline,
         limiter: Limiter = NO_LIMITS,
         rules: Rules | None = None,
+        may_lack: Tree | None = None,
     ) -> None:
         self._destination, self._limiter = destination, limiter
+        self._may_lack = may_lack
         self.deadline = deadline
         self.rules = rules
 
@@ -80,6 +83,9 @@ class Verifier:
             problem = (denied, str(error))
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = (problem_of(error).reason, problem_of(error).message)
+        archived = "" if problem is None else self._archived(entry)
+        if archived:
+            return not_read(entry, archived)
         there_digest = 0
         if found is not None:
             there_digest = entry_digest(replace(entry, size=found.entry.size), there.checksum)
@@ -89,6 +95,21 @@ class Verifier:
             outcome = Outcome.because(entry, *problem)
         told = told_whole(entry, here, there, self.rules)
         return Verified(outcome, entry_digest(entry, here.checksum), there_digest, told, bool(entry.inode))
+
+    def _archived(self, entry: Entry) -> str:
+        """S3's answer for an object that is archived and skipped; empty for any other. A HEAD alone does not tell."""
+        if self._may_lack is None or entry.kind is not Kind.FILE:
+            return ""
+        try:
+            opened = self._may_lack.open(entry)
+            try:
+                opened.read(0, 1)
+            finally:
+                opened.close()
+        except Exception as error:  # noqa: BLE001 - see problem_of
+            problem = problem_of(error)
+            return problem.message if problem.reason is Reason.SOURCE_ARCHIVED else ""
+        return ""
 
     def _found(self, path: str, listed: str) -> Found | None:
         """The destination's entry. Raises ``ItemError`` for another object than was listed."""
@@ -131,6 +152,12 @@ class Verifier:
             return checksum, source.attributes
         finally:
             source.close()
+
+
+def not_read(entry: Entry, message: str) -> Verified:
+    """The result for an archived object that is skipped; it is in no digest."""
+    outcome = Outcome.because(entry, Reason.SOURCE_ARCHIVED, message, skips_archived=True)
+    return Verified(outcome, 0, 0, has_names=bool(entry.inode))
 
 
 def _attributes(tree: Tree, entry: Entry) -> Attributes:

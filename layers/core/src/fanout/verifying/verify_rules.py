@@ -23,8 +23,8 @@ class Owners(Struct, frozen=True):
     limitation: str
 
 
-class NotTold(Struct, frozen=True):
-    """Which entries of a shard had attributes that could not be compared."""
+class Indexes(Struct, frozen=True):
+    """Entries of a shard of which something could not be compared."""
 
     ranges: list[Range]
 
@@ -71,21 +71,29 @@ def _owner_limitation(ledger: Ledger) -> str:
     return found.limitation if found else ""
 
 
-def write_not_told(shard_id: str, nonce: str, indexes: list[int], ledger: Ledger) -> None:
-    """Write which entries of a shard could not be compared in all; nothing for none."""
+def write_indexes(prefix: str, nonce: str, indexes: list[int], ledger: Ledger) -> None:
+    """Write which entries of a shard could not be compared in all; nothing for none.
+
+    ``prefix`` names the shard, and what could not be compared.
+    """
     if indexes:
-        ledger.write(f"{keys.not_told_prefix(shard_id)}{nonce}.json", NotTold(ranges_of(indexes)))
+        ledger.write(f"{prefix}{nonce}.json", Indexes(ranges_of(indexes)))
 
 
-def not_compared(plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_big_files: int) -> list[NotCompared]:
+def not_compared(
+    plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_big_files: int, archived_big_files: int
+) -> list[NotCompared]:
     """The omissions of a verification of both trees, read from its ledger.
 
     Each has its reason and, if it is about single entries, their number. ``names_of_big_files`` are names of files
     with several that were compared in blocks.
     """
-    if not compares_attributes(plan):
-        return []
     found: list[NotCompared] = []
+    archived = _entries_below(keys.ARCHIVED, ledger) + archived_big_files
+    if archived:
+        found.append(NotCompared("archived objects", "the request skips them, and S3 reads none from there", archived))
+    if not compares_attributes(plan):
+        return found
     limitation = _owner_limitation(ledger)
     if limitation:
         found.append(NotCompared("owners", limitation, None))
@@ -94,16 +102,16 @@ def not_compared(plan: Plan, ledger: Ledger, big_files_not_told: int, names_of_b
     if names_of_big_files and keeps_hard_links(plan.request):
         why = "a file over 8 GiB is compared in blocks, each name by itself"
         found.append(NotCompared("hard links", why, names_of_big_files))
-    entries = _entries_not_told(ledger) + big_files_not_told
+    entries = _entries_below(keys.NOT_TOLD, ledger) + big_files_not_told
     if entries:
         why = "the object's metadata does not hold all of mode, owner and mtime"
         found.append(NotCompared("attributes", why, entries))
     return found
 
 
-def _entries_not_told(ledger: Ledger) -> int:
+def _entries_below(prefix: str, ledger: Ledger) -> int:
     """Entries of all shards, each counted once whatever number of attempts met it."""
     by_shard: defaultdict[str, set[int]] = defaultdict(set)
-    for key in ledger.keys(keys.not_told_prefix()):
-        by_shard[key.split("/")[1]] |= indexes_of(ledger.read(key, NotTold).ranges)
+    for key in ledger.keys(prefix):
+        by_shard[key.split("/")[1]] |= indexes_of(ledger.read(key, Indexes).ranges)
     return sum(map(len, by_shard.values()))

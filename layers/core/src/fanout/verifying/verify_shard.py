@@ -23,7 +23,7 @@ from fanout.verifying.link_differences import link_differences
 from fanout.verifying.source_checksums import work_of_checksums
 from fanout.verifying.verifier import Seen, Verified, Verifier
 from fanout.verifying.verify_blocks import verify_blocks
-from fanout.verifying.verify_rules import rules_of, write_not_told
+from fanout.verifying.verify_rules import rules_of, write_indexes
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -49,7 +49,8 @@ def _verify_entries(shard: Shard, context: Context) -> Progress:
     context = context.within(plan)
     deadline = context.deadline()
     rules = rules_of(plan, ledger)
-    verifier = Verifier(context.destination(plan), deadline, context.limiter, rules)
+    may_lack = context.source(plan) if plan.request.skips_archived else None
+    verifier = Verifier(context.destination(plan), deadline, context.limiter, rules, may_lack)
     links = link_differences(shard, ledger) if plan.request.mode is Mode.VERIFY else {}
     if plan.request.between_mounts:
         work = work_of_checksums(shard, ledger)
@@ -84,6 +85,7 @@ def _verify(
 ) -> dict[int, Outcome]:
     outcomes: dict[int, Outcome] = {}
     not_told: list[int] = []
+    archived: list[int] = []
     digest = TreeDigest()
     unfinished: list[tuple[int, Work]] = []
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
@@ -98,6 +100,8 @@ def _verify(
         outcomes[index] = verified.outcome
         if not verified.is_told_whole:
             not_told.append(index)
+        if verified.outcome.result is Result.SKIPPED:
+            archived.append(index)
         digest.add(verified.outcome.path, verified.source_digest, verified.destination_digest)
     passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(outcomes):
@@ -111,7 +115,8 @@ def _verify(
     if outcomes:
         ledger = context.ledger
         ledger.write_rows(keys.digests_key(shard.id, context.nonce), map(digest_row, digest.directories()))
-        write_not_told(shard.id, context.nonce, not_told, ledger)
+        write_indexes(keys.not_told_prefix(shard.id), context.nonce, not_told, ledger)
+        write_indexes(keys.archived_prefix(shard.id), context.nonce, archived, ledger)
         ledger.write_outcomes(outcomes_id, context.nonce, outcomes, tally(outcomes.values()))
     return outcomes
 

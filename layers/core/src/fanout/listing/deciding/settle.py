@@ -29,6 +29,7 @@ class Settler:
         self._writer, self._proofs = writer, proofs
         self._conditions = plan.request.destination.is_keyed
         self._find = found_at_destination(destination)
+        self._skips_archived = plan.request.skips_archived
         self._verifies = plan.request.mode is Mode.VERIFY
         self._compares_names = compares_attributes(plan) and keeps_hard_links(plan.request)
         self._skips_symlinks = plan.request.symlinks is Symlinks.SKIP
@@ -99,7 +100,10 @@ class Settler:
         """Settle a pair that the listing alone can verify; put any other into a shard, to compare its content."""
         writer = self._writer
         decision = decide(source, destination, Compare.ALWAYS)
-        if destination is None:
+        differs = destination is None or decision is Decision.CONFLICT or source.size != destination.size
+        if differs and self._skips_archived and source.kind is Kind.FILE:
+            writer.copy(source, is_new=False, compare=True)  # VerifyShard asks whether it is archived
+        elif destination is None:
             writer.settle(source, Reason.MISSING)
         elif decision is Decision.UNCHANGED:
             writer.settle(source, Reason.SAME)
