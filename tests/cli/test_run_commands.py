@@ -20,7 +20,7 @@ from fanout.planning.waiting import Waiting
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.main import app
 from fanout_cli.runs.listed import ListedRun, show
-from fanout_cli.stacks import _aws_client_maker
+from fanout_cli.stacks import aws_client_maker
 from fanout_cli.terminal import Terminal
 from tests.cli.conftest import Aws
 
@@ -331,7 +331,7 @@ def test_the_region_comes_from_the_variables_that_the_aws_command_reads(
     environment("AWS_DEFAULT_REGION")
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    assert _aws_client_maker()("s3").meta.region_name == used
+    assert aws_client_maker()("s3").meta.region_name == used
 
 
 def test_region_and_profile_are_options(

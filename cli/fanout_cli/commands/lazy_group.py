@@ -72,15 +72,17 @@ COMMANDS = {
     "stop": Known("run_commands", RUNS, "stop a run", ("fanout stop RUN",)),
     "retry": Known("run_commands", RUNS, "go on with a run", ("fanout retry --watch", "fanout retry RUN --again")),
     "init": Known(
-        "init_command",
+        "stack.init_command",
         STACK,
         "five questions for a new stack",
         ("fanout init", "fanout init --read my-data --write my-results --email me@example.com --yes"),
     ),
-    "deploy": Known("deploy_command", STACK, "build, deploy and examine a stack", ("fanout deploy --config-env prod",)),
-    "doctor": Known("doctor_command", STACK, "check a deployment", ("fanout doctor --stack prod",)),
-    "probe": Known("probe_command", STACK, "measure a file system", ('fanout probe --budget-bytes "1 GiB"',)),
-    "selftest": Known("selftest_command", STACK, "prove a deployment", ("fanout selftest --size small",)),
+    "deploy": Known(
+        "stack.deploy_command", STACK, "build, deploy and examine a stack", ("fanout deploy --config-env prod",)
+    ),
+    "doctor": Known("stack.doctor_command", STACK, "check a deployment", ("fanout doctor --stack prod",)),
+    "probe": Known("stack.probe_command", STACK, "measure a file system", ('fanout probe --budget-bytes "1 GiB"',)),
+    "selftest": Known("stack.selftest_command", STACK, "prove a deployment", ("fanout selftest --size small",)),
     "demo": Known("local_run_commands", LOCAL, "move a real tree on this machine", ("fanout demo",)),
     "local": Known(
         "local_run_commands",

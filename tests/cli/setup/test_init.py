@@ -116,7 +116,7 @@ def test_without_a_terminal_it_asks_nothing(tmp_path: Path) -> None:
 
 
 def test_five_questions_at_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanout_cli.commands.init_command._is_terminal", lambda: True)
+    monkeypatch.setattr("fanout_cli.commands.stack.init_command._is_terminal", lambda: True)
     said = ["my-data raw", "my-results", "new", "y", "", "s3://my-data/in/", "efs:///copy", "y", "7", "", "n"]
     file = tmp_path / "samconfig.toml"
     ended = init(file, answers="\n".join(said) + "\n")

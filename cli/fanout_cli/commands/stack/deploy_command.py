@@ -12,8 +12,8 @@ import typer
 
 from fanout_cli.account import stated
 from fanout_cli.command_error import CommandError
-from fanout_cli.commands.doctor_command import doctor
 from fanout_cli.commands.run_commands import StackOption, command
+from fanout_cli.commands.stack.doctor_command import doctor
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.stacks import DEFAULT_STACK
 from fanout_cli.terminal import Terminal

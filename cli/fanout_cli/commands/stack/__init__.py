@@ -1,0 +1,1 @@
+"""The commands that make, examine and measure a stack on AWS."""
