@@ -24,6 +24,8 @@ ROWS = [
     (Ended(VERIFY, "TIMED_OUT"), Verb.RETRY, "from the beginning"),
     (Ended(COPY, "FAILED", "OutOfTime"), Verb.RETRY, "without listing"),
     (Ended(SYNC, "FAILED", "OutOfTime"), Verb.RETRY, "from the beginning"),
+    (Ended(COPY, "FAILED", "OutOfBudget"), Verb.RETRY, "without listing"),
+    (Ended(COPY, "FAILED", "BudgetRefused"), Verb.START, "max_dollars"),
     (Ended(None, "FAILED", "InvalidRequest"), Verb.START, "correct the field"),
     (Ended(None, "FAILED", "AccessDenied"), Verb.RETRY, "remedy"),
     (Ended(SYNC, "FAILED", "DeleteRefused"), Verb.START, "delete_guard"),

@@ -16,6 +16,7 @@ from fanout.deleting.remove_directories import remove_directories
 from fanout.finishing.divide import FinishShard
 from fanout.finishing.finish_shard import finish_shard
 from fanout.finishing.finish_tree import finish_tree
+from fanout.forecast.spending import hold_to_budget
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
 from fanout.model.document import Json
@@ -124,6 +125,7 @@ class World:
             turns=self.turns,
             forks=lambda _: self.forks,
             limiter=self.limiter,
+            hold_to_budget=hold_to_budget,
         )
 
     def plan(self, request: Json | None = None) -> Json:

@@ -121,6 +121,11 @@ RULES = (
         errors=frozenset({"DeleteRefused"}),
     ),
     Rule(
+        "`BudgetRefused`",
+        Step("raise limits.max_dollars, or take fewer entries, then start the request", Verb.START),
+        errors=frozenset({"BudgetRefused"}),
+    ),
+    Rule(
         "`AccessDenied`, `Unreachable`",
         Step("follow the remedy that the error ends with, then retry", Verb.RETRY),
         errors=frozenset({"AccessDenied", "Unreachable"}),
@@ -174,12 +179,12 @@ RULES = (
         statuses=_WITH_ITEMS,
     ),
     Rule(
-        "stopped, out of time, or broken off",
+        "stopped, out of time or budget, or broken off",
         Step("a retry copies what is left, without listing again", Verb.RETRY),
         modes=_of(Mode.COPY),
     ),
     Rule(
-        "stopped, out of time, or broken off",
+        "stopped, out of time or budget, or broken off",
         Step("a retry starts the request again from the beginning", Verb.RETRY),
     ),
 )

@@ -5,16 +5,19 @@ from __future__ import annotations
 from fanout.copying.copy_shard import settled_indexes
 from fanout.model.books import tally
 from fanout.model.document import Json
-from fanout.model.errors import OutOfTime, run_error
+from fanout.model.errors import OutOfBudget, OutOfTime, run_error
 from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import Receipt, Shard
 from fanout.work.context import Context
+
+# The errors of a task whose run reached a limit of its request.
+_STOPPED = frozenset({OutOfTime.__name__, OutOfBudget.__name__})
 
 
 def record_shard_failure(shard: Shard, error: Json, context: Context) -> Json:
     """Write the outcomes; ``error`` is what Catch caught (Error, Cause)."""
     found = run_error(error)
-    if found.name == OutOfTime.__name__:  # no failure: the run that resumes this one copies the rest
+    if found.name in _STOPPED:  # no failure: the run that resumes this one copies the rest
         return {"failed": 0}
     settled = settled_indexes(shard, context.ledger)
     message = f"{found.name}: {found.message}"

@@ -64,16 +64,21 @@ def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
 
 def requests_to_verify(request: Request, work: Work, segments: int) -> S3Requests:
     """Requests of a verification after the copy: a HEAD for each entry at each end, as S3 keeps checksums."""
-    if request.verify is Verify.NONE:
+    if not _verifies_after(request):
         return S3Requests()
     ends = sum(end.is_keyed for end in (request.source, request.destination))
-    pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verify is Verify.ALL else 0.0
+    pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verify.whole_trees else 0.0
     return S3Requests(gets=float(work.entries * ends), lists=pages * ends)
 
 
 def loads_to_verify(request: Request, work: Work) -> Mapping[str, Load]:
     """The load of a verification after the copy on each mount, by name: it reads both ends again."""
-    return loads_of(replace(request, mode=Mode.VERIFY), work) if request.verify is not Verify.NONE else {}
+    return loads_of(replace(request, mode=Mode.VERIFY), work) if _verifies_after(request) else {}
+
+
+def _verifies_after(request: Request) -> bool:
+    """Whether a copy is verified; in mode verify that is the work itself."""
+    return request.verify is not Verify.NONE and request.mode is not Mode.VERIFY
 
 
 def loads_of(request: Request, work: Work) -> Mapping[str, Load]:

@@ -53,6 +53,13 @@ class PhaseBegan(Struct, frozen=True):
     began: float
 
 
+class Spending(Struct, frozen=True):
+    """The dollars that a run had spent when they were counted, in seconds since 1970."""
+
+    dollars: float
+    counted_at: float
+
+
 class Asked(Struct, frozen=True):
     """request.json: the request as it came."""
 

@@ -112,6 +112,28 @@ class OutOfTime(FanoutError):
         super().__init__(f"limits.max_seconds: the run stops after {max_seconds:g} s; {way_on}")
 
 
+class BudgetRefused(FanoutError):
+    """The forecast is over the dollars that the request gives; nothing was copied or deleted. Never retried."""
+
+    def __init__(self, forecast: float, max_dollars: float) -> None:
+        problem = f"the forecast is {_dollars(forecast)}, over the limit of {_dollars(max_dollars)}"
+        way_on = "raise it, or take fewer entries (include, exclude, modified_after), and start the request again"
+        super().__init__(f"limits.max_dollars: {problem}; nothing was copied or deleted; {way_on}")
+
+
+class OutOfBudget(FanoutError):
+    """The run has spent the dollars that its request gives it; what is done stays. Never retried."""
+
+    def __init__(self, run_id: str, spent: float, max_dollars: float) -> None:
+        problem = f"the run has spent {_dollars(spent)} of {_dollars(max_dollars)}, as counted from its ledger"
+        way_on = f"start the request again with resume_from {run_id}, which has a budget of its own"
+        super().__init__(f"limits.max_dollars: {problem}, and stops; {way_on}")
+
+
+def _dollars(value: float) -> str:
+    return f"${value:,.2f}" if value >= 1 else f"${value:.4f}"
+
+
 class ListingIncomplete(FanoutError):
     """A part of a tree could not be listed; the run must not go on as if it were empty."""
 
@@ -130,6 +152,8 @@ TASK_ERRORS: tuple[type[FanoutError], ...] = (
     DestinationBusy,
     Superseded,
     OutOfTime,
+    BudgetRefused,
+    OutOfBudget,
 )
 
 

@@ -11,7 +11,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.entry import Entry
-from fanout.model.errors import DeleteRefused
+from fanout.model.errors import BudgetRefused, DeleteRefused
 from fanout.model.shard import BigFile, Shard
 from fanout.pacing.begin_pacing import begin_pacing
 from fanout.partition.compare_names import compare_names
@@ -36,7 +36,8 @@ def partition_shards(context: Context) -> Json:
     Returns the key, the number of shards, and how many run at once: the request's limit, or fewer if they reach the
     limit of a measured file system.
 
-    Raises ``DeleteRefused`` before anything is copied if a sync would delete more than its guard allows.
+    Raises ``DeleteRefused`` before anything is copied if a sync would delete more than its guard allows, and
+    ``BudgetRefused`` if the forecast is over ``limits.max_dollars``.
     """
     ledger = context.ledger
     plan = ledger.read_plan()
@@ -62,13 +63,15 @@ def partition_shards(context: Context) -> Json:
     target = _target_seconds(full + loose, big_files, plan)
     shards = full + _join(loose, target, plan, ledger) + _cut(big_files, target, plan, ledger)
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
-    ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
-    ledger.write_documents(keys.SHARDS, map(MapItem, shards))
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
         would_go = listed_extras(ledger, plan.request).extra.entries if plan.request.mode is Mode.PLAN else extra
         work = work_of(listed, len(big_files), shards, crowds.largest, would_go)
-        functions = begin_pacing(plan, work, write_forecast(plan, work, context).pace.max_concurrency, context)
+        found = write_forecast(plan, work, context)
+        _within_budget(plan, found.dollars.total, ledger)
+        functions = begin_pacing(plan, work, found.pace.max_concurrency, context)
+    ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
+    ledger.write_documents(keys.SHARDS, map(MapItem, shards))
     if shards and plan.request.mode is not Mode.PLAN:
         context.begin("copy" if plan.request.mode.writes else plan.request.mode.value)
     return {
@@ -106,6 +109,17 @@ def _guarded(plan: Plan, ledger: Ledger) -> int:
     if problem:
         raise DeleteRefused(f"{problem}; nothing was copied or deleted")
     return extras.extra.entries
+
+
+def _within_budget(plan: Plan, forecast: float, ledger: Ledger) -> None:
+    """Raise ``BudgetRefused`` if the forecast is over the limit; a plan, which spends no more, only notes it."""
+    most = plan.request.limits.max_dollars
+    if most is None or forecast <= most:
+        return
+    refused = BudgetRefused(forecast, most)
+    if plan.request.mode is not Mode.PLAN:
+        raise refused
+    ledger.note("budget", [f"a copy or a sync would be refused: {refused}"])
 
 
 def _target_seconds(shards: list[Shard], big_files: list[ListedBigFile], plan: Plan) -> float:

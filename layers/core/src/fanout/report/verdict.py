@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from fanout.books.summary_document import Planned, Status, SummaryDocument
-from fanout.model.errors import DeleteRefused
+from fanout.model.errors import BudgetRefused, DeleteRefused
 from fanout.model.outcome import Reason
 from fanout.report.text import count
 from fanout.request.options import Mode
@@ -34,6 +34,8 @@ def verdict(summary: SummaryDocument) -> Verdict:
         return Verdict(f"Trees differ: {differ}", "≠", _compared(summary))
     if summary.error and summary.error.name == DeleteRefused.__name__:
         return Verdict("Refused by the delete guard", "✗", f"{summary.error.message}.")
+    if summary.error and summary.error.name == BudgetRefused.__name__:
+        return Verdict("Refused by the budget", "✗", f"{summary.error.message}.")
     if summary.status is Status.SUCCEEDED and summary.warnings:
         return Verdict(summary.warnings[0].partition(":")[0], "!", "The run succeeded, and there was nothing to do.")
     if summary.status is Status.SUCCEEDED and summary.planned:

@@ -178,6 +178,17 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    max_dollars: (
+        Annotated[
+            float,
+            Meta(
+                ge=0.01,
+                description="a run whose forecast is over it is refused; one that has spent it stops cleanly, and can"
+                " be resumed; default: no such limit",
+            ),
+        ]
+        | None
+    ) = None
     files_per_second: (
         Annotated[
             float,

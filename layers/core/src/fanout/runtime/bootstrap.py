@@ -158,7 +158,16 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         reserved_concurrency=settings().reserved_concurrency,
         turns=WriteTurns(store, executions, clock),
         limiter=Throttle(state, ledger, nonce, clock.now, clock.sleep),
+        hold_to_budget=hold_to_budget,
     )
+
+
+def hold_to_budget(plan: Plan, context: Context) -> None:
+    """See ``forecast.spending``, which only a run with a budget loads."""
+    if plan.request.limits.max_dollars is not None:
+        from fanout.forecast import spending
+
+        spending.hold_to_budget(plan, context)
 
 
 def both_are_mounts(plan: Plan) -> bool:

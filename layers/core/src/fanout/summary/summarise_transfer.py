@@ -16,13 +16,14 @@ from fanout.deleting.deletion_results import deletion_results
 from fanout.finishing.finish_directories import directories_failed
 from fanout.finishing.withdrawal import owes_nothing
 from fanout.forecast.of_run import forecast_and_actual
+from fanout.forecast.spending import spent_dollars
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
 from fanout.listing.index.index_writer import name_index, no_index_note
 from fanout.model.books import Count
 from fanout.model.document import Json, utc
-from fanout.model.errors import INFRASTRUCTURE, LedgerBroken, OutOfTime, RunError, run_error
+from fanout.model.errors import INFRASTRUCTURE, LedgerBroken, OutOfBudget, OutOfTime, RunError, run_error
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.pacing.pace_copy import decisions
 from fanout.request.options import Mode, Verify
@@ -84,7 +85,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         found = planned_books(ledger, failures.add)
     else:
         found = run_books(ledger, error, failures.add, "copy" if plan.request.mode.writes else "verify")
-    error = _out_of_time(plan, found, error, context.clock.now())
+    error = _stopped_by_limit(plan, found, error, ledger, context.clock.now())
     deleted = deletion_results(ledger)
     unset = directories_failed(ledger)
     for outcome in unset.values():
@@ -159,13 +160,21 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     return {"status": summary.status.value, "error": name, "cause": cause[:1000]}
 
 
-def _out_of_time(plan: Plan, found: RunBooks, error: RunError | None, now: float) -> RunError | None:
+def _stopped_by_limit(
+    plan: Plan, found: RunBooks, error: RunError | None, ledger: Ledger, now: float
+) -> RunError | None:
     """The run's end by its own limit: where entries are left, or a Map broke off because its tasks stopped."""
-    ends_at, most = plan.ends_at, plan.request.limits.max_seconds
-    if ends_at is None or most is None or now < ends_at:
-        return error
+    ends_at, limits = plan.ends_at, plan.request.limits
     stopped = error.name == INFRASTRUCTURE if error is not None else found.reasons.get(Reason.SHARD_FAILED, 0) > 0
-    return RunError(OutOfTime.__name__, str(OutOfTime(plan.run_id, most))) if stopped else error
+    if not stopped:
+        return error
+    if ends_at is not None and limits.max_seconds is not None and now >= ends_at:
+        return RunError(OutOfTime.__name__, str(OutOfTime(plan.run_id, limits.max_seconds)))
+    if limits.max_dollars is not None:
+        spent = spent_dollars(plan, ledger, now).total
+        if spent >= limits.max_dollars:
+            return RunError(OutOfBudget.__name__, str(OutOfBudget(plan.run_id, spent, limits.max_dollars)))
+    return error
 
 
 def _verification(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError | None) -> Verification | None:

@@ -62,6 +62,10 @@ def never_forks(_plan: Plan) -> bool:
     return False
 
 
+def unlimited_spending(_plan: Plan, _context: Context) -> None:
+    """A task whose run has no ledger to count from may spend what it needs."""
+
+
 def nothing_to_release() -> None:
     """Trees that hold nothing open."""
 
@@ -80,6 +84,7 @@ class Context(Struct, frozen=True):
     - ``prices`` are the stack's dollars for forecasts, unless a request names others.
     - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many of each function that runs
       many times are reserved, 0 for none.
+    - ``hold_to_budget`` raises ``OutOfBudget`` where the run has spent what its request gives it.
     - ``turns`` keeps two runs from writing to one tree at the same time. ``limiter`` holds the task to the run's rates.
     """
 
@@ -101,6 +106,7 @@ class Context(Struct, frozen=True):
     reserved_concurrency: int = 0
     turns: Turns | None = None
     limiter: TaskLimiter = NO_LIMITS
+    hold_to_budget: Callable[[Plan, Context], None] = unlimited_spending
 
     def deadline(self) -> Deadline:
         """The deadline of work that begins now; it leaves time to write what was done."""
@@ -108,7 +114,11 @@ class Context(Struct, frozen=True):
         return Deadline(self.clock.now, self.ends_at - min(tuning.DEADLINE_RESERVE_SECONDS, left / 3))
 
     def within(self, plan: Plan) -> Context:
-        """This attempt, which ends when the run does if that is earlier. Raises ``OutOfTime`` if it is over."""
+        """This attempt, which ends when the run does if that is earlier.
+
+        Raises ``OutOfTime`` if it is over, and ``OutOfBudget`` if the run has spent its dollars.
+        """
+        self.hold_to_budget(plan, self)
         ends_at, most = plan.ends_at, plan.request.limits.max_seconds
         if ends_at is None or most is None:
             return self

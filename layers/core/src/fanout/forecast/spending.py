@@ -1,0 +1,145 @@
+"""Counts the dollars of a run from its ledger, and stops its tasks where they reach ``limits.max_dollars``.
+
+A task counts before it works. The count is kept for ``COUNT_SECONDS``, so that of thousands of tasks that begin at the
+same time one reads the ledger. What a task has done counts from its end on, its seconds from its begin on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.efs.load import Work, loads_of, loads_to_verify, requests_of, requests_to_verify
+from fanout.efs.measure import measured_file_systems
+from fanout.efs.model import assumed_state
+from fanout.facts import aws
+from fanout.facts.prices import prices_with
+from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
+from fanout.forecast.deleting import deleting_of, deletion_loads
+from fanout.forecast.forecast import NOT_MEASURED
+from fanout.forecast.listing import ListingWalk
+from fanout.forecast.overhead import beside_run
+from fanout.ledger import keys
+from fanout.ledger.documents import Spending
+from fanout.ledger.ledger import Ledger
+from fanout.model.books import Count
+from fanout.model.errors import OutOfBudget
+from fanout.rates.run_limits import PacedRate
+from fanout.request.options import Mode
+from fanout.request.plan import Plan
+from fanout.shards.rounds import rounds_done
+from fanout.shards.tasks.attempt import Attempt
+from fanout.shards.tasks.attempts import attempts_by_shard
+from fanout.work.context import Context
+
+# Chosen: seconds for which a count is kept. Counting lists two records a task, a thousand in a request.
+COUNT_SECONDS = 20.0
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """The work that a run has done: entries listed and deleted, what was moved, and what was verified after a copy.
+
+    ``tasks`` copied or compared for ``task_seconds`` together, over ``copying_seconds`` of the run.
+    """
+
+    listed: int
+    moved: Count
+    verified: Count
+    deleted: int
+    tasks: int
+    task_seconds: float
+    copying_seconds: float
+
+
+def hold_to_budget(plan: Plan, context: Context) -> None:
+    """Raise ``OutOfBudget`` if the run has spent its ``limits.max_dollars``. Without such a limit it asks nothing."""
+    most = plan.request.limits.max_dollars
+    if most is None:
+        return
+    ledger, now = context.ledger.whole_run(), context.clock.now()
+    found = ledger.find(keys.SPENDING, Spending)
+    if found is None or (found.dollars < most and now - found.counted_at >= COUNT_SECONDS):
+        known = 0.0 if found is None else found.dollars
+        ledger.write(keys.SPENDING, Spending(known, now))  # tasks that begin meanwhile need not count
+        whole = ledger.read_plan() if context.ledger.is_verification else plan
+        found = Spending(spent_dollars(whole, ledger, now).total, now)
+        ledger.write(keys.SPENDING, found)
+    if found.dollars >= most:
+        raise OutOfBudget(plan.run_id, found.dollars, most)
+
+
+def spent_dollars(plan: Plan, ledger: Ledger, now: float) -> Dollars:
+    """The dollars of a run so far, in seconds since 1970; what it deleted is not among them.
+
+    The work of a task that has not ended is not known: its seconds count, at most those of a function.
+    """
+    copied, compared = _Tasks(now), _Tasks(now)
+    copied.add(_attempts("copy", ledger))
+    compared.add(_attempts("verify", ledger))
+    compared.add(_attempts("verify", ledger.verification()))
+    is_copy = plan.request.mode is not Mode.VERIFY
+    done = Done(
+        listed=sum(one.listed.entries for one in rounds_done(ledger)),
+        moved=copied.worked if is_copy else compared.worked,
+        verified=compared.worked if is_copy else Count(),
+        deleted=0,
+        tasks=copied.number + compared.number,
+        task_seconds=copied.seconds + compared.seconds,
+        copying_seconds=max(0.0, copied.ended - copied.began) if copied.number else 0.0,
+    )
+    return dollars_done(plan, done, ledger)
+
+
+def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
+    """The dollars of work that was done, with the listing's rounds and segments as the ledger holds them.
+
+    Prices and operations are those of the forecast; this is not a bill. Each task counts as a shard does. The pacing
+    of the copy and the deletion of extras are those of the forecast.
+    """
+    request = plan.request
+    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks, 0.0)
+    rounds = [*rounds_done(ledger), *(rounds_done(ledger.verification()) if request.verifies_after.whole_trees else ())]
+    segments = sum(one.segments for one in rounds)
+    listing = ListingWalk(len(rounds), segments, segments, 0.0, sum(one.seconds for one in rounds))
+    loads, known = loads_of(request, work), measured_file_systems(ledger)
+    states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
+    price = prices_with(request.prices)
+    removal = deleting_of(request, done.deleted, inf)
+    requests = requests_of(request, work, segments)
+    requests = replace(requests, gets=requests.gets + removal.looks)
+    metering = metering_dollars(loads, states, price)
+    metering += metering_dollars(deletion_loads(request, done.deleted), states, price)
+    if done.verified != Count():
+        again = replace(work, entries=done.verified.entries, bytes=done.verified.bytes)
+        more = requests_to_verify(request, again, segments)
+        requests = replace(requests, gets=requests.gets + more.gets, lists=requests.lists + more.lists)
+        metering += metering_dollars(loads_to_verify(request, again), states, price)
+    held = ledger.find(keys.PACED_RATE, PacedRate) is not None
+    mounts = len(known.keys() & loads.keys())
+    aside = beside_run(request, work, done.copying_seconds, done.task_seconds, removal, mounts, held=held)
+    return dollars_of(work, requests, listing, done.task_seconds, metering, price, aside)
+
+
+class _Tasks:
+    """The sums over attempts, of which those without an end are at work until ``now`` or were lost."""
+
+    def __init__(self, now: float) -> None:
+        self._now = now
+        self.number, self.seconds, self.worked = 0, 0.0, Count()
+        self.began, self.ended = inf, -inf
+
+    def add(self, attempts: Iterable[Attempt]) -> None:
+        """Take them all."""
+        for attempt in attempts:
+            ended = min(self._now, attempt.began + aws.FUNCTION_SECONDS) if attempt.ended is None else attempt.ended
+            self.number += 1
+            self.seconds += max(0.0, ended - attempt.began)
+            self.worked += Count(attempt.entries, attempt.bytes)
+            self.began, self.ended = min(self.began, attempt.began), max(self.ended, ended)
+
+
+def _attempts(phase: str, ledger: Ledger) -> Iterable[Attempt]:
+    return (attempt for _, attempts in attempts_by_shard(phase, ledger) for attempt in attempts)
