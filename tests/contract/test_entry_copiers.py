@@ -70,8 +70,8 @@ class S3Ends:
         self, whole_bytes: int = PART, headers: dict[str, str] | None = None, tags: dict[str, str] | None = None
     ) -> S3EntryCopier:
         """Copies in parts above ``whole_bytes``."""
-        sizes = {"whole_bytes": whole_bytes, "part_bytes": PART}
-        return S3EntryCopier(self.client, self.source, self.destination, headers or {}, tags=tags or {}, **sizes)
+        ends = (self.client, self.source, self.destination)
+        return S3EntryCopier(*ends, headers or {}, tags=tags or {}, whole_bytes=whole_bytes, part_bytes=PART)
 
     def put(self, path: str, body: bytes) -> Entry:
         """An object of the source with metadata and tags."""

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.facts import tuning
+from fanout.listing.deciding.overwriting import latest_of_second, replaces
 from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.columns import Listed, in_columns
 from fanout.model.deadline import Deadline
@@ -23,6 +24,7 @@ from fanout.model.shard import Receipt
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Fence
 from fanout.request.filtering.pruning import Pruning
+from fanout.request.options import Overwrite
 
 
 class Stored(Struct, frozen=True):
@@ -128,8 +130,10 @@ class MemoryTree:
         tick_ns: int = 2_000_000_000,
         ahead_ns: int = 0,
         keeps_checksums: bool = True,
+        overwrite: Overwrite = Overwrite.ALWAYS,
     ) -> None:
         self._tick_ns, self._ahead_ns, self._keeps_checksums = tick_ns, ahead_ns, keeps_checksums
+        self._overwrite = overwrite
         self._entries: dict[str, Stored] = {}
         self._changes = changes or itertools.count(1)
         self._lock = threading.Lock()
@@ -153,9 +157,13 @@ class MemoryTree:
         What is stored already is not stored again. Raises ``ItemError`` where something else stands there.
         """
         there = self._entries.get(entry.path)
-        if entry.replaces not in ("", NOTHING_THERE if there is None else there.entry.etag):
+        wanted = NOTHING_THERE if self._overwrite is Overwrite.NEVER else entry.replaces
+        if wanted not in ("", NOTHING_THERE if there is None else there.entry.etag):
             if there is None or (there.data, there.attributes) != (data, attributes):
-                raise ItemError(Reason.DESTINATION_CHANGED, "it is not what was listed")
+                keeps = there is not None and not replaces(
+                    self._overwrite, entry.mtime_ns, latest_of_second(there.entry.mtime_ns)
+                )
+                raise ItemError(Reason.KEPT if keeps else Reason.DESTINATION_CHANGED, "it is not what was listed")
             return
         self.put(entry.path, entry.kind, data, attributes)
 

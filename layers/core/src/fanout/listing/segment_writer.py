@@ -162,6 +162,11 @@ class SegmentWriter:
         else:
             self.settle(entry, Reason.SAME)
 
+    def kept(self, entry: Entry) -> None:
+        """Take an entry in whose place something stands that the request does not replace."""
+        self._place(entry)
+        self.settle(entry, Reason.KEPT)
+
     def _place(self, entry: Entry) -> None:
         """Note the directories above an entry that has a place at the destination."""
         if self._parents:

@@ -93,6 +93,9 @@ class Reason(StrEnum):
     TIME_FILTERED = _skipped(
         "time outside the request's bounds", "change modified_after or modified_before, if it should be copied"
     )
+    KEPT = _skipped(
+        "left as it is at the destination", "request overwrite: always, if it should be replaced by the source's"
+    )
     EXTRA_IN_MANIFEST = _skipped("the manifest lists it as only at the destination")
     KEY_OF_A_FILE = _skipped("the directory's key is that of a file in it")
     FILTERED_NOT_EMPTY = _skipped(

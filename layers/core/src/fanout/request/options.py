@@ -34,6 +34,14 @@ class Compare(StrEnum):
     ALWAYS = "always"
 
 
+class Overwrite(StrEnum):
+    """The policy for what stands at the place of an entry that is to be copied."""
+
+    ALWAYS = "always"
+    NEVER = "never"
+    IF_NEWER = "if-newer"
+
+
 class Mode(StrEnum):
     """The mode of a run.
 
@@ -226,6 +234,13 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " always: copy everything"
         ),
     ] = Compare.SIZE_MTIME
+    overwrite: Annotated[
+        Overwrite,
+        Meta(
+            description="what a changed entry does with a file or object in its place: always: replace it; never:"
+            " leave it; if-newer: replace it only if the source's is newer. What is left is skipped"
+        ),
+    ] = Overwrite.ALWAYS
     symlinks: Annotated[
         Symlinks,
         Meta(description="keep: as symlinks; follow: copy what they lead to, within the source; skip: leave them out"),

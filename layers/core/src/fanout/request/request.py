@@ -18,6 +18,7 @@ from fanout.request.options import (
     Mode,
     OnConflict,
     Options,
+    Overwrite,
     Symlinks,
     Verify,
 )
@@ -114,6 +115,9 @@ def check_request(request: Request) -> None:
     if same_scheme and request.on_conflict in (OnConflict.ESCAPE, OnConflict.UNESCAPE):
         problem = f"there is nothing to {request.on_conflict.value} from {request.source} to {request.destination}"
         raise InvalidRequest("on_conflict", problem, "allowed between ends of one kind are fail and skip")
+    if request.overwrite is not Overwrite.ALWAYS and request.verifies_after.whole_trees:
+        problem = f"what overwrite: {request.overwrite.value} leaves at the destination differs from the source"
+        raise InvalidRequest("verify", problem, "with it, none and copied are allowed")
     if request.manifest is not None and request.mode is Mode.SYNC:
         problem = "what it does not name is not missing at the source, and a sync would delete it"
         raise InvalidRequest("manifest", problem, "leave it out, or mode copy")

@@ -38,6 +38,7 @@ FIELDS = {
     "source": Decides.TREES,
     "destination": Decides.TREES,
     "compare": Decides.TREES,
+    "overwrite": Decides.TREES,
     "symlinks": Decides.TREES,
     "on_conflict": Decides.TREES,
     "filters": Decides.TREES,

@@ -193,13 +193,15 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
             location.prefix,
             write_headers=write_headers(objects),
             guess_content_type=objects.content_type is ContentType.GUESS,
+            overwrite=plan.request.overwrite,
         )
     mount = settings().mounts.get(location.mount)
     if mount is None:
         known = ", ".join(settings().mounts) or "none"
         raise InvalidRequest(field, f"this function does not see the mount {location.mount!r}", f"it sees {known}")
     follow = field == "source" and plan.request.symlinks is Symlinks.FOLLOW
-    return PosixTree(mount, location.path, plan.run_id, nonce, field, follow=follow)
+    overwrite = plan.request.overwrite
+    return PosixTree(mount, location.path, plan.run_id, nonce, field, follow=follow, overwrite=overwrite)
 
 
 @cache
@@ -225,5 +227,6 @@ def make_entry_copier(plan: Plan) -> EntryCopier | None:
     if isinstance(source, S3Location) and isinstance(destination, S3Location):
         objects = plan.request.objects
         client = _client_for(plan.request)
-        return S3EntryCopier(client, source, destination, write_headers(objects), tags=objects.tags)
+        headers, overwrite = write_headers(objects), plan.request.overwrite
+        return S3EntryCopier(client, source, destination, headers, tags=objects.tags, overwrite=overwrite)
     return None

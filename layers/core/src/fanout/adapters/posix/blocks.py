@@ -27,6 +27,7 @@ class StagedBlocks:
 
     def __init__(self, directories: Directories, staging: Staging, token: str, path: str, size: int) -> None:
         self._directories = directories
+        self._staging = staging
         self._right = staging.token
         self._staged = f"{staging.path}big/"
         self._token = token
@@ -67,7 +68,7 @@ class StagedBlocks:
                 finally:
                     os.close(descriptor)
                 with self._directories.hold(parent + separator, create=True) as directory:
-                    os.rename(self._token, name, src_dir_fd=staged, dst_dir_fd=directory)
+                    self._staging.move(staged, self._token, directory, name)
         except FileNotFoundError as error:
             if not self._is_in_place(attributes):
                 raise self._right.error("commit", error) from error

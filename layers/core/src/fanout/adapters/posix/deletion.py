@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 
 from fanout.adapters.posix.errors import destination_error
-from fanout.adapters.posix.fencing_token import FencingToken
+from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from fanout.adapters.posix.listing.stats import entry_of
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.model.entry import Entry, Kind

@@ -13,7 +13,7 @@ from fanout.adapters.posix.attributes import apply_attributes, apply_link_attrib
 from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.deletion import delete_listed, remove_empty
 from fanout.adapters.posix.errors import source_error
-from fanout.adapters.posix.fences import fence_others
+from fanout.adapters.posix.fencing.fences import fence_others
 from fanout.adapters.posix.listing.cuts import cuts_of_directories
 from fanout.adapters.posix.listing.listing import list_segment
 from fanout.adapters.posix.listing.stats import is_same_file, require_copy
@@ -41,6 +41,7 @@ from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Fence
+from fanout.request.options import Overwrite
 
 
 class PosixTree:
@@ -52,12 +53,20 @@ class PosixTree:
     """
 
     def __init__(
-        self, mount: Path, path: str, run_id: str, nonce: str, field: str = "destination", *, follow: bool = False
+        self,
+        mount: Path,
+        path: str,
+        run_id: str,
+        nonce: str,
+        field: str = "destination",
+        *,
+        follow: bool = False,
+        overwrite: Overwrite = Overwrite.ALWAYS,
     ) -> None:
         self._root = f"{path}/" if path else ""
         self._directories = Directories(str(mount), self._open_followed if follow else None, self._mode_of)
         self._follow = follow
-        self._staging = Staging(self._directories, self._root, run_id, nonce)
+        self._staging = Staging(self._directories, self._root, run_id, nonce, overwrite)
         self._token = self._staging.token
         self._field = field
         self._made = field == "destination"
@@ -146,7 +155,7 @@ class PosixTree:
             ):
                 os.symlink(target, staged_name, dir_fd=staged)
                 apply_link_attributes(staged, staged_name, attributes)
-                os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
+                self._staging.move(staged, staged_name, directory, name)
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError):
                 error = OSError(22, "the target of the symlink holds NUL")
@@ -168,7 +177,7 @@ class PosixTree:
                 with self._directories.hold(staged_directory, create=True) as staged:
                     os.link(first_name, staged_name, src_dir_fd=origin, dst_dir_fd=staged, follow_symlinks=False)
                     require_copy(os.stat(staged_name, dir_fd=staged, follow_symlinks=False), entry)
-                    os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
+                    self._staging.move(staged, staged_name, directory, name)
         except OSError as error:
             raise self._token.error("link", error) from error
 

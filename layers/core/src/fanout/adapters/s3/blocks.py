@@ -88,7 +88,7 @@ def complete_upload(
         )
     except (NotFound, PreconditionFailed, Transient) as error:
         if condition.refused(error):
-            known = find_written(client, bucket, key, written, error).headers
+            known = find_written(client, bucket, key, written, error, condition).headers
             with suppress(FanoutError):  # the bucket's lifecycle rule removes the upload if this fails
                 client.abort_multipart_upload(bucket, key, upload_id)
             return Copied(known.get("etag", ""), known.get("x-amz-checksum-crc64nvme", ""))

@@ -5,9 +5,10 @@
 | an ETag                      | ``If-Match`` with it       |
 | nothing (``NOTHING_THERE``)  | ``If-None-Match: *``       |
 | what is not known            | none                       |
+| any, with overwrite: never   | ``If-None-Match: *``       |
 
 A write may be refused although its object is there. Then another attempt of the task made it, or this request did and
-its answer was lost.
+its answer was lost. If something else is there, the request's ``overwrite`` says whether the entry counts as kept.
 """
 
 from __future__ import annotations
@@ -19,18 +20,32 @@ from msgspec import Struct
 
 from fanout.adapters.http.transport import Response
 from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.responses import to_seconds
 from fanout.adapters.s3.metadata import ATIME
 from fanout.adapters.s3.source import stored_checksum
-from fanout.model.entry import NOTHING_THERE
+from fanout.listing.deciding.overwriting import latest_of_second, replaces
+from fanout.model.entry import NOTHING_THERE, Entry
 from fanout.model.errors import FanoutError, ItemError, NotFound, PreconditionFailed
 from fanout.model.outcome import Reason
 from fanout.request.object_options import USER_PREFIX
+from fanout.request.options import Overwrite
 
 
 class Condition(Struct, frozen=True):
-    """The object that a write may replace, in the form of ``Entry.replaces``."""
+    """The object that a write may replace, in the form of ``Entry.replaces``, and the request's policy.
+
+    ``mtime_ns`` is the time of the source's entry.
+    """
 
     replaces: str = ""
+    overwrite: Overwrite = Overwrite.ALWAYS
+    mtime_ns: int = 0
+
+    @classmethod
+    def of(cls, entry: Entry, overwrite: Overwrite) -> Condition:
+        """The condition under which an entry is written."""
+        listed = NOTHING_THERE if overwrite is Overwrite.NEVER else entry.replaces
+        return cls(listed, overwrite, entry.mtime_ns)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -43,6 +58,13 @@ class Condition(Struct, frozen=True):
         """Whether a write failed by this condition. S3 answers 404 where the object of an ETag is gone."""
         gone = isinstance(error, NotFound) and error.code == "NoSuchKey"
         return bool(self.replaces) and (gone or isinstance(error, PreconditionFailed))
+
+    def keeps(self, found: Response) -> bool:
+        """Whether the policy leaves an object that was written there after it was listed."""
+        if self.overwrite is Overwrite.ALWAYS:
+            return False
+        modified_ns = to_seconds(found.headers.get("last-modified", "")) * 1_000_000_000
+        return not replaces(self.overwrite, self.mtime_ns, latest_of_second(modified_ns))
 
 
 ANYTHING = Condition()
@@ -65,7 +87,9 @@ def etag_of(body: bytes) -> str:
     return f'"{md5(body, usedforsecurity=False).hexdigest()}"'
 
 
-def find_written(client: S3Client, bucket: str, key: str, written: Written, refusal: FanoutError) -> Response:
+def find_written(
+    client: S3Client, bucket: str, key: str, written: Written, refusal: FanoutError, condition: Condition
+) -> Response:
     """The object of a write that was refused, which is there. Raises ``ItemError`` where another one is, or none."""
     try:
         found = client.head_listed(bucket, key)
@@ -74,7 +98,8 @@ def find_written(client: S3Client, bucket: str, key: str, written: Written, refu
     except PreconditionFailed:
         raise ItemError(Reason.DESTINATION_CHANGED, "it is being written by others") from refusal
     if found.total_bytes != written.size or not _same_bytes(found, written) or not _same_metadata(found, written):
-        raise ItemError(Reason.DESTINATION_CHANGED, "something else was written there after it was listed") from refusal
+        reason = Reason.KEPT if condition.keeps(found) else Reason.DESTINATION_CHANGED
+        raise ItemError(reason, "something else was written there after it was listed") from refusal
     return found
 
 

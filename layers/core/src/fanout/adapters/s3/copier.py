@@ -30,6 +30,7 @@ from fanout.model.errors import (
 from fanout.model.location import S3Location
 from fanout.model.outcome import Reason
 from fanout.request.object_options import TAGS, USER_PREFIX
+from fanout.request.options import Overwrite
 
 _NO_HEADERS: Mapping[str, str] = {}
 
@@ -60,12 +61,14 @@ class S3EntryCopier:
         tags: Mapping[str, str] = _NO_HEADERS,
         whole_bytes: int = tuning.COPY_WHOLE_BYTES,
         part_bytes: int = tuning.COPY_PART_BYTES,
+        overwrite: Overwrite = Overwrite.ALWAYS,
     ) -> None:
         self._client = client
         self._source, self._destination = source, destination
         self._write_headers = write_headers
         self._adds_metadata = any(name.startswith(USER_PREFIX) for name in write_headers)
         self._added_tags = tags
+        self._overwrite = overwrite
         self._whole_bytes, self._part_bytes = whole_bytes, part_bytes
         # Starts a thread only for a part that waits, and ends them with this object.
         self._pool = ThreadPoolExecutor(tuning.COPY_PARTS_IN_FLIGHT, thread_name_prefix="part")
@@ -75,7 +78,7 @@ class S3EntryCopier:
         if entry.size > self._whole_bytes:
             return self._copy_parts(entry, deadline)
         ends = (*self._target_of(entry), *self._source_of(entry))
-        condition = Condition(entry.replaces)
+        condition = Condition.of(entry, self._overwrite)
         headers = {**self._copy_headers(entry), **condition.headers}
         with self._pinned(entry), self._whose_denial(entry):
             try:
@@ -103,7 +106,9 @@ class S3EntryCopier:
         if checksum is None:
             checksum = self._checksum_of_source(entry, deadline)
         written = Written(entry.size, checksum, {**source.headers, **self._write_headers}, entry.etag)
-        found = stored_checksum(find_written(self._client, *self._target_of(entry), written, refusal).headers)
+        condition = Condition.of(entry, self._overwrite)
+        there = find_written(self._client, *self._target_of(entry), written, refusal, condition)
+        found = stored_checksum(there.headers)
         return None if found is None else to_base64(found)
 
     def _checksum_of_source(self, entry: Entry, deadline: Deadline) -> int | None:
@@ -127,7 +132,7 @@ class S3EntryCopier:
             parts = self._copy_ranges(entry, upload_id, ranges, deadline)
             whole = _whole_checksum(found.headers, parts, ranges)
             written = Written(entry.size, whole, headers)
-            condition = Condition(entry.replaces)
+            condition = Condition.of(entry, self._overwrite)
             copied = complete_upload(self._client, bucket, key, upload_id, parts, written, condition)
         except BaseException:
             with suppress(FanoutError):  # the bucket's lifecycle rule removes the upload if this fails

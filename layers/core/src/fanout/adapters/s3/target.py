@@ -64,7 +64,7 @@ class PutTarget:
             if not self._condition.refused(error):
                 raise
             written = Written(self._size, crc64nvme, self._headers, etag_of(self._body()))
-            find_written(self._client, self._bucket, self._key, written, error)
+            find_written(self._client, self._bucket, self._key, written, error, self._condition)
         self._blocks.clear()
 
     def abort(self) -> None:

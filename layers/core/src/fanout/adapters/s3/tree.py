@@ -30,6 +30,7 @@ from fanout.model.errors import ItemError, NotFound, PreconditionFailed, Transie
 from fanout.model.segment import Prunes, Segment, after_subtree, no_pruning
 from fanout.ports.tree import Tree
 from fanout.request.filtering.pruning import Pruning
+from fanout.request.options import Overwrite
 from fanout.shards.big_files import block_bytes_of
 
 _SYMLINK_MODE = stat.S_IFLNK | 0o777
@@ -52,12 +53,14 @@ class S3Tree:
         *,
         write_headers: Mapping[str, str] = _NO_HEADERS,
         guess_content_type: bool = False,
+        overwrite: Overwrite = Overwrite.ALWAYS,
     ) -> None:
         self._client = client
         self._bucket = bucket
         self._prefix = prefix
         self._write_headers = write_headers
         self._guess_content_type = guess_content_type
+        self._overwrite = overwrite
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """The entries of the segment in the order of their keys; the key of the root itself is none."""
@@ -137,7 +140,7 @@ class S3Tree:
         headers = self._headers(attributes)
         if self._guess_content_type and "content-type" not in headers:
             headers |= content_type_header(entry.path)
-        condition = Condition(entry.replaces)
+        condition = Condition.of(entry, self._overwrite)
         return target(self._client, self._bucket, self._prefix + entry.path, entry.size, headers, condition)
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
@@ -147,7 +150,7 @@ class S3Tree:
     def open_blocks(self, entry: Entry, token: str) -> UploadBlocks:
         """The multipart upload of a big object."""
         place = (self._client, self._bucket, self._prefix + entry.path)
-        return UploadBlocks(*place, entry.size, token, Condition(entry.replaces), self._write_headers)
+        return UploadBlocks(*place, entry.size, token, Condition.of(entry, self._overwrite), self._write_headers)
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
         """Put an object without bytes that carries the attributes; the root has none."""
@@ -207,7 +210,8 @@ class S3Tree:
 
     def _put(self, entry: Entry, body: bytes, attributes: Attributes) -> None:
         key, headers = self._prefix + entry.path, self._headers(attributes)
-        target = PutTarget(self._client, self._bucket, key, len(body), headers, Condition(entry.replaces))
+        condition = Condition.of(entry, self._overwrite)
+        target = PutTarget(self._client, self._bucket, key, len(body), headers, condition)
         target.write(0, body)
         target.commit(crc64nvme(body))
 

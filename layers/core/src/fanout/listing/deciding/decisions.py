@@ -47,6 +47,7 @@ class Decision(StrEnum):
     COMPARE = "compare"
     UNCHANGED = "unchanged"
     CONFLICT = "conflict"
+    KEPT = "kept"
 
 
 def decide(source: Entry, destination: Entry | None, compare: Compare, wider_ns: int = 0) -> Decision:

@@ -13,6 +13,7 @@ from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFailed
 from fanout.ports.tree import Tree
+from fanout.request.options import Overwrite
 from fanout.request.plan import Plan
 
 Look = Callable[[], Decision]
@@ -38,6 +39,7 @@ class Proofs:
         self._compare, self._wider_ns = plan.request.compare, wider_ns
         self._ends = ends_to_prove(plan.request)
         self._earlier, self._ahead_ns = earlier, ahead_ns
+        self._replaces_all = plan.request.overwrite is Overwrite.ALWAYS
         self._source, self._destination = source, destination
 
     def unchanged_lengths(self, source: FileColumns, destination: FileColumns) -> list[int]:
@@ -74,6 +76,8 @@ class Proofs:
         if standing is Standing.COPIED and self._earlier.was_written_since(destination, self._ahead_ns):
             return Decision.COPY
         written_then = standing is Standing.COPIED and self._earlier.was_written_then(destination)
+        # That run may have left what somebody else wrote then.
+        written_then = written_then and self._replaces_all
         return partial(self._look, self._ends, source, destination, written_then)
 
     def _look(self, ends: Ends, source: Entry, destination: Entry, written_then: bool) -> Decision:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fanout.facts import tuning
 from fanout.listing.deciding.decisions import Decision, decide
+from fanout.listing.deciding.overwriting import with_overwrite
 from fanout.listing.deciding.proofs import Look, Proofs
 from fanout.listing.lookups import Pair, Question, found_at_destination
 from fanout.listing.segment_writer import SegmentWriter
@@ -32,6 +33,7 @@ class Settler:
         self._skips_archived = plan.request.skips_archived
         self._verifies = plan.request.mode is Mode.VERIFY
         self._compares_names = compares_attributes(plan) and keeps_hard_links(plan.request)
+        self._overwrite = plan.request.overwrite
         self._skips_symlinks = plan.request.symlinks is Symlinks.SKIP
 
     def ask(self, pair: Pair) -> Pair | Question:
@@ -40,11 +42,11 @@ class Settler:
         if place.reason is None and place.path != source.path and source.kind is not Kind.SPECIAL:
             return partial(self._looked_up, pair)
         answer = self._decided(pair)
-        return partial(_looked_at, *answer) if isinstance(answer, tuple) else answer
+        return partial(self._looked_at, *answer) if isinstance(answer, tuple) else answer
 
     def _looked_up(self, pair: Pair) -> Pair:
         answer = self._decided(replace(pair, destination=self._find(pair.place.path)))
-        return _looked_at(*answer) if isinstance(answer, tuple) else answer
+        return self._looked_at(*answer) if isinstance(answer, tuple) else answer
 
     def _decided(self, pair: Pair) -> Pair | tuple[Pair, Look]:
         source = pair.source
@@ -52,9 +54,14 @@ class Settler:
         if not is_open or self._verifies or (source.kind is Kind.SYMLINK and self._skips_symlinks):
             return pair
         answer = self._proofs.decide(source, pair.destination)
-        if isinstance(answer, Decision):
-            return Pair(source, pair.destination, pair.place, answer)
-        return pair, answer
+        return self._as_requested(pair, answer) if isinstance(answer, Decision) else (pair, answer)
+
+    def _looked_at(self, pair: Pair, look: Look) -> Pair:
+        return self._as_requested(pair, look())
+
+    def _as_requested(self, pair: Pair, decision: Decision) -> Pair:
+        decision = with_overwrite(decision, pair.source, pair.destination, self._overwrite)
+        return Pair(pair.source, pair.destination, pair.place, decision)
 
     def settle(self, pair: Pair) -> None:
         """Write the pair's outcome, shard entry or name."""
@@ -81,6 +88,9 @@ class Settler:
 
     def _settle_decision(self, source: Entry, destination: Entry | None, decision: Decision) -> None:
         writer = self._writer
+        if decision is Decision.KEPT:
+            writer.kept(source)
+            return
         if decision is not Decision.CONFLICT:
             writer.index.add(source, destination if decision is Decision.UNCHANGED else None)
         if self._conditions and decision is not Decision.UNCHANGED:
@@ -124,7 +134,3 @@ def _difference(source: Entry, destination: Entry) -> str:
     if source.kind is destination.kind:
         return f"{source.size} bytes at the source, {destination.size} at the destination"
     return f"a {source.kind.value} at the source, a {destination.kind.value} at the destination"
-
-
-def _looked_at(pair: Pair, look: Look) -> Pair:
-    return Pair(pair.source, pair.destination, pair.place, look())

@@ -6,7 +6,7 @@ import errno
 import time
 from collections.abc import Callable, Collection, Sequence
 
-from fanout.adapters.posix.fencing_token import LOOK_SECONDS
+from fanout.adapters.posix.fencing.fencing_token import LOOK_SECONDS
 from fanout.adapters.posix.staging import Staging
 from fanout.model.errors import AccessDenied, Transient
 from fanout.planning.writers import overlap

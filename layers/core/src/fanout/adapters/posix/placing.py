@@ -1,0 +1,89 @@
+"""Gives a staged file its place, where the request says what becomes of a file that stands there.
+
+| overwrite | at the place                                   | then                                     |
+|-----------|------------------------------------------------|------------------------------------------|
+| any       | nothing                                        | a hard link, which replaces nothing      |
+| never     | a file of the staged one's size and mtime      | left: another attempt put it there       |
+| never     | anything else                                  | left, and the entry is kept              |
+| if-newer  | a file of the staged one's size and mtime      | left: another attempt put it there       |
+| if-newer  | a file whose mtime is the same or later        | left, and the entry is kept              |
+| if-newer  | an older file                                  | replaced by a rename                     |
+
+A link fails where a name exists, so nothing that appears meanwhile is replaced. Between the look at an older file and
+the rename another client may still write there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+
+from fanout.listing.deciding.overwriting import replaces
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+from fanout.request.options import Overwrite
+
+# Chosen: so often may a name come and go before the entry fails.
+_LOOKS = 5
+
+
+class Placing:
+    """Places staged files by the request's policy; ``staged`` and ``directory`` are descriptors of directories."""
+
+    def __init__(self, overwrite: Overwrite) -> None:
+        self._overwrite = overwrite
+
+    @property
+    def replaces_all(self) -> bool:
+        """Whether a rename does: whatever stands there is replaced."""
+        return self._overwrite is Overwrite.ALWAYS
+
+    def place(self, staged: int, staged_name: str, directory: int, name: str) -> None:
+        """Give a staged file its place. Raises ``OSError``, and ``ItemError`` with ``Reason.KEPT``."""
+        for _ in range(_LOOKS):
+            if _linked(staged, staged_name, directory, name):
+                break
+            found = _found(directory, name)
+            if found is None:
+                continue
+            new = os.stat(staged_name, dir_fd=staged, follow_symlinks=False)
+            if _is_placed(found, new):
+                break
+            if not replaces(self._overwrite, new.st_mtime_ns, found.st_mtime_ns):
+                raise ItemError(Reason.KEPT, "it was written there after it was listed")
+            os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
+            return
+        else:
+            raise ItemError(Reason.DESTINATION_CHANGED, "its name came and went while the entry was written")
+        with suppress(OSError):  # what cannot be removed now goes with the staging directory
+            os.unlink(staged_name, dir_fd=staged)
+
+
+def _linked(staged: int, staged_name: str, directory: int, name: str) -> bool:
+    """Link a staged file to a name that does not exist; false where it does."""
+    try:
+        os.link(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno != errno.EMLINK:  # the last name that the file may have; the staged one counts
+            raise
+        if _found(directory, name) is not None:
+            return False
+        os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
+    return True
+
+
+def _is_placed(found: os.stat_result, new: os.stat_result) -> bool:
+    """Whether another attempt put it there; a further name of a file is there only where it is that file's."""
+    if os.path.samestat(found, new):
+        return True
+    return new.st_nlink == 1 and (found.st_size, found.st_mtime_ns) == (new.st_size, new.st_mtime_ns)
+
+
+def _found(directory: int, name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
