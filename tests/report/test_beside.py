@@ -70,6 +70,13 @@ def test_without_an_earlier_run_there_is_no_table() -> None:
     assert beside(summary, figures_of(summary)) is None
 
 
+def test_a_change_that_the_shown_figures_do_not_show_is_none() -> None:
+    assert rows(Mode.COPY)["Failed or rejected"] == ("2", "2", "")
+    summary = run(Mode.COPY, 4, 30.001, earlier=figures_of(run(Mode.COPY, 4, 30.0)))
+    found = beside(summary, figures_of(summary))
+    assert found is not None and [row.change for row in found.rows] == [""] * len(found.rows)
+
+
 def test_figures_are_those_of_the_summary() -> None:
     figures = figures_of(run(Mode.COPY, 4, 30.0, status=Status.FAILED_WITH_ITEMS))
     assert (figures.status, figures.seconds, figures.to_copy, figures.dollars) == (

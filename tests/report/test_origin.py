@@ -56,15 +56,19 @@ def test_a_state_machine_of_another_name_is_no_stack_and_has_no_logs() -> None:
     [
         "",
         "run-1",
-        "arn:aws:states:us-east-1:000000000000:execution:fanout-transfer:run-1",
         "arn:aws:states:us-east-1:123456789012:execution:a-transfer:x/../y",
         "arn:aws:states:evil.example/:123456789012:execution:a-transfer:x",
         'arn:aws:states:us-east-1:123456789012:execution:a-transfer:"><script>',
     ],
 )
-def test_a_local_run_and_what_is_no_arn_have_a_version_and_no_link(execution: str) -> None:
+def test_what_is_no_arn_of_an_execution_has_a_version_and_no_link(execution: str) -> None:
     assert place_of(Origin(execution, "work", "1.2.3")) == Place({"version": "1.2.3"}, [])
     assert place_of(Origin(execution)) == Place({}, [])
+
+
+def test_a_run_on_the_emulator_is_local_and_has_no_link() -> None:
+    execution = "arn:aws:states:us-east-1:000000000000:execution:fanout-transfer:run-1"
+    assert place_of(Origin(execution, "work", "1.2.3")) == Place({"stack": "local", "version": "1.2.3"}, [])
 
 
 def test_stack_and_log_groups_are_named_as_the_template_names_them() -> None:
@@ -86,7 +90,7 @@ def test_the_page_names_the_place_and_links_to_it(run: Callable[[], World]) -> N
     assert links == [link.url for link in made] and len(made) == 3
 
 
-def test_the_head_of_a_local_run_has_no_link() -> None:
+def test_the_head_of_a_run_without_an_arn_has_no_link() -> None:
     world = World()
     world.run()
     head = world.store.get(f"{world.ledger.prefix}report.html").decode().split("</header>")[0]

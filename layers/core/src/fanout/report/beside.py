@@ -66,7 +66,8 @@ def _bad(run: EarlierRun) -> int:
 
 def _row(name: str, this: N | None, before: N | None, show: Callable[[N], str]) -> Row:
     shown = ["" if value is None else show(value) for value in (this, before)]
-    return Row(name, shown[0], shown[1], "" if this is None or before is None else change(this, before))
+    told = "" if this is None or before is None or shown[0] == shown[1] else change(this, before)
+    return Row(name, shown[0], shown[1], told)
 
 
 def change(this: float, before: float) -> str:

@@ -41,9 +41,11 @@ def place_of(origin: Origin) -> Place:
     """The place of a run; a partition whose console is not known has no links."""
     found = _EXECUTION.fullmatch(origin.execution)
     version = {"version": origin.version} if origin.version else {}
-    partition, region, account, machine, run_id = found.groups() if found else ("", "", _LOCAL_ACCOUNT, "", "")
-    if account == _LOCAL_ACCOUNT:
+    if found is None:
         return Place(version, [])
+    partition, region, account, machine, run_id = found.groups()
+    if account == _LOCAL_ACCOUNT:
+        return Place({"stack": "local", **version}, [])
     stack = machine.removesuffix(_OF_STACK) if machine.endswith(_OF_STACK) else ""
     named = {"stack": stack} if stack else {"state machine": machine}
     facts = {**named, "account": account, "region": region, **version}
