@@ -29,6 +29,7 @@ QUIET = (
 )
 KINDS: dict[str, Callable[[], World]] = {
     "succeeded": runs.succeeded,
+    "again": runs.again,
     "empty": runs.empty,
     "hostile": runs.hostile,
     "verified": runs.verified,

@@ -14,7 +14,9 @@ from playwright.sync_api import Page
 
 from fanout.books.next_step import Verb, next_step_of
 from fanout.books.summary_document import SummaryDocument
-from fanout.report.text import dollars, duration, spoken
+from fanout.report.origin import place_of
+from fanout.report.text import dollars, duration, size, spoken
+from fanout.request.plan import Origin
 from tests.browser.conftest import Open, Report, make_report
 from tests.support.paced_runs import MINUTES, decisions
 from tests.support.runs import HOSTILE
@@ -103,6 +105,35 @@ def test_the_verdict_comes_first_and_the_way_to_retry_with_it(report: Report, op
     step = next_step_of(convert(report.summary, SummaryDocument))
     resumes = [f'{{"resume_from": "{run_id}"}}'] if step.verb is Verb.RETRY and report.summary["mode"] == "copy" else []
     assert commands == ([] if status == "SUCCEEDED" else [step.command(run_id), *resumes])
+
+
+def test_its_head_says_where_the_run_took_place(report: Report, open_report: Open) -> None:
+    page, origin = open_report(report).page, Origin(**report.summary["origin"])
+    place = place_of(origin)
+    head = page.locator("#verdict .place")
+    assert [" ".join(text.split()) for text in head.locator(".end").all_inner_texts()] == [
+        f"{name} {value}" for name, value in place.facts.items()
+    ]
+    links = [(link.inner_text(), link.get_attribute("href")) for link in head.locator("a").all()]
+    assert links == [(link.text, link.url) for link in place.links]
+    assert bool(links) == origin.execution.startswith("arn:")
+
+
+def test_the_run_before_stands_beside_it(report: Report, open_report: Open) -> None:
+    page, earlier = open_report(report).page, report.summary["earlier"]
+    rows = rows_of(page, "#beside-figures")
+    if earlier is None:
+        assert rows == {} and page.locator("#beside").count() == 0
+        return
+    totals = [one["totals"] for one in (report.summary, earlier)]
+    for name, result in (("Listed", "listed"), ("Copied", "copied")):
+        assert rows[name][:2] == [f"{one[result]['entries']:,}" for one in totals]
+    assert rows["Copied, size"][:2] == [size(one["copied"]["bytes"]) for one in totals]
+    assert rows["Took"][:2] == [duration(sum(report.summary["seconds"].values())), duration(earlier["seconds"])]
+    assert rows["Counted cost"][1] == dollars(earlier["dollars"])
+    assert page.locator("#beside p b").inner_text() == earlier["run_id"]
+    page.get_by_role("link", name="Beside the last run").click()
+    assert page.evaluate("location.hash") == "#beside"
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

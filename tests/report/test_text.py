@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.report import text
-from fanout.report.axes import time_ticks, value_ticks
+from fanout.report.charts.axes import time_ticks, value_ticks
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ SCHEMA = json.loads((Path(__file__).parents[2] / "docs/reference/summary.schema.
 VALIDATOR = Draft202012Validator(SCHEMA)
 KINDS: list[Callable[[], World]] = [
     runs.succeeded,
+    runs.again,
     runs.empty,
     runs.hostile,
     runs.verified,
@@ -44,7 +45,17 @@ def test_the_summary_of_every_kind_of_run_is_valid(run: Callable[[], World]) -> 
 def test_the_kinds_together_show_every_field_and_every_status() -> None:
     summaries = [run().ledger.read_json("summary.json") for run in KINDS]
     assert {summary["status"] for summary in summaries} == {"SUCCEEDED", "FAILED_WITH_ITEMS", "FAILED", "SKIPPED"}
-    for name in ("error", "tasks", "sizes", "failures_by_class", "verification", "planned", "skipped"):
+    for name in (
+        "error",
+        "tasks",
+        "sizes",
+        "failures_by_class",
+        "verification",
+        "planned",
+        "skipped",
+        "origin",
+        "earlier",
+    ):
         assert any(summary[name] for summary in summaries), name
 
 

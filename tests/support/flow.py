@@ -71,6 +71,7 @@ class World:
     store: WorkStore = field(default_factory=MemoryStore)
     clock: ManualClock = field(default_factory=ManualClock)
     run_id: str = "run-1"
+    executions: str = ""
     prefix: str = ""
     remaining_seconds: float = 900.0
     copier: EntryCopier | None = None
@@ -89,6 +90,11 @@ class World:
         """Trees in memory that share their time, unless others are given."""
         self.source = self.source or MemoryTree(self.changes)
         self.destination = self.destination or MemoryTree(self.changes)
+
+    @property
+    def execution(self) -> str:
+        """The run's execution: its ARN where ``executions`` is that of others without their names, else its name."""
+        return f"{self.executions}:{self.run_id}" if self.executions else self.run_id
 
     @property
     def ledger(self) -> Ledger:
@@ -130,7 +136,7 @@ class World:
 
     def plan(self, request: Json | None = None) -> Json:
         """PlanTransfer and CheckMount."""
-        state = plan_transfer(request or REQUEST, self.context(), ("data",), 10, "work", execution=self.run_id)
+        state = plan_transfer(request or REQUEST, self.context(), ("data",), 10, "work", execution=self.execution)
         if "holder" in state:
             return state
         check_mount(self.context())

@@ -43,9 +43,12 @@ HOSTILE = (
 )
 
 
+EXECUTIONS = "arn:aws:states:eu-west-1:123456789012:execution:prod-transfer"
+
+
 def filled(files: int = 40, step: float = 0.02) -> World:
     """A world with files of many sizes, whose clock moves."""
-    world = World(clock=ManualClock(step=step))
+    world = World(clock=ManualClock(step=step), executions=EXECUTIONS)
     assert isinstance(world.source, MemoryTree)
     for number in range(files):
         world.source.put(f"d{number % 5}/f{number:03d}", Kind.FILE, bytes(number * number * 17 % 70_000))
@@ -57,6 +60,17 @@ def succeeded() -> World:
     world = filled()
     world.run({"source": "s3://a-bucket/tree/", "destination": "efs:///copy", "limits": {"shard_seconds": 0.1}})
     return world
+
+
+def again() -> World:
+    """The run after one that copied everything: 15 files are new."""
+    world = succeeded()
+    assert isinstance(world.source, MemoryTree)
+    for number in range(15):
+        world.source.put(f"d{number % 5}/g{number:03d}", Kind.FILE, bytes(number * 1_000))
+    following = world.next_run("run-2")
+    following.run({"source": "s3://a-bucket/tree/", "destination": "efs:///copy"})
+    return following
 
 
 def empty() -> World:
@@ -167,7 +181,7 @@ def large(shards: int = 2000, files_of_a_shard: int = 500, failures: int = 6000)
     It is written as the steps would, but for the rows of what was copied, which the summary does not read.
     """
     chance = random.Random(20261121)
-    world = World(clock=ManualClock(), run_id="nightly-2026-11-21")
+    world = World(clock=ManualClock(), run_id="nightly-2026-11-21", executions=EXECUTIONS)
     world.list_all(world.plan())
     ledger = world.ledger
     sizes, listed, rows = Sizes(), Count(), []

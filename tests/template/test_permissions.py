@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fanout.ledger import keys
 from fanout.pacing.pace_copy import LABEL
 from tests.template.templates import EVERY, MOUNTED, abilities, actions, of_type, policies, resources, roles_with
 
@@ -107,6 +108,17 @@ def test_what_plans_measures_and_only_the_file_systems_of_the_stack() -> None:
         "elasticfilesystem:DescribeFileSystems": {"Fn::Split": [",", {"Ref": "FileSystemArns"}]},
         "cloudwatch:GetMetricData": "*",
     }
+
+
+def test_what_lies_beside_the_runs_is_written_with_the_ledger_s_permission_and_never_deleted() -> None:
+    work = "arn:${AWS::Partition}:s3:::${WorkBucketName}/runs/*"
+    allowed = {
+        (name, action) for name, s in policies() if s.get("Resource") == {"Fn::Sub": work} for action in actions(s)
+    }
+    assert allowed == {("LedgerPolicy", "s3:GetObject"), ("LedgerPolicy", "s3:PutObject")}
+    assert "SummariseTransferRole" in roles_with("LedgerPolicy")
+    for name in keys.BESIDE_THE_RUNS:
+        assert keys.run_prefix(name) == f"runs/{name}/"  # so that it expires with the runs, too
 
 
 def test_what_plans_reads_the_results_that_one_function_writes() -> None:

@@ -94,7 +94,7 @@ def test_a_name_that_no_run_can_have_is_refused_here(aws: Aws, name: str) -> Non
     assert "is no name of a run; take 1 to 80 of A-Z, a-z, 0-9, - and _" in refused.stderr
 
 
-@pytest.mark.parametrize("name", ["indexes", "batches"])
+@pytest.mark.parametrize("name", ["indexes", "batches", "mounts", "latest"])
 def test_a_run_is_not_named_as_what_lies_beside_the_runs(aws: Aws, name: str) -> None:
     refused = aws.fanout("start", aws.file({"source": "s3://a-b/", "destination": "efs:///a"}), "--name", name, *MINE)
     assert (refused.exit_code, aws.executions()) == (2, [])

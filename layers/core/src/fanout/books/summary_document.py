@@ -12,6 +12,7 @@ from fanout.model.books import Books, Count
 from fanout.model.errors import RunError
 from fanout.model.outcome import Reason
 from fanout.request.options import Mode
+from fanout.request.plan import Origin
 from fanout.verifying.verify_rules import NotCompared
 
 
@@ -113,8 +114,28 @@ class Skipped(Struct, frozen=True):
     holder: str
 
 
+class EarlierRun(Struct, frozen=True):
+    """A run's figures for the report of the next run with the same source, destination and mode.
+
+    ``seconds`` is the sum of its phases, ``dollars`` as the ledger counted them, ``to_copy`` that of a plan; ``None``
+    where there is none.
+    """
+
+    run_id: str
+    status: Status
+    began: str
+    ended: str
+    seconds: float
+    totals: Totals
+    to_copy: Count | None = None
+    dollars: float | None = None
+
+
 class SummaryDocument(Struct, frozen=True, kw_only=True):
-    """The whole document. ``seconds`` is by phase, ``failures`` the number of rows in failures.jsonl."""
+    """The whole document. ``seconds`` is by phase, ``failures`` the number of rows in failures.jsonl.
+
+    ``earlier`` is the last run with the same source, destination and mode; ``None`` if there is none on record.
+    """
 
     run_id: str
     status: Status
@@ -137,5 +158,21 @@ class SummaryDocument(Struct, frozen=True, kw_only=True):
     planned: Planned | None = None
     forecast: ForecastDocument | None = None
     skipped: Skipped | None = None
+    origin: Origin = Origin()
+    earlier: EarlierRun | None = None
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+def figures_of(summary: SummaryDocument) -> EarlierRun:
+    """The figures of a run that the next one is shown beside."""
+    return EarlierRun(
+        run_id=summary.run_id,
+        status=summary.status,
+        began=summary.began,
+        ended=summary.ended,
+        seconds=round(sum(summary.seconds.values()), 3),
+        totals=summary.totals,
+        to_copy=summary.planned.to_copy if summary.planned else None,
+        dollars=(summary.forecast.actual_dollars or {}).get("total") if summary.forecast else None,
+    )

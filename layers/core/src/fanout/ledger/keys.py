@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from hashlib import sha256
@@ -64,6 +65,10 @@ BATCHES = "batches"
 INDEXES = "indexes"
 # The same: what the last run that wrote to a mount found that it cannot keep.
 MOUNTS = "mounts"
+# The same: the figures of the last run with a source, a destination and a mode, which the next one's report shows.
+LATEST = "latest"
+# No run can have one of these names.
+BESIDE_THE_RUNS = (BATCHES, INDEXES, MOUNTS, LATEST)
 
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
 _WITH_DIRECTORIES = re.compile(rf"{OUTCOMES}(.+)/([^/]+)-directories-(\d+)\.json")
@@ -272,6 +277,11 @@ def archived_prefix(shard_id: str) -> str:
 def owners_key(mount: str) -> str:
     """Below ``MOUNTS``: whether owners can be kept on a mount."""
     return f"{sha256(mount.encode()).hexdigest()[:32]}.json"
+
+
+def latest_key(source: str, destination: str, mode: str) -> str:
+    """Below ``LATEST``: the last run with these ends and this mode."""
+    return f"{sha256(json.dumps([source, destination, mode]).encode()).hexdigest()[:32]}.json"
 
 
 NOTES = "notes/"

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fanout import __version__
 from fanout.efs.calibration import creations_of, rates_of
 from fanout.efs.calibrations import read_calibrations
 from fanout.efs.measure import measure_file_systems
@@ -29,7 +30,7 @@ from fanout.ports.tree import Tree
 from fanout.rates.run_limits import RunLimits
 from fanout.request.options import Mode
 from fanout.request.parse import parse_request
-from fanout.request.plan import Plan
+from fanout.request.plan import Origin, Plan
 from fanout.request.prices import check_prices
 from fanout.request.request import Request, request_at
 from fanout.resuming.earlier_run import find_earlier_run, write_carried
@@ -72,6 +73,7 @@ def plan_transfer(
         creations_of(request, calibrations),
         quota,
         began,
+        Origin(execution, bucket, __version__),
     )
     check_ends(plan, context, on_mount=False)
     ledger = context.ledger

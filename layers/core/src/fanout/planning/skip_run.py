@@ -32,6 +32,7 @@ def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Co
         totals=totals_of(Books()),
         seconds={"plan": round(now - began, 3)},
         skipped=Skipped(reason, other.run_id),
+        origin=plan.origin,
     )
     ledger.write(keys.REQUEST, Asked(document))
     ledger.write_rows(keys.FAILURES, [])

@@ -13,15 +13,17 @@ from msgspec.structs import asdict
 
 from fanout.books.failures import Failure, FailureClass
 from fanout.books.next_step import next_step_of
-from fanout.books.summary_document import SummaryDocument, TasksDone
+from fanout.books.summary_document import SummaryDocument, TasksDone, figures_of
 from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.pacing.rows import Decision
-from fanout.report.gantt import Gantt, gantt
-from fanout.report.pacing import paced
-from fanout.report.prediction import Prediction, prediction
-from fanout.report.series import OverTime, over_time
-from fanout.report.sizes import histogram
+from fanout.report.beside import beside
+from fanout.report.charts.gantt import Gantt, gantt
+from fanout.report.charts.pacing import paced
+from fanout.report.charts.prediction import Prediction, prediction
+from fanout.report.charts.series import OverTime, over_time
+from fanout.report.charts.sizes import histogram
+from fanout.report.origin import place_of
 from fanout.report.templating import TEMPLATES, environment
 from fanout.report.verdict import verdict
 from fanout.shards.tasks.activity import Activity
@@ -88,6 +90,8 @@ def render_report(findings: Findings) -> str:
         "style_digest": digest,
         "summary": summary,
         "verdict": verdict(summary),
+        "place": place_of(summary.origin),
+        "beside": beside(summary, figures_of(summary)),
         "next_step": next_step_of(summary),
         "totals": asdict(summary.totals),
         "parts": _PARTS,

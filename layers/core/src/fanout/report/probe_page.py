@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from fanout.efs.calibration import Calibration
 from fanout.efs.probe_result import Experiment, ExperimentResult, Measured, ProbeResult, ProbeStatus, Sync
+from fanout.report.charts.sweep import Measure, Sweep, latency, rate, sweep
 from fanout.report.page import style
-from fanout.report.sweep import Measure, Sweep, latency, rate, sweep
 from fanout.report.templating import environment
 from fanout.report.text import number, size
 

@@ -10,6 +10,14 @@ from fanout.request.options import Mode, Verify
 from fanout.request.request import Request
 
 
+class Origin(Struct, frozen=True):
+    """The run's execution by its ARN, the bucket of its ledger, and the version of the product; empty if not known."""
+
+    execution: str = ""
+    bucket: str = ""
+    version: str = ""
+
+
 class Plan(Struct, frozen=True):
     """The request with all defaults, the rates for predictions, and the runs that it resumes, the last one first.
 
@@ -24,6 +32,7 @@ class Plan(Struct, frozen=True):
     creations_per_second: float = CREATIONS_PER_SECOND
     quota: int | None = None
     began: float = 0.0
+    origin: Origin = Origin()
 
     @property
     def ends_at(self) -> float | None:
@@ -35,6 +44,7 @@ class Plan(Struct, frozen=True):
 def settings_row(plan: Plan) -> Json:
     """The request and the rates of a run, as the report shows them."""
     row: Json = to_builtins(plan)
+    del row["origin"]  # stands in the head of the page
     return {"run_id": row.pop("run_id"), **row.pop("request"), **row}
 
 

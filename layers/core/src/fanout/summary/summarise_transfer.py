@@ -29,6 +29,7 @@ from fanout.pacing.pace_copy import decisions
 from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan, settings_row
 from fanout.request.request import Request
+from fanout.summary.latest_run import find_earlier, write_latest
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.summary import Ending, nothing_listed, shards_done
 from fanout.summary.verification_results import Verification, verified_shards, verified_trees
@@ -109,6 +110,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         kept = books.by_result[Result.UNCHANGED].entries + books.by_result[Result.COPIED].entries
         notes += no_index_note(plan, ledger, kept)
     classes = failures.classes.most_first()
+    earlier, unread = find_earlier(plan, ledger)
     summary = SummaryDocument(
         run_id=ledger.run_id,
         status=ending.status,
@@ -130,8 +132,10 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         verification=verified,
         planned=planned,
         forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
+        origin=plan.origin,
+        earlier=earlier,
         warnings=[] if error or books.listed.entries else [nothing_listed(plan.request)],
-        notes=notes,
+        notes=notes + unread,
     )
     # Here, because no other state needs the templates' import time.
     from fanout.report.page import Findings, render_report
@@ -151,6 +155,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     )
     ledger.write_text(keys.REPORT, render_report(findings))
     ledger.write(keys.SUMMARY, summary)
+    write_latest(plan, summary, ledger)
     if summary.status is Status.SUCCEEDED:
         name_index(plan, ledger, phases[0][1], now)
     if context.turns is not None and owes_nothing(plan, ledger):

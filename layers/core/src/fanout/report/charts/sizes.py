@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fanout.books.summary_document import SizeBucket
-from fanout.report.axes import Tick, percent_of
+from fanout.report.charts.axes import Tick, percent_of
 from fanout.report.text import count, percent, size
 
 # Buckets between two labels of the axis: ten doublings are a KiB, a MiB, a GiB.

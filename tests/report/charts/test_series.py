@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.report.series import Series, series_of
+from fanout.report.charts.series import Series, series_of
 from fanout.report.text import number
 
 

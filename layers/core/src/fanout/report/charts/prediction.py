@@ -6,7 +6,7 @@ import math
 
 from msgspec import Struct
 
-from fanout.report.axes import Tick
+from fanout.report.charts.axes import Tick
 from fanout.report.text import count, duration
 from fanout.shards.tasks.activity import STEPS_PER_DOUBLING, Activity
 

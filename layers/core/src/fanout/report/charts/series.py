@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from fanout.report.axes import Tick, time_ticks, value_ticks
+from fanout.report.charts.axes import Tick, time_ticks, value_ticks
 from fanout.report.text import duration, number, size
 from fanout.shards.tasks.activity import Activity
 

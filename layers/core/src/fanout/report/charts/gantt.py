@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.report.axes import Tick, percent_of, time_ticks
+from fanout.report.charts.axes import Tick, percent_of, time_ticks
 from fanout.report.text import count, duration, size
 from fanout.shards.tasks.activity import Activity, ShardActivity
 from fanout.shards.tasks.attempt import End

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from fanout.pacing.rows import Decision
-from fanout.report.series import Series, series_of
+from fanout.report.charts.series import Series, series_of
 from fanout.report.text import duration, number, size
 
 Show = Callable[[float], str]

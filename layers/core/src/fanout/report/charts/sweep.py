@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from fanout.report.axes import Tick, percent_of, value_ticks
+from fanout.report.charts.axes import Tick, percent_of, value_ticks
 from fanout.report.text import number, size
 
 # The box that a line is drawn in; the page stretches it.
