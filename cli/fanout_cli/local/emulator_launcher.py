@@ -6,7 +6,6 @@ It ends when its standard input ends, that is with the process that started it, 
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import contextvars
 import hashlib
@@ -23,7 +22,6 @@ from typing import Any
 
 SPAWNERS = 64
 END_SECONDS = 5.0
-CLOSE_SECONDS = 0.1
 
 
 def honour_max_concurrency_path() -> None:
@@ -240,17 +238,6 @@ def listen_on_one_port() -> None:
     app._port_is_bindable = lambda host, port: False
 
 
-def close_without_an_answer() -> None:
-    """A connection over TLS that is closed does not wait for its client, which answers only when it next uses it."""
-    start_server: Any = asyncio.start_server
-
-    def start(*arguments: Any, **options: Any) -> Any:
-        closing = {"ssl_shutdown_timeout": CLOSE_SECONDS} if options.get("ssl") else {}
-        return start_server(*arguments, **options, **closing)
-
-    asyncio.start_server = start
-
-
 def save_on_request(marker: Path) -> None:
     """Resources are saved when asked to, not at the end: what is saved is the deployment, without its runs.
 
@@ -275,10 +262,10 @@ def end_with_input() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def limits_of_functions() -> Any:
-    """The module beside this one, by its path."""
-    path = Path(__file__).with_name("workers") / "function_limits.py"
-    spec = importlib.util.spec_from_file_location("function_limits", path)
+def beside(path: str) -> Any:
+    """A module of the project by its path beside this one: the emulator's environment has no such package."""
+    place = Path(__file__).parent / path
+    spec = importlib.util.spec_from_file_location(place.stem, place)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -292,8 +279,7 @@ def main() -> None:
     socketserver.StreamRequestHandler.disable_nagle_algorithm = True
     honour_max_concurrency_path()
     spawn_from_lasting_threads()
-    limits = limits_of_functions()
-    limits.keep_functions_in_their_limits()
+    beside("workers/function_limits.py").keep_functions_in_their_limits()
     name_a_death_at_start()
     checksum_in_native_code()
     checksum_of_whole_uploads()
@@ -302,8 +288,10 @@ def main() -> None:
     schedules_start_runs()
     name_what_a_call_is_about()
     listen_on_one_port()
-    close_without_an_answer()
-    limits.close_idle_connections(float(sys.argv.pop()))
+    policies = beside("serving/policies.py")
+    policies.parse_policies_once()
+    policies.name_callers_without_their_policies()
+    beside("serving/server.py").serve_in_native_code(float(sys.argv.pop()))
     save_on_request(Path(sys.argv.pop()))
     threading.Thread(target=end_with_input, daemon=True).start()
     from ministack import app

@@ -178,13 +178,6 @@ def keep_functions_in_their_limits() -> None:
     worker_class._await_init, worker_class._build_handler_class, worker_class.invoke = watched, freezing, named
 
 
-def close_idle_connections(seconds: float) -> None:
-    """The server closes idle connections, as S3 does, also those of a frozen function."""
-    from hypercorn.config import Config  # type: ignore[import-not-found]
-
-    Config.keep_alive_timeout = property(lambda self: seconds, lambda self, value: None)
-
-
 def tree_of(pid: int) -> list[int]:
     """A process and all below it, parents first."""
     found = [pid]

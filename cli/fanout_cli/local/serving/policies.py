@@ -1,0 +1,39 @@
+"""Shortcuts of the evaluation of policies: nothing is decided by them, and nothing is computed for each request anew.
+
+Loaded by emulator_launcher.py, so it imports nothing of the project.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+DOCUMENTS = 1_024
+
+
+def parse_policies_once() -> None:
+    """A policy's text is parsed when it is first evaluated; another text is another policy."""
+    from ministack.core import iam_evaluator  # type: ignore[import-not-found]
+
+    parse = iam_evaluator.parse_policy_document
+    parsed = lru_cache(DOCUMENTS)(parse)
+
+    def parse_once(document: Any) -> Any:
+        return list(parsed(document)) if isinstance(document, str) else parse(document)
+
+    iam_evaluator.parse_policy_document = parse_once
+
+
+def name_callers_without_their_policies() -> None:
+    """The ARN of a request's caller is that of its credential; MiniStack also gathers the caller's policies for it."""
+    from ministack.core import iam_evaluator, responses, router
+
+    resolve_account = responses._account_from_sts_session
+
+    def caller(headers: Any, query: Any = None) -> str:
+        account = responses.get_account_id()
+        key = router.extract_access_key_id(headers or {}, query or {})
+        found = iam_evaluator.resolve_credential(key, resolve_account(key) or account) if key else None
+        return getattr(found, "principal_arn", "") or f"arn:aws:iam::{account}:root"
+
+    iam_evaluator.request_caller_arn = caller
