@@ -44,6 +44,16 @@ def test_a_tab_after_fanout_offers_commands_and_makes_none() -> None:
     assert not modules & ENGINE
 
 
+@pytest.mark.parametrize(
+    ("words", "offers"),
+    [("schedule p", ["pause"]), ("schedule r", ["resume", "run", "remove"]), ("schedule pause --re", ["--region"])],
+)
+def test_a_tab_after_a_command_that_has_commands_offers_those(words: str, offers: list[str]) -> None:
+    offered, modules = imported(complete=f"fanout {words}")
+    assert offered.split() == offers
+    assert not modules & HEAVY
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_tab_after_a_command_does_not_import_the_client_of_aws(name: str) -> None:
     offered, modules = imported(complete=f"fanout {name} --")

@@ -104,10 +104,7 @@ def show_(
     console = Terminal(stderr=True)
     with command(console):
         schedules = Schedules.of(find_stack(stack, local, state))
-        schedule = schedules.get(name)
-        _show_one(schedules, schedule, json_output, console)
-        if not json_output:
-            console.print(f"request: {json.dumps(schedule.request)}", soft_wrap=True)
+        _show_one(schedules, schedules.get(name), json_output, console, whole=True)
 
 
 def pause(
@@ -186,13 +183,17 @@ def _set_state(name: str, wanted: str, stack: str | None, local: bool, json_outp
         _show_one(schedules, schedule, json_output, console)
 
 
-def _show_one(schedules: Schedules, schedule: Schedule, json_output: bool, console: Terminal) -> None:
+def _show_one(
+    schedules: Schedules, schedule: Schedule, json_output: bool, console: Terminal, *, whole: bool = False
+) -> None:
     [shown] = _shown(schedules, [schedule])
     if json_output:
         sys.stdout.write(dump(shown.document()) + "\n")
         return
     for line in details(shown):
         console.print(line, soft_wrap=True)
+    if whole:
+        console.print(f"request: {json.dumps(shown.request)}", soft_wrap=True)
 
 
 def _shown(schedules: Schedules, found: list[Schedule]) -> list[ShownSchedule]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from fanout_cli.schedules.schedule import Schedule
 from fanout_cli.stacks import Stack
 
 READS_IN_FLIGHT = 8
+# The names that the service takes; those that `fanout schedule add` gives are fewer.
+_POSSIBLE = re.compile(r"[0-9A-Za-z_.-]{1,64}")
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Schedules:
         """The schedule of this name; ``None`` if there is none."""
         from botocore.exceptions import ClientError
 
+        if not _POSSIBLE.fullmatch(name):
+            return None
         try:
             return Schedule(self._client.get_schedule(GroupName=self.group, Name=name))
         except ClientError as error:
@@ -84,6 +89,8 @@ class Schedules:
 
     def remove(self, name: str) -> None:
         """Delete a schedule; runs that it has started go on."""
+        if not _POSSIBLE.fullmatch(name):
+            raise self._missing(name)
         with self._there(name):
             self._client.delete_schedule(GroupName=self.group, Name=name)
 

@@ -25,6 +25,14 @@ class ShownSchedule:
     upcoming: tuple[datetime, ...]
     last: ListedRun | None
 
+    @property
+    def request(self) -> Any:
+        """The request; ``None`` where another tool has set the target."""
+        try:
+            return self.schedule.request
+        except InvalidRequest:
+            return None
+
     def document(self) -> dict[str, Any]:
         """As JSON; ``request`` is ``null`` where another tool has set the target."""
         last = self.last
@@ -36,7 +44,7 @@ class ShownSchedule:
             "window_minutes": self.schedule.window_minutes,
             "next": [time.isoformat() for time in self.upcoming],
             "last": last and {"run_id": last.run_id, "began": last.began.isoformat(), "status": last.status},
-            "request": self._request(),
+            "request": self.request,
         }
 
     def cells(self) -> tuple[str, ...]:
@@ -47,12 +55,6 @@ class ShownSchedule:
         last = self.last
         ran = (_minute(last.began.astimezone(zone)), last.status, last.run_id) if last else ("", "", "")
         return (self.schedule.name, self.schedule.state, when, upcoming, *ran)
-
-    def _request(self) -> Any:
-        try:
-            return self.schedule.request
-        except InvalidRequest:
-            return None
 
 
 def plain(schedules: Sequence[ShownSchedule]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from fanout.facts.aws import SCHEDULE_INPUT_BYTES
 from fanout_cli.schedules.schedule import FIELDS
 from tests.cli.conftest import Aws
 from tests.cli.schedules.conftest import GOOD, GROUP, MINE, ROLE, Scheduled
+from tests.cli.test_terminal import assert_harmless
 
 
 def test_add_makes_a_schedule_that_starts_the_request_under_its_name(scheduled: Scheduled) -> None:
@@ -191,10 +192,18 @@ def test_remove_deletes_it(scheduled: Scheduled) -> None:
     assert scheduled.schedule("list") == []
 
 
+def test_names_and_requests_are_shown_as_escapes(scheduled: Scheduled) -> None:
+    scheduled.nightly(request={**GOOD, "exclude": ["\x1b2J\u202e"]})
+    for word in ("show", "pause"):
+        assert_harmless(scheduled.fanout("schedule", word, "nightly", *MINE).output, shows="")
+    assert_harmless(scheduled.fanout("schedule", "show", "\x1b[2J", *MINE).stderr, shows="\\x1b[2J")
+
+
+@pytest.mark.parametrize("name", ["nightly", "a b", ""])
 @pytest.mark.parametrize("word", ["show", "pause", "resume", "run", "remove"])
-def test_a_schedule_that_is_not_there_is_named(scheduled: Scheduled, word: str) -> None:
-    said = scheduled.refused(word, "nightly")
-    assert "no schedule 'nightly' in the stack 'scheduled'" in said
+def test_a_schedule_that_is_not_there_is_named(scheduled: Scheduled, word: str, name: str) -> None:
+    said = scheduled.refused(word, name)
+    assert f"no schedule {name!r} in the stack 'scheduled'" in said
     assert "fanout schedule list --stack scheduled" in said
 
 
@@ -213,5 +222,6 @@ def test_a_schedule_of_another_tool_in_the_group_is_listed_and_not_run(scheduled
     )
     [shown] = scheduled.schedule("list")
     assert (shown["name"], shown["next"], shown["request"]) == ("by-hand", [], None)
+    assert scheduled.fanout("schedule", "show", "by-hand", *MINE).stderr.endswith("request: null\n")
     assert "by-hand: its target is none of `fanout schedule add`" in scheduled.refused("run", "by-hand")
     assert scheduled.executions() == []
