@@ -37,6 +37,7 @@ FIELDS = {
     "source": Decides.TREES,
     "destination": Decides.TREES,
     "compare": Decides.TREES,
+    "attributes": Decides.TREES,
     "symlinks": Decides.TREES,
     "on_conflict": Decides.TREES,
     "filters": Decides.TREES,
