@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.tree import S3Tree
-from fanout.listing.deciding.proof_rules import whole_seconds
-from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.entry import Attributes, Entry, Kind, whole_seconds
 from fanout.model.errors import InvalidRequest, ItemError, ListingIncomplete
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment, cut, rest_of

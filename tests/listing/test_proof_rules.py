@@ -52,6 +52,22 @@ def test_without_metadata_it_has_the_last_modified_in_whole_seconds(mtime_ns: in
 
 
 @pytest.mark.parametrize(
+    ("found", "mtime_ns", "expected"),
+    [
+        (FOUND, 9 * SECOND, SAME),
+        (FOUND, 10 * SECOND, SAME),
+        (FOUND, 9 * SECOND - 1, OTHER),
+        (Found(replace(OBJECT, etag='"x"'), None), 10 * SECOND, OTHER),
+        (Found(OBJECT, None, AT_7), 7, SAME),
+        (Found(OBJECT, None, AT_7), 8, OTHER),
+        (Found(OBJECT, None, A_LINK), 10 * SECOND, OTHER),
+    ],
+)
+def test_a_file_with_the_time_of_its_copy_is_later_than_its_object(found: Found, mtime_ns: int, expected: Told) -> None:
+    assert told(Ends.S3_TO_MOUNT, OBJECT, replace(FILE, mtime_ns=mtime_ns), found, None, copied_now=True) is expected
+
+
+@pytest.mark.parametrize(
     ("here", "there", "expected"),
     [
         (Found(OBJECT, 1), Found(OBJECT, 1), SAME),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,19 @@ def test_everything_arrives_as_it_was(mounts: TwoMounts, verify: str, split_byte
         found = summary["verification"]
         assert found["source_digest"] == found["destination_digest"]
         assert found["compared"]["entries"] >= 8
+
+
+def test_given_attributes_cross_over(mounts: TwoMounts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", 0)
+    given = {"file_mode": "0604", "directory_mode": "0705", "override": True}
+    options = {"attributes": given, "limits": {"split_bytes": tuning.BLOCK_BYTES, "shard_seconds": 0.1}}
+    summary = mounts.run({**options, "verify": "all"})
+    assert summary["status"] == "SUCCEEDED", mounts.failures()
+    here, there = described(mounts.source_root), described(mounts.root)
+    for name, (mode, *rest) in here.items():
+        expected = stat.S_IMODE(mode) if stat.S_ISLNK(mode) else 0o705 if stat.S_ISDIR(mode) else 0o604
+        assert (stat.S_IMODE(there[name][0]), *there[name][1:]) == (expected, *rest), name
+    assert mounts.next_run("run-2").run(options)["totals"]["copied"]["entries"] == 0
 
 
 def test_a_second_run_finds_everything_unchanged(mounts: TwoMounts, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import convert
 
+from fanout.adapters.given_tree import with_given_attributes
 from fanout.copying.copy_shard import copy_shard
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
@@ -104,8 +105,8 @@ class World:
     def context(self) -> Context:
         """A new attempt."""
 
-        def source(_plan: Plan) -> Tree:
-            return self.source
+        def source(plan: Plan) -> Tree:
+            return with_given_attributes(self.source, plan.request.attributes)
 
         def destination(_plan: Plan) -> Tree:
             return self.destination

@@ -119,3 +119,10 @@ def test_what_is_equal_does_not_differ_and_the_order_of_the_ends_decides_nothing
 def test_the_remedy_of_each_reason_copies_whatever_size_and_time_say() -> None:
     for reason in ATTRIBUTE_REASONS:
         assert "compare always" in reason.remedy
+
+
+def test_a_time_that_no_source_tells_is_not_lacking() -> None:
+    untold, whole = Attributes(0o100600, 1, 2), Attributes(0o100600, 1, 2, 3)
+    assert not is_told_whole(Kind.FILE, untold, whole, MOUNTS)
+    assert is_told_whole(Kind.FILE, untold, whole, Rules(tells_mtime=False))
+    assert differences(Kind.FILE, untold, whole, Rules(tells_mtime=False)) == []

@@ -24,6 +24,7 @@ _NAMES = {
     "source_bucket.expected_owner": "source-owner",
     "destination_bucket.requester_pays": "destination-requester-pays",
     "destination_bucket.expected_owner": "destination-owner",
+    "attributes.override": "override-attributes",
     "allow_empty_source": "refuse-empty-source",
     "prices": "price",
     "object_tags": "tag",

@@ -14,6 +14,7 @@ from fanout.model.outcome import Reason
 
 # No ETag: each has quotes around it.
 NOTHING_THERE = "-"
+SECOND_NS = 1_000_000_000
 
 
 class Kind(StrEnum):
@@ -91,6 +92,11 @@ class Attributes(Struct):
     def is_symlink(self) -> bool:
         """Whether the source says that the bytes are the target of a symlink."""
         return self.mode is not None and stat.S_ISLNK(self.mode)
+
+
+def whole_seconds(time_ns: int) -> int:
+    """A time as the header Last-Modified shows it; a LIST may show its milliseconds."""
+    return time_ns - time_ns % SECOND_NS
 
 
 class Found(Struct, frozen=True):

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct, field
 from fanout.facts import aws, tuning
 from fanout.facts.prices import PRICES
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
+from fanout.request.given_attributes import GivenAttributes
 
 # Of ``Options.calibration``, beside the id of a probe: whose rates a plan uses.
 NEWEST = "newest"
@@ -271,6 +272,9 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     )
     delete_guard: Annotated[DeleteGuard, Meta(description="the most that a sync deletes")] = field(
         default_factory=DeleteGuard
+    )
+    attributes: Annotated[GivenAttributes, Meta(description="attributes of copies whose objects name none")] = field(
+        default_factory=GivenAttributes
     )
     limits: Annotated[Limits, Meta(description="what the run may use")] = field(default_factory=Limits)
     prices: Annotated[

@@ -9,6 +9,7 @@ from fanout.facts import aws
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, overlap
 from fanout.request.filtering.filters import Filters
+from fanout.request.given_attributes import GivenAttributes
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
 from fanout.request.options import (
@@ -101,6 +102,7 @@ def check_request(request: Request) -> None:
     if request.skips_archived and not request.source.is_keyed:
         problem = f"the source {request.source} holds no objects"
         raise InvalidRequest("archived", problem, "leave it out, or name s3://")
+    _check_attributes(request)
     if request.between_mounts and request.mode not in BETWEEN_MOUNTS:
         allowed = ", ".join(sorted(BETWEEN_MOUNTS))
         problem = f"{request.mode.value} is not possible from {request.source} to {request.destination}"
@@ -145,6 +147,24 @@ def _check_bucket_options(request: Request) -> None:
     if source.bucket == destination.bucket and owner and other and owner != other:
         problem = f"{other} is not the {owner} of source_bucket, and both ends lie in {source.bucket}"
         raise InvalidRequest("destination_bucket.expected_owner", problem, "name one account")
+
+
+def _check_attributes(request: Request) -> None:
+    given, source = request.attributes, request.source
+    if given == GivenAttributes():
+        return
+    if not given.are_any:
+        problem = "there is nothing to override with"
+        raise InvalidRequest("attributes.override", problem, "name uid, gid, file_mode, directory_mode or mtime")
+    if request.inside_s3:
+        problem = f"S3 copies objects to {request.destination} with the metadata that they have"
+        raise InvalidRequest("attributes", problem, "leave it out, and give attributes on the way to a mount")
+    if not source.is_keyed and given.mtime is not None:
+        problem = f"a later run tells by the mtime what changed in {source}"
+        raise InvalidRequest("attributes.mtime", problem, "leave it out; it is for objects")
+    if not source.is_keyed and not given.override:
+        problem = f"everything in {source} has attributes of its own"
+        raise InvalidRequest("attributes", problem, "leave it out, or name override: true")
 
 
 def is_fenced(request: Request) -> bool:

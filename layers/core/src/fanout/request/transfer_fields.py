@@ -39,6 +39,7 @@ FIELDS = {
     "destination": Decides.TREES,
     "compare": Decides.TREES,
     "overwrite": Decides.TREES,
+    "attributes": Decides.TREES,
     "symlinks": Decides.TREES,
     "on_conflict": Decides.TREES,
     "filters": Decides.TREES,

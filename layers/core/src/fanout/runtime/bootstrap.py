@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fanout.adapters.aws.credentials import Credentials, LooksEverySecond, credentials_from_environment
 from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.given_tree import with_given_attributes
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.bucket_headers import headers_of_buckets
@@ -144,7 +145,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         clock=clock,
         ends_at=clock.now() + remaining_seconds,
         nonce=nonce,
-        source=lambda plan: tree("source", plan.request.source, plan),
+        source=lambda plan: with_given_attributes(tree("source", plan.request.source, plan), plan.request.attributes),
         destination=lambda plan: tree("destination", plan.request.destination, plan),
         entry_copier=make_entry_copier,
         release=release,

@@ -14,7 +14,8 @@ from fanout.shards.rounds import rounds_done
 class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     """A directory that a run made, with the attributes to set when everything is in it.
 
-    No entry stands for an ``implied`` one, which gets its mode alone. Times are nanoseconds since 1970.
+    No entry stands for an ``implied`` one, which gets its mode alone. One that gets attributes of the request counts as
+    an entry. Times are nanoseconds since 1970.
     """
 
     path: str

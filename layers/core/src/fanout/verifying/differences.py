@@ -40,7 +40,8 @@ ATTRIBUTE_REASONS = (
 class Rules(Struct, frozen=True):
     """The rules of a comparison of attributes.
 
-    ``keeps_owners``: the destination can; ``as_metadata``: both ends lie in S3.
+    ``keeps_owners``: the destination can; ``as_metadata``: both ends lie in S3. ``tells_mtime`` is false where the
+    request gives copies another mtime than their source tells.
 
     ``added``: headers of metadata that the request gives each object, over that of the source.
     """
@@ -48,6 +49,7 @@ class Rules(Struct, frozen=True):
     keeps_owners: bool = True
     as_metadata: bool = False
     added: Mapping[str, str] = field(default_factory=dict)
+    tells_mtime: bool = True
 
 
 class Difference(Struct, frozen=True):
@@ -83,7 +85,8 @@ def is_told_whole(kind: Kind, source: Attributes, destination: Attributes, rules
         return True
     for one in (source, destination):
         lacks_owner = rules.keeps_owners and not _knows_owner(one)
-        if one.mtime_ns is None or lacks_owner or (_has_mode(kind, source) and one.mode is None):
+        lacks_mtime = rules.tells_mtime and one.mtime_ns is None
+        if lacks_mtime or lacks_owner or (_has_mode(kind, source) and one.mode is None):
             return False
     return True
 

@@ -11,6 +11,7 @@ from fanout.ledger import keys
 from fanout.ledger.coverage import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import MountLocation
+from fanout.request.given_attributes import Mtime
 from fanout.request.object_options import metadata_headers
 from fanout.request.plan import Plan, compares_attributes
 from fanout.request.request import keeps_hard_links
@@ -44,7 +45,12 @@ def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
     """The rules for attributes; ``None`` for nothing."""
     if not compares_attributes(plan):
         return None
-    return Rules(not _owner_limitation(ledger), plan.request.inside_s3, metadata_headers(plan.request.objects))
+    return Rules(
+        not _owner_limitation(ledger),
+        plan.request.inside_s3,
+        metadata_headers(plan.request.objects),
+        plan.request.attributes.mtime is not Mtime.NOW,
+    )
 
 
 def note_owners(limitations: Sequence[str], plan: Plan, ledger: Ledger) -> None:
@@ -97,6 +103,8 @@ def not_compared(
     limitation = _owner_limitation(ledger)
     if limitation:
         found.append(NotCompared("owners", limitation, None))
+    if plan.request.attributes.mtime is Mtime.NOW:
+        found.append(NotCompared("mtime", "attributes.mtime: now gives copies a time that no object tells", None))
     if plan.request.inside_s3:
         found.append(NotCompared("tags", "tags of objects take a request each and a right of their own", None))
     if names_of_big_files and keeps_hard_links(plan.request):

@@ -9,9 +9,8 @@ from fanout.adapters.s3.client.byte_ranges import read_range
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.metadata import from_headers
-from fanout.listing.deciding.proof_rules import whole_seconds
 from fanout.model.checksum import from_base64, to_base64
-from fanout.model.entry import Attributes, Entry
+from fanout.model.entry import Attributes, Entry, whole_seconds
 from fanout.model.errors import AccessDenied, Archived, ItemError, NotFound, PreconditionFailed
 from fanout.model.outcome import Reason
 

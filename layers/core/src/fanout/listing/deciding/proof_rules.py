@@ -22,6 +22,9 @@ An object whose ETag or size is not the listed one is copied, and so is a symlin
 proof (no ``file-mtime``, no CRC64NVME), the pair is unchanged only if the earlier run copied this very source and the
 object was written during that run.
 
+With ``attributes.mtime: now`` a copy has no mtime that its object tells. The file is then unchanged if its mtime is not
+before the Last-Modified: the copy was made after the object was written.
+
 An mtime that equals the Last-Modified to the nanosecond is trusted, though a HEAD could show another ``file-mtime``:
 only a copy of this object, or somebody's intent, gives a file that time.
 """
@@ -33,11 +36,9 @@ from enum import Enum
 
 from fanout.listing.deciding.decisions import same_simple_etag
 from fanout.model.columns import FileColumns
-from fanout.model.entry import Entry, Found, Kind
+from fanout.model.entry import SECOND_NS, Entry, Found, Kind, whole_seconds
 from fanout.request.options import Compare, Mode
 from fanout.request.request import Request
-
-_SECOND_NS = 1_000_000_000
 
 
 class Ends(Enum):
@@ -65,11 +66,6 @@ def ends_to_prove(request: Request) -> Ends | None:
     return Ends.MOUNT_TO_S3 if request.destination.is_keyed else None
 
 
-def whole_seconds(time_ns: int) -> int:
-    """A time as the header Last-Modified shows it; a LIST may show its milliseconds."""
-    return time_ns - time_ns % _SECOND_NS
-
-
 def evident(ends: Ends, source: Entry, destination: Entry) -> bool:
     """Whether the listing alone proves that a file is unchanged."""
     if ends is Ends.S3_TO_S3:
@@ -85,16 +81,29 @@ def evident_files(ends: Ends, source: FileColumns, destination: FileColumns) -> 
         return list(map(same_simple_etag, source.etags, destination.etags))
     if ends is Ends.S3_TO_MOUNT:
         pairs = zip(source.changed_ns, destination.mtimes_ns, strict=True)
-        return [changed_ns - changed_ns % _SECOND_NS == mtime_ns for changed_ns, mtime_ns in pairs]
+        return [changed_ns - changed_ns % SECOND_NS == mtime_ns for changed_ns, mtime_ns in pairs]
     return [False] * len(source)
 
 
-def told(ends: Ends, source: Entry, destination: Entry, here: Found | None, there: Found | None) -> Told:
-    """The result of a HEAD: ``here`` of the source, ``there`` of the destination; only of ends that are buckets."""
+def told(
+    ends: Ends,
+    source: Entry,
+    destination: Entry,
+    here: Found | None,
+    there: Found | None,
+    *,
+    copied_now: bool = False,
+) -> Told:
+    """The result of a HEAD: ``here`` of the source, ``there`` of the destination; only of ends that are buckets.
+
+    ``copied_now``: a file whose object names no mtime has the time of its copy.
+    """
     if ends is Ends.MOUNT_TO_S3:
         return _told_of_one(there, destination, source, None)
     if ends is Ends.S3_TO_MOUNT:
-        return _told_of_one(here, source, destination, whole_seconds(source.changed_ns))
+        written_ns = whole_seconds(source.changed_ns)
+        is_later = copied_now and destination.mtime_ns >= written_ns
+        return _told_of_one(here, source, destination, destination.mtime_ns if is_later else written_ns)
     if here is None or there is None or not (_is_listed(here, source) and _is_listed(there, destination)):
         return Told.OTHER
     both_mtimes = here.mtime_ns is not None and there.mtime_ns is not None

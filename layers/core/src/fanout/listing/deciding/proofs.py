@@ -13,6 +13,7 @@ from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFailed
 from fanout.ports.tree import Tree
+from fanout.request.given_attributes import Mtime
 from fanout.request.options import Overwrite
 from fanout.request.plan import Plan
 
@@ -38,6 +39,7 @@ class Proofs:
     ) -> None:
         self._compare, self._wider_ns = plan.request.compare, wider_ns
         self._ends = ends_to_prove(plan.request)
+        self._copied_now = plan.request.attributes.mtime is Mtime.NOW
         self._earlier, self._ahead_ns = earlier, ahead_ns
         self._replaces_all = plan.request.overwrite is Overwrite.ALWAYS
         self._source, self._destination = source, destination
@@ -87,6 +89,6 @@ class Proofs:
             there = None if ends is Ends.S3_TO_MOUNT else self._destination.find_stored(destination.path)
         except _REFUSED:
             return Decision.COPY
-        found = told(ends, source, destination, here, there)
+        found = told(ends, source, destination, here, there, copied_now=self._copied_now)
         is_same = found is Told.SAME or (found is Told.NOTHING and written_then)
         return Decision.UNCHANGED if is_same else Decision.COPY

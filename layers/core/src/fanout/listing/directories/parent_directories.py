@@ -13,7 +13,14 @@ from functools import lru_cache
 from msgspec import to_builtins
 
 from fanout.ledger import keys
-from fanout.listing.directories.parents import Seen, SeenParents, is_unfinished, mode_without_owner, parents_of
+from fanout.listing.directories.parents import (
+    DEFAULT_DIRECTORY_MODE,
+    Seen,
+    SeenParents,
+    is_unfinished,
+    mode_without_owner,
+    parents_of,
+)
 from fanout.listing.lookups import found_at_destination, found_for_listing
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
@@ -47,6 +54,9 @@ class ParentDirectories:
         keeps_names = plan.request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
         ordered = keeps_names and segment.manifest is None
         self._seen = SeenParents(segment) if ordered else None
+        given = plan.request.attributes
+        self._given = given.of_implied_directory(DEFAULT_DIRECTORY_MODE)
+        self._overrides = given.override and bool(given.directory_mode)
         self._look_up = lru_cache(_KEPT)(self._looked_up)
         self._rows: list[Json] = []
         self._files: list[str] = []
@@ -64,7 +74,7 @@ class ParentDirectories:
             return
         for parent, seen in self._seen.above(path):
             if seen is Seen.IMPLIED:
-                self._note(parent, mode_without_owner(None))
+                self._note(parent, None)
             elif seen is Seen.UNKNOWN:
                 self._look_up(parent, parent)
         if is_directory:
@@ -75,9 +85,9 @@ class ParentDirectories:
         found = self._find_there(there)
         if found is not None and found.changed_ns:
             return
-        mode = self._mode_at_source(here)
+        mode = None if self._overrides else self._mode_at_source(here)
         if mode is None or not is_unfinished(mode):  # else it is right already, and may be an entry elsewhere
-            self._note(there, mode_without_owner(mode))
+            self._note(there, mode)
 
     def _mode_at_source(self, path: str) -> int | None:
         found = self._find(path) if path else None
@@ -94,8 +104,12 @@ class ParentDirectories:
         finally:
             opened.close()
 
-    def _note(self, path: str, mode: int) -> None:
-        self._rows.append(to_builtins(MadeDirectory(path, mode, implied=True)))
+    def _note(self, path: str, mode: int | None) -> None:
+        """Note a directory with its mode at the source; ``None`` where that has no say."""
+        made = MadeDirectory(path, mode_without_owner(mode), implied=True)
+        if mode is None and self._given is not None:
+            made = MadeDirectory(path, self._given.mode, self._given.uid, self._given.gid)
+        self._rows.append(to_builtins(made))
         if len(self._rows) >= _ROWS_PER_FILE:
             self._write()
 

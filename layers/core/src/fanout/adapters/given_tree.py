@@ -1,0 +1,58 @@
+"""A source whose entries have the attributes that the request gives; everything else is the tree's own."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from fanout.model.entry import Attributes, Entry, Found
+from fanout.ports.tree import Source, Tree
+from fanout.request.given_attributes import GivenAttributes
+
+
+def with_given_attributes(tree: Tree, given: GivenAttributes) -> Tree:
+    """The source of a run; the tree itself where the request gives no attributes."""
+    return cast("Tree", GivenTree(tree, given)) if given.are_any else tree
+
+
+class GivenTree:
+    """A ``Tree`` to read: what is opened or looked up in it has the given attributes.
+
+    So copies, proofs and verifications heed them alike. No small file takes the short way between two mounts, which
+    looks at no attributes but the source's.
+    """
+
+    def __init__(self, tree: Tree, given: GivenAttributes) -> None:
+        self._tree, self._given = tree, given
+        self.overlaps = tree.overlaps
+
+    def __getattr__(self, name: str) -> Any:
+        """All else."""
+        return getattr(self._tree, name)
+
+    def open(self, entry: Entry) -> Source:
+        """See ``ports.tree.Tree``."""
+        return cast("Source", GivenSource(self._tree.open(entry), entry, self._given))
+
+    def find_stored(self, path: str) -> Found | None:
+        """See ``ports.tree.Tree``."""
+        found = self._tree.find_stored(path)
+        if found is None or found.attributes is None:
+            return found
+        return replace(found, attributes=self._given.of(found.entry, found.attributes))
+
+
+class GivenSource:
+    """See ``ports.tree.Source``."""
+
+    def __init__(self, source: Source, entry: Entry, given: GivenAttributes) -> None:
+        self._source, self._entry, self._given = source, entry, given
+        self.read, self.zeros_at = source.read, source.zeros_at
+        self.confirm, self.close = source.confirm, source.close
+
+    @cached_property
+    def attributes(self) -> Attributes:
+        """The attributes of the entry."""
+        return self._given.of(self._entry, self._source.attributes)
