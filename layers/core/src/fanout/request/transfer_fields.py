@@ -34,6 +34,7 @@ FIELDS = {
     "objects": Decides.OBJECT,
     "mode": Decides.ACTION,
     "delete_guard": Decides.ACTION,
+    "backup_to": Decides.ACTION,
     "source": Decides.TREES,
     "destination": Decides.TREES,
     "compare": Decides.TREES,
