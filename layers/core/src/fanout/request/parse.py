@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, parse_location
+from fanout.request.backup import parse_backup
 from fanout.request.checked import checked
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import parse_manifest_location
@@ -96,6 +97,13 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
     manifest: Annotated[
         str | None, Meta(description="s3://bucket/key of a list of what to copy, instead of listing the source")
     ] = None
+    backup_to: Annotated[
+        str | None,
+        Meta(
+            description="efs://MOUNT/path of a directory beside the destination's tree: what a copy replaces and a sync"
+            " deletes is kept there, under the run's id; default: nothing is kept"
+        ),
+    ] = None
     resume_from: Annotated[
         str | None,
         Meta(description="an earlier run: copy what it did not, without listing again; its request is the default"),
@@ -123,6 +131,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         destination=destination,
         objects=_objects(fields, source, destination),
         filters=_filters(fields),
+        backup_to=None if fields.backup_to is None else parse_backup(fields.backup_to, source, destination, mounts),
         manifest=None if fields.manifest is None else parse_manifest_location(fields.manifest, source),
     )
     check_request(request)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fanout.facts import aws
 from fanout.model.errors import InvalidRequest
-from fanout.model.location import Location, overlap
+from fanout.model.location import Location, MountLocation, overlap
 from fanout.request.filtering.filters import Filters
 from fanout.request.given_attributes import GivenAttributes
 from fanout.request.manifest import ManifestLocation
@@ -39,6 +39,7 @@ class Request(Options, frozen=True, kw_only=True):
     objects: ObjectOptions = field(default_factory=ObjectOptions)
     filters: Filters = field(default_factory=Filters)
     manifest: ManifestLocation | None = None
+    backup_to: MountLocation | None = None
 
     @property
     def bucket_options(self) -> dict[str, BucketOptions]:

@@ -35,6 +35,7 @@ FIELDS = {
     "archived": Decides.OBJECT,
     "mode": Decides.ACTION,
     "delete_guard": Decides.ACTION,
+    "backup_to": Decides.ACTION,
     "source": Decides.TREES,
     "destination": Decides.TREES,
     "compare": Decides.TREES,

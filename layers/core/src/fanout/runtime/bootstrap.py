@@ -202,7 +202,17 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
         raise InvalidRequest(field, f"this function does not see the mount {location.mount!r}", f"it sees {known}")
     follow = field == "source" and plan.request.symlinks is Symlinks.FOLLOW
     overwrite = plan.request.overwrite
-    return PosixTree(mount, location.path, plan.run_id, nonce, field, follow=follow, overwrite=overwrite)
+    kept = plan.request.backup_to if field == "destination" else None
+    return PosixTree(
+        mount,
+        location.path,
+        plan.run_id,
+        nonce,
+        field,
+        follow=follow,
+        overwrite=overwrite,
+        backup_to=kept.place if kept else "",
+    )
 
 
 @cache

@@ -58,7 +58,7 @@ class StagedBlocks:
 
     def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
         """See ``ports.tree.BlockTarget``. Done twice it finds the file in its place, and no staged one."""
-        parent, separator, name = self._path.rpartition("/")
+        parent, separator, _ = self._path.rpartition("/")
         try:
             with self._directories.hold(self._staged) as staged:
                 descriptor = os.open(self._token, _FLAGS, dir_fd=staged)
@@ -68,7 +68,7 @@ class StagedBlocks:
                 finally:
                     os.close(descriptor)
                 with self._directories.hold(parent + separator, create=True) as directory:
-                    self._staging.move(staged, self._token, directory, name)
+                    self._staging.move(staged, self._token, directory, self._path)
         except FileNotFoundError as error:
             if not self._is_in_place(attributes):
                 raise self._right.error("commit", error) from error

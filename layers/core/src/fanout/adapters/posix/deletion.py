@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Sequence
 
+from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from fanout.adapters.posix.listing.stats import entry_of
@@ -19,13 +20,13 @@ _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 
 
 def delete_listed(
-    directories: Directories, root: str, entries: Sequence[Entry], token: FencingToken
+    directories: Directories, root: str, entries: Sequence[Entry], token: FencingToken, backup: Backup | None = None
 ) -> dict[str, ItemError]:
     """See ``ports.tree.Tree.delete``. Between the look at an entry and its end somebody may still write to it."""
     problems = {}
     for entry in entries:
         try:
-            _delete(directories, root + entry.path, entry, token)
+            _delete(directories, root + entry.path, entry, token, backup)
         except ItemError as error:
             problems[entry.path] = error
         except OSError as error:
@@ -34,7 +35,7 @@ def delete_listed(
     return problems
 
 
-def _delete(directories: Directories, path: str, listed: Entry, token: FencingToken) -> None:
+def _delete(directories: Directories, path: str, listed: Entry, token: FencingToken, backup: Backup | None) -> None:
     parent, separator, name = path.rpartition("/")
     with directories.hold(parent + separator) as directory:
         found = entry_of(listed.path, os.stat(name, dir_fd=directory, follow_symlinks=False))
@@ -42,10 +43,14 @@ def _delete(directories: Directories, path: str, listed: Entry, token: FencingTo
         if not pinned or found.kind is Kind.DIRECTORY:
             raise ItemError(Reason.DESTINATION_CHANGED, "it has another size, time or kind than was listed")
         token.look()
+        if backup is not None:
+            backup.keep(directory, path)
         os.unlink(name, dir_fd=directory)
 
 
-def remove_empty(directories: Directories, root: str, entry: Entry, token: FencingToken) -> None:
+def remove_empty(
+    directories: Directories, root: str, entry: Entry, token: FencingToken, backup: Backup | None = None
+) -> None:
     """See ``ports.tree.Tree.remove_directory``; ``rmdir`` takes neither a symlink nor what holds anything."""
     path = root + entry.path
     parent, separator, name = path[:-1].rpartition("/")
@@ -53,6 +58,9 @@ def remove_empty(directories: Directories, root: str, entry: Entry, token: Fenci
         directories.forget(path)
         with directories.hold(parent + separator) as directory:
             token.look()
+            if backup is not None:
+                backup.keep_directory(path)
+                directories.forget(path)
             os.rmdir(name, dir_fd=directory)
     except OSError as error:
         if error.errno in _NOT_EMPTY:

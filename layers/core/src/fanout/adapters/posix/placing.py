@@ -3,14 +3,15 @@
 | overwrite | at the place                                   | then                                     |
 |-----------|------------------------------------------------|------------------------------------------|
 | any       | nothing                                        | a hard link, which replaces nothing      |
+| always    | anything else                                  | replaced by a rename                     |
 | never     | a file of the staged one's size and mtime      | left: another attempt put it there       |
 | never     | anything else                                  | left, and the entry is kept              |
 | if-newer  | a file of the staged one's size and mtime      | left: another attempt put it there       |
 | if-newer  | a file whose mtime is the same or later        | left, and the entry is kept              |
 | if-newer  | an older file                                  | replaced by a rename                     |
 
-A link fails where a name exists, so nothing that appears meanwhile is replaced. Between the look at an older file and
-the rename another client may still write there.
+With a backup, what is replaced is kept there before. A link fails where a name exists, so nothing that appears
+meanwhile is replaced. Between the look at an older file and the rename another client may still write there.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import errno
 import os
 from contextlib import suppress
 
+from fanout.adapters.posix.backup import Backup
 from fanout.listing.deciding.overwriting import replaces
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
@@ -31,16 +33,17 @@ _LOOKS = 5
 class Placing:
     """Places staged files by the request's policy; ``staged`` and ``directory`` are descriptors of directories."""
 
-    def __init__(self, overwrite: Overwrite) -> None:
-        self._overwrite = overwrite
+    def __init__(self, overwrite: Overwrite, backup: Backup | None = None) -> None:
+        self._overwrite, self._backup = overwrite, backup
 
     @property
     def replaces_all(self) -> bool:
-        """Whether a rename does: whatever stands there is replaced."""
-        return self._overwrite is Overwrite.ALWAYS
+        """Whether a rename does: whatever stands there is replaced, and not kept."""
+        return self._overwrite is Overwrite.ALWAYS and self._backup is None
 
-    def place(self, staged: int, staged_name: str, directory: int, name: str) -> None:
+    def place(self, staged: int, staged_name: str, directory: int, path: str) -> None:
         """Give a staged file its place. Raises ``OSError``, and ``ItemError`` with ``Reason.KEPT``."""
+        name = path.rpartition("/")[2]
         for _ in range(_LOOKS):
             if _linked(staged, staged_name, directory, name):
                 break
@@ -48,10 +51,12 @@ class Placing:
             if found is None:
                 continue
             new = os.stat(staged_name, dir_fd=staged, follow_symlinks=False)
-            if _is_placed(found, new):
+            if os.path.samestat(found, new) or (self._overwrite is not Overwrite.ALWAYS and _is_placed(found, new)):
                 break
             if not replaces(self._overwrite, new.st_mtime_ns, found.st_mtime_ns):
                 raise ItemError(Reason.KEPT, "it was written there after it was listed")
+            if self._backup is not None:
+                self._backup.keep(directory, path, new)
             os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
             return
         else:
@@ -77,8 +82,6 @@ def _linked(staged: int, staged_name: str, directory: int, name: str) -> bool:
 
 def _is_placed(found: os.stat_result, new: os.stat_result) -> bool:
     """Whether another attempt put it there; a further name of a file is there only where it is that file's."""
-    if os.path.samestat(found, new):
-        return True
     return new.st_nlink == 1 and (found.st_size, found.st_mtime_ns) == (new.st_size, new.st_mtime_ns)
 
 

@@ -60,14 +60,15 @@ class PosixSmallFiles:
             os.close(descriptor)
 
     def _write(self, entry: Entry, data: bytes, source: os.stat_result) -> None:
-        parent, slash, name = (self._destination_root + (entry.target or entry.path)).rpartition("/")
+        path = self._destination_root + (entry.target or entry.path)
+        parent, slash, _ = path.rpartition("/")
         staged_directory, staged_name = self._staging.place()
         try:
             with self._destination.hold(staged_directory, create=True) as staged:
                 try:
                     _write_staged(staged, staged_name, data, source)
                     with self._destination.hold(parent + slash, create=True) as directory:
-                        self._staging.move(staged, staged_name, directory, name)
+                        self._staging.move(staged, staged_name, directory, path)
                 except (OSError, ItemError):
                     with suppress(OSError):  # what cannot be removed now goes with the staging directory
                         os.unlink(staged_name, dir_fd=staged)

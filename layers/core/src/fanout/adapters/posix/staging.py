@@ -12,15 +12,17 @@ import itertools
 import os
 import threading
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.placing import Placing
 from fanout.adapters.posix.removal import remove_directory
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX
-from fanout.request.options import Overwrite
+
+if TYPE_CHECKING:
+    from fanout.adapters.posix.placing import Placing
 
 # Directories of a process of an attempt. Two threads share one at most: their creations overlap with the rest of
 # their work.
@@ -32,15 +34,21 @@ class Staging:
     """Names for staged files; ``nonce`` keeps the attempts of a task apart."""
 
     def __init__(
-        self, directories: Directories, root: str, run_id: str, nonce: str, overwrite: Overwrite = Overwrite.ALWAYS
+        self,
+        directories: Directories,
+        root: str,
+        run_id: str,
+        nonce: str,
+        placing: Placing | None = None,
     ) -> None:
+        """Without ``placing`` a file that is there is replaced, and not kept."""
         self._directories = directories
         self._root = root
         self._name = f"{STAGING_PREFIX}{run_id}"
         self.token = FencingToken(directories, root, run_id)
         self.path = self.token.path
         self._nonce = nonce
-        self._placing = Placing(overwrite)
+        self._placing = placing if placing is not None and not placing.replaces_all else None
         self._numbers = itertools.count()
         self._threads = itertools.count()
         self._thread = threading.local()
@@ -54,17 +62,19 @@ class Staging:
             self._thread.directory = f"{self.path}{self._nonce}-{os.getpid()}/{own}/"
         return self._thread.directory, str(next(self._numbers))
 
-    def move(self, staged: int, staged_name: str, directory: int, name: str) -> None:
-        """Give a staged file its place in a directory, at once; a file that is there is replaced, or see ``Placing``.
+    def move(self, staged: int, staged_name: str, directory: int, path: str) -> None:
+        """Give a staged file its place at a path, in a directory, at once.
 
+        A file that is there is replaced, or what the request says becomes of it: see ``Placing``.
         A kernel lets one rename between two directories of a mount through at a time, for as
         long as the server takes. So one thread of the process that made this renames. Threads that find it busy, and
         those of other processes, link the file to its name and unlink the staged one; these overlap over directories.
         A name that exists already, or a file that cannot be linked, takes a rename.
         """
-        if not self._placing.replaces_all:
-            self._placing.place(staged, staged_name, directory, name)
+        if self._placing is not None:
+            self._placing.place(staged, staged_name, directory, path)
             return
+        name = path.rpartition("/")[2]
         if self._pid == os.getpid() and self._renaming.acquire(blocking=False):
             try:
                 os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)

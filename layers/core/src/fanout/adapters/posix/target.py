@@ -69,7 +69,7 @@ class FileTarget:
 
     def commit(self, crc64nvme: int) -> None:
         """See ``ports.tree.Target``; closing flushes, and its error is the write's."""
-        parent, separator, name = self._path.rpartition("/")
+        parent, separator, _ = self._path.rpartition("/")
         try:
             if self._written_until < self._size:
                 os.ftruncate(self._descriptor, self._size)
@@ -77,7 +77,7 @@ class FileTarget:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
             with self._directories.hold(parent + separator, create=True) as directory:
-                self._staging.move(self._staged.descriptor, self._staged_name, directory, name)
+                self._staging.move(self._staged.descriptor, self._staged_name, directory, self._path)
         except OSError as error:
             raise self._staging.token.error("commit", error) from error
         self._staged_name = ""

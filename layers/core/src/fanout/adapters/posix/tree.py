@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from fanout.adapters.posix.attributes import apply_attributes, apply_link_attributes, owner_limitation, time_of_new_file
+from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.deletion import delete_listed, remove_empty
 from fanout.adapters.posix.errors import source_error
@@ -20,6 +21,7 @@ from fanout.adapters.posix.listing.stats import is_same_file, require_copy
 from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.paths.lookup import find_destination, find_source
+from fanout.adapters.posix.placing import Placing
 from fanout.adapters.posix.small_files import PosixSmallFiles
 from fanout.adapters.posix.source import (
     FILE_FLAGS,
@@ -62,11 +64,15 @@ class PosixTree:
         *,
         follow: bool = False,
         overwrite: Overwrite = Overwrite.ALWAYS,
+        backup_to: str = "",
     ) -> None:
+        """``backup_to`` is a directory of the mount, with ``/`` at its end, for what is replaced or deleted."""
         self._root = f"{path}/" if path else ""
         self._directories = Directories(str(mount), self._open_followed if follow else None, self._mode_of)
         self._follow = follow
-        self._staging = Staging(self._directories, self._root, run_id, nonce, overwrite)
+        self._backup = Backup(self._directories, self._root, backup_to, run_id) if backup_to else None
+        placing = Placing(overwrite, self._backup)
+        self._staging = Staging(self._directories, self._root, run_id, nonce, placing)
         self._token = self._staging.token
         self._field = field
         self._made = field == "destination"
@@ -75,6 +81,8 @@ class PosixTree:
         """The mode to make a directory with; nothing is set later on the root and those above it."""
         if self._root.startswith(path):
             return DEFAULT_DIRECTORY_MODE
+        if self._backup is not None and self._backup.lies_below(path):
+            return stat.S_IRWXU
         return stat.S_IRWXU if path.startswith(self._root + STAGING_PREFIX) else UNFINISHED_MODE
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
@@ -146,7 +154,8 @@ class PosixTree:
 
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
         """See ``ports.tree.Tree``."""
-        parent, separator, name = (self._root + entry.path).rpartition("/")
+        path = self._root + entry.path
+        parent, separator, _ = path.rpartition("/")
         staged_directory, staged_name = self._staging.place()
         try:
             with (
@@ -155,7 +164,7 @@ class PosixTree:
             ):
                 os.symlink(target, staged_name, dir_fd=staged)
                 apply_link_attributes(staged, staged_name, attributes)
-                self._staging.move(staged, staged_name, directory, name)
+                self._staging.move(staged, staged_name, directory, path)
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError):
                 error = OSError(22, "the target of the symlink holds NUL")
@@ -177,7 +186,7 @@ class PosixTree:
                 with self._directories.hold(staged_directory, create=True) as staged:
                     os.link(first_name, staged_name, src_dir_fd=origin, dst_dir_fd=staged, follow_symlinks=False)
                     require_copy(os.stat(staged_name, dir_fd=staged, follow_symlinks=False), entry)
-                    self._staging.move(staged, staged_name, directory, name)
+                    self._staging.move(staged, staged_name, directory, self._root + entry.path)
         except OSError as error:
             raise self._token.error("link", error) from error
 
@@ -210,11 +219,11 @@ class PosixTree:
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
-        return delete_listed(self._directories, self._root, entries, self._token)
+        return delete_listed(self._directories, self._root, entries, self._token, self._backup)
 
     def remove_directory(self, entry: Entry) -> None:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
-        remove_empty(self._directories, self._root, entry, self._token)
+        remove_empty(self._directories, self._root, entry, self._token, self._backup)
 
     def small_files_from(self, source: Tree) -> PosixSmallFiles | None:
         """See ``ports.tree.Tree``; not where the source's symlinks are followed."""
@@ -243,6 +252,8 @@ class PosixTree:
         try:
             if writing:
                 self._token.make()
+                if self._backup is not None:
+                    self._backup.check()
                 return
             with self._directories.hold(self._root) as descriptor:
                 os.scandir(descriptor).close()

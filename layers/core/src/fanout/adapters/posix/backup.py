@@ -1,0 +1,116 @@
+"""Keeps what a run replaces or deletes under ``<backup_to>/<run>/<path>``, by hard link and before it goes.
+
+| at ``<path>`` in the backup        | at the destination               | then                            |
+|------------------------------------|----------------------------------|---------------------------------|
+| nothing                            | anything but a directory         | linked                          |
+| the very file of the destination   | that file                        | kept already, by another attempt |
+| another file                       | of the size and mtime of the new | kept already, and replaced      |
+| another file                       | anything else                    | fails: others wrote there since |
+
+A link has bytes, owner, mode, times and extended attributes of the file, because it is the file. Directories are made
+as they are needed: closed to others, then with mode and owner of the destination's. They stay closed where the owner
+cannot be set.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+from fanout.adapters.posix.attributes import apply_attributes
+from fanout.adapters.posix.paths.directories import Directories, parent_of
+from fanout.listing.directories.parents import UNFINISHED_MODE, is_unfinished
+from fanout.model.entry import Attributes
+from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
+from fanout.model.outcome import Reason
+
+_FIELD = "backup_to"
+
+
+class Backup:
+    """The backup of a run, at ``place`` (with ``/`` at its end) of the mount on which the tree at ``root`` lies."""
+
+    def __init__(self, directories: Directories, root: str, place: str, run_id: str) -> None:
+        self._directories, self._root = directories, root
+        self._place = place
+        self._run = f"{place}{run_id}/"
+        self._made: set[str] = set()
+
+    def lies_below(self, path: str) -> bool:
+        """Whether a directory of the mount is ``backup_to``, or leads to it."""
+        return self._place.startswith(path)
+
+    def check(self) -> None:
+        """Make the directory ``backup_to``. Raises ``InvalidRequest`` or ``AccessDenied`` where nothing can be kept."""
+        where = f"/{self._place}"
+        try:
+            with self._directories.hold(self._place, create=True) as here, self._directories.hold(self._root) as root:
+                same = os.fstat(here).st_dev == os.fstat(root).st_dev
+                writable = os.access(".", os.W_OK | os.X_OK, dir_fd=here, effective_ids=True)
+        except ItemError as error:
+            raise InvalidRequest(_FIELD, f"{where}: {error.message}", "name its real path") from error
+        except NotADirectoryError as error:
+            raise InvalidRequest(_FIELD, f"{where} is not a directory", "name one, or a path that is free") from error
+        except OSError as error:
+            remedy = "check the access point's identity and the directory's mode and owner"
+            raise AccessDenied("writing below", f"{_FIELD} {where}", f"{remedy} ({error.strerror})") from error
+        if not same:
+            problem = f"{where} lies on another file system than /{self._root}, and a file there is kept by a hard link"
+            raise InvalidRequest(_FIELD, problem, "name a directory of the destination's file system")
+        if not writable:
+            remedy = "give the function's user write and search permission on it"
+            raise AccessDenied("writing below", f"{_FIELD} {where}", remedy)
+
+    def keep(self, directory: int, path: str, new: os.stat_result | None = None) -> None:
+        """Keep what stands at a path of the mount, in ``directory``, before ``new`` replaces it or it is deleted.
+
+        What is missing is not kept. Raises ``OSError``, and ``ItemError`` where it cannot be told what is to be kept.
+        """
+        parent, slash, name = path.removeprefix(self._root).rpartition("/")
+        with self._directories.hold(self._made_directory(parent + slash)) as kept:
+            try:
+                os.link(name, name, src_dir_fd=directory, dst_dir_fd=kept, follow_symlinks=False)
+            except FileExistsError:
+                found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                known = os.stat(name, dir_fd=kept, follow_symlinks=False)
+                if not (os.path.samestat(found, known) or _is_of(found, new)):
+                    problem = f"something else was written there after /{self._run} had kept what it replaces"
+                    raise ItemError(Reason.DESTINATION_CHANGED, problem) from None
+            except FileNotFoundError:
+                with suppress(FileNotFoundError):  # then there is nothing to keep
+                    os.stat(name, dir_fd=directory, follow_symlinks=False)
+                    raise OSError(f"/{self._run} was removed while the run kept files there") from None
+
+    def keep_directory(self, path: str) -> None:
+        """Keep a directory of the mount, before it is removed; one that is missing is not kept."""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            self._made_directory(path.removeprefix(self._root))
+
+    def _made_directory(self, path: str) -> str:
+        """The directory of the backup for one of the tree, made with those above it."""
+        missing = [path]
+        while missing[-1] and parent_of(missing[-1]) not in self._made:
+            missing.append(parent_of(missing[-1]))
+        for one in reversed(missing):
+            if one not in self._made:
+                self._make(one)
+                self._made.add(one)
+        return self._run + path
+
+    def _make(self, path: str) -> None:
+        """Make one directory, and give it mode and owner of the tree's once: later the tree's may be another one."""
+        with self._directories.hold(self._root + path) as original:
+            found = os.fstat(original)
+        with self._directories.hold(self._run + path, create=True) as made:
+            if not is_unfinished(os.fstat(made).st_mode):
+                return
+            apply_attributes(made, Attributes(UNFINISHED_MODE, found.st_uid, found.st_gid), UNFINISHED_MODE)
+            after = os.fstat(made)
+            owned = (after.st_uid, after.st_gid) == (found.st_uid, found.st_gid)
+            os.fchmod(made, stat.S_IRWXU | (stat.S_IMODE(found.st_mode) if owned else 0))
+
+
+def _is_of(found: os.stat_result, new: os.stat_result | None) -> bool:
+    """Whether another attempt has put the new file there."""
+    return new is not None and (found.st_size, found.st_mtime_ns) == (new.st_size, new.st_mtime_ns)
