@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from fanout.facts.prices import DATE, PRICES, REGION
+from fanout.efs.load import Work
+from fanout.facts.prices import DATE, PRICES, REGION, prices_with
+from fanout.forecast.datasync import basic_verification
 from fanout.forecast.estimate import Known, estimate, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.report.text import dollars, duration, number, spoken
 from fanout.request.parse import parse_request
+from fanout.request.request import Request
 
 PAGE = Path(__file__).parents[1] / "docs/understand/cost.md"
 # As template.yaml sets MaxConcurrency.
@@ -70,6 +73,24 @@ FOOT = """
   about each object once (`s3_get`, $0.40 a million; two from bucket to bucket), where neither an ETag nor a
   Last-Modified proves it unchanged. The forecast does not hold these requests.
 
+## Beside DataSync
+
+The forecast stands beside the cheaper mode of DataSync that can do the same work, and says which
+([comparison](comparison.md)).
+
+| | Basic | Enhanced |
+|---|---|---|
+| its fee | by the GB | by the GB, and for each execution |
+| items of a task | 50 million at most | no such limit |
+| `verify: none` | VerifyMode `NONE` | the same |
+| `verify: copied` | reads the destination again | the same |
+| `verify: content`, `all`, `mode: verify` | reads both ends again | not possible |
+
+- Unless told otherwise Basic verifies all data, at both ends: the line below each example says what that takes. We set
+  `NONE` for it where our own run does not verify, in its favour.
+- Requests and metering of its copy are taken to be ours, without what stages between two file systems. Neither has
+  been measured on AWS.
+
 ## Other prices
 
 Your region's, or those that you have agreed on: `"prices": {"efs_written_gb": 0.07}` in a request, or for a whole stack
@@ -79,10 +100,20 @@ the parameter `Prices` ([parameters](../reference/parameters.md)); the request's
 
 def predicted(example: Example) -> Forecast:
     """The estimate of an example, on a file system with elastic throughput."""
-    document = {"source": example.source, "destination": example.destination}
-    request = parse_request(document, ("data",), CONCURRENCY)
     states = {"data": idle_state(ThroughputMode.ELASTIC)}
-    return estimate(request, Known(example.entries, example.bytes, states=states))
+    return estimate(_request(example), Known(example.entries, example.bytes, states=states))
+
+
+def _request(example: Example) -> Request:
+    document = {"source": example.source, "destination": example.destination}
+    return parse_request(document, ("data",), CONCURRENCY)
+
+
+def verification(example: Example) -> float:
+    """The dollars that DataSync's Basic mode takes to read both ends once more."""
+    work = Work(example.entries, example.entries, example.bytes, 1, 0.0)
+    states = {"data": idle_state(ThroughputMode.ELASTIC)}
+    return basic_verification(_request(example), work, states, prices_with({}))
 
 
 def document() -> str:
@@ -97,7 +128,8 @@ def _examples() -> Iterator[str]:
     for example in EXAMPLES:
         found = predicted(example)
         money = found.dollars
-        theirs = {"s3": money.s3, "efs": money.efs}
+        other = found.datasync
+        theirs = {"s3": other.s3, "efs": other.efs}
         ours = {"s3": money.s3, "work_bucket": money.ledger, "efs": money.efs, "lambda": money.compute}
         ours |= {"step_functions": money.states, "cloudwatch": money.metrics}
         yield f"### {example.title}\n"
@@ -108,12 +140,13 @@ def _examples() -> Iterator[str]:
             f"About {duration(sum(found.seconds.values()))} with {number(functions)} functions;"
             f" what binds: {found.binding.value}.\n"
         )
-        yield "| service | this run | DataSync |"
+        yield f"| service | this run | DataSync, {other.mode} |"
         yield "|---|---|---|"
         for name, cost in ours.items():
             yield f"| {spoken(name)} | {dollars(cost)} | {dollars(theirs[name]) if name in theirs else ''} |"
-        yield f"| DataSync's own fee | | {dollars(money.datasync_fee)} |"
-        yield f"| total | {dollars(money.total)} | {dollars(money.datasync)} |\n"
+        yield f"| DataSync's own fee | | {dollars(other.fee)} |"
+        yield f"| total | {dollars(money.total)} | {dollars(other.total)} |\n"
+        yield f"Basic's verification, where it is left on: {dollars(verification(example))} more.\n"
 
 
 def _prices() -> Iterator[str]:

@@ -35,7 +35,7 @@ def forecast_lines(row: dict[str, Any]) -> Iterator[str]:
         functions = row["pace"]["max_concurrency"]
         yield f"  what binds: {row['binding_limit']}; {functions:,} function{'s' if functions != 1 else ''} at once"
     services = ", ".join(f"{spoken(name)} {dollars(cost)}" for name, cost in money.items() if cost and name != "total")
-    yield f"  cost: {dollars(money['total'])} ({services}); DataSync: {dollars(other['total'])}"
+    yield f"  cost: {dollars(money['total'])} ({services}); DataSync, {row['datasync_mode']}: {dollars(other['total'])}"
     for system in row["file_systems"]:
         about = f"{system['throughput_mode']}, {size(system['permitted_bytes_per_second'])}/s permitted"
         burst = f"; burst credits: {system['credits']['sentence']}" if system["credits"] else ""
@@ -80,7 +80,12 @@ def forecast_tables(row: dict[str, Any]) -> Iterator[Table]:
             limits.add_row(f"{name}, binds" if name == row["binding_limit"] else name, f"{took:,.1f}")
         yield limits
     money, other = row["dollars"], row["datasync_dollars"]
-    costs = Table("service", "this run, $", "DataSync, $", title=f"Cost, at prices of {row['prices_date']}")
+    costs = Table(
+        "service",
+        "this run, $",
+        f"DataSync ({row['datasync_mode']}), $",
+        title=f"Cost, at prices of {row['prices_date']}",
+    )
     for name, cost in money.items():
         if name != "total":
             costs.add_row(spoken(name), f"{cost:,.4f}", f"{other[name]:,.4f}" if name in other else "")

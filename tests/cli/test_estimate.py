@@ -58,7 +58,7 @@ def test_an_example_is_what_its_command_says(example: tuple[str, ...], tmp_path:
 def test_a_thousand_files_of_a_gigabyte_cost_what_the_price_lists_say_by_hand(tmp_path: Path) -> None:
     row = estimated(tmp_path, TO_EFS, "--entries", "1000", "--bytes", "1000000000000")
     assert row["dollars"]["efs"] == pytest.approx(1000 * 0.06, rel=0.001)
-    assert row["datasync_dollars"]["fee"] == pytest.approx(1000 * 0.015 + 0.55)
+    assert row["datasync_dollars"]["fee"] == pytest.approx(1000 * 0.0125)
     seconds_of_functions = 1e12 / 78e6
     assert row["dollars"]["lambda"] == pytest.approx(seconds_of_functions * 1.769 * 0.0000133334, rel=0.1)
 

@@ -166,10 +166,12 @@ def test_prices_are_the_table_s_or_the_stack_s_or_the_request_s() -> None:
         partition_shards(world.context())
         return float(world.ledger.read_json("forecast.json")["datasync_dollars"]["fee"])
 
-    moved = 200 * 40_000 / 1e9 * 0.015
-    assert fee({}, {}) == pytest.approx(0.55 + moved, abs=1e-6)
-    assert fee({"datasync_task": 2.0}, {}) == pytest.approx(2 + moved, abs=1e-6)
-    assert fee({"datasync_task": 2.0, "datasync_gb": 0.0}, {"datasync_task": 3.0}) == pytest.approx(3)
+    moved = 200 * 40_000 / 1e9
+    assert fee({}, {}) == pytest.approx(moved * 0.0125, abs=1e-6)
+    assert fee({"datasync_basic_gb": 2.0}, {}) == pytest.approx(moved * 2, abs=1e-6)
+    dear = {"datasync_basic_gb": 1000.0}
+    assert fee({**dear, "datasync_task": 2.0}, {}) == pytest.approx(2 + moved * 0.015, abs=1e-6)
+    assert fee({**dear, "datasync_gb": 0.0}, {"datasync_task": 3.0}) == pytest.approx(3)
 
 
 @pytest.mark.parametrize("wrong", [{"gold": 1.0}, {"s3_get": -1.0}, {"s3_get": "free"}, {"s3_get": float("inf")}])

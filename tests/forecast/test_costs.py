@@ -33,12 +33,6 @@ def test_s3_is_the_price_list_s() -> None:
     assert dollars(requests=S3Requests(puts=1_000_000)).s3 == pytest.approx(5.0)
 
 
-def test_datasync_takes_its_fee_and_what_the_data_takes_anyway() -> None:
-    found = dollars(metering=6.0)
-    assert found.datasync_fee == pytest.approx(0.55 + 100 * 0.015)
-    assert found.datasync == pytest.approx(found.datasync_fee + found.s3 + 6.0)
-
-
 def test_a_second_of_a_function_costs_what_lambda_takes_for_its_memory() -> None:
     more = dollars(seconds=7000).compute - dollars(seconds=6000).compute
     assert more == pytest.approx(1000 * 1.769 * 0.0000133334)
@@ -51,8 +45,8 @@ def test_a_shard_costs_its_states_its_requests_and_a_call() -> None:
     assert more.compute - dollars().compute == pytest.approx(0.0000002)
 
 
-def test_the_total_is_all_of_them_and_not_the_fee() -> None:
-    assert Dollars(s3=1, ledger=2, efs=4, compute=8, states=16, datasync_fee=32, metrics=64).total == 95
+def test_the_total_is_all_of_them() -> None:
+    assert Dollars(s3=1, ledger=2, efs=4, compute=8, states=16, metrics=32).total == 63
 
 
 @pytest.mark.parametrize(
@@ -87,10 +81,9 @@ def test_no_service_is_ever_negative_and_more_work_is_never_cheaper(
     more = dollars(
         Work(entries, entries, size * 2, shards + 1, 1), S3Requests(entries + 1, entries + 1, 2), seconds + 1
     )
-    parts = (less.s3, less.ledger, less.efs, less.compute, less.states, less.datasync_fee)
+    parts = (less.s3, less.ledger, less.efs, less.compute, less.states)
     assert min(parts) >= 0
     assert more.total >= less.total - metering
-    assert more.datasync_fee >= less.datasync_fee
 
 
 @given(st.sampled_from(sorted(PRICES)), st.floats(0, 100))

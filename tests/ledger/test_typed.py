@@ -22,6 +22,7 @@ NOT_OF_THE_LEDGER = {
     "listing/manifests/inventory.py": "the manifest of an S3 Inventory",
     "listing/index/copied_index.py": "rows of an index, written and read in this file alone",
     "forecast/costs.py": "the table of prices",
+    "forecast/datasync.py": "the table of prices",
     "efs/model.py": "the table of quotas",
     "staging/unpack_shard.py": "the answer to the state machine",
     "deleting/remove_directories.py": "the answer to the state machine",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.efs.model import Load
 from fanout.facts import aws, tuning, units
+from fanout.model.location import Location
 from fanout.model.shard import OPERATIONS_PER_FILE
 from fanout.request.options import Mode, Verify
 from fanout.request.request import Request
@@ -79,6 +80,16 @@ def loads_to_verify(request: Request, work: Work) -> Mapping[str, Load]:
 def _verifies_after(request: Request) -> bool:
     """Whether a copy is verified; in mode verify that is the work itself."""
     return request.verify is not Verify.NONE and request.mode is not Mode.VERIFY
+
+
+def reading(ends: Sequence[Location], work: Work) -> tuple[S3Requests, Mapping[str, Load]]:
+    """Requests to S3, and the load of each mount by name, of reading all data of these ends."""
+    blocks = work.entries + work.bytes / tuning.BLOCK_BYTES
+    loads: dict[str, Load] = {}
+    for end in ends:
+        if not end.is_keyed:
+            loads[end.mount] = loads.get(end.mount, Load()) + _read(work)
+    return S3Requests(gets=blocks * sum(end.is_keyed for end in ends)), loads
 
 
 def loads_of(request: Request, work: Work) -> Mapping[str, Load]:

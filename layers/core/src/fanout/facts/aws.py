@@ -43,6 +43,8 @@ COPY_OBJECT_BYTES = 5 * GIB
 DELETE_OBJECTS = 1000
 # Keys of a page; AmazonS3/latest/API/API_ListObjectsV2.html
 LIST_PAGE_KEYS = 1000
+# Files, objects and directories of a task in Basic mode; datasync/latest/userguide/datasync-limits.html
+DATASYNC_BASIC_ITEMS = 50_000_000
 # At least so many a second and partitioned prefix; AmazonS3/latest/userguide/optimizing-performance.html
 S3_GET_PER_SECOND = 5_500
 S3_PUT_PER_SECOND = 3_500

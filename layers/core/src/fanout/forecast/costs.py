@@ -1,4 +1,4 @@
-"""The dollars of a run by service, and those of the same copy with DataSync."""
+"""The dollars of a run by service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fanout.forecast.overhead import Beside
 from fanout.model.file_system import ThroughputMode
 from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS
 
-_GB = 1e9
+GB = 1e9
 # As template.yaml sets the functions that list, copy and verify.
 FUNCTION_GB = 1.769
 # Chosen: requests to the ledger, of a segment and of a shard: its rows, its record, its attempts and checkpoints.
@@ -36,18 +36,12 @@ class Dollars(Struct, frozen=True):
     efs: float
     compute: float
     states: float
-    datasync_fee: float
     metrics: float = 0.0
 
     @property
     def total(self) -> float:
         """The dollars of the run."""
         return self.s3 + self.ledger + self.efs + self.compute + self.states + self.metrics
-
-    @property
-    def datasync(self) -> float:
-        """The dollars of the same copy with DataSync: its fee, and the same requests and metering."""
-        return self.datasync_fee + self.s3 + self.efs
 
 
 def dollars_of(
@@ -68,15 +62,19 @@ def dollars_of(
     puts = SEGMENT_PUTS * listing.segments + SHARD_PUTS * work.shards + notes
     gets = SEGMENT_GETS * listing.segments + SHARD_GETS * work.shards
     return Dollars(
-        s3=requests.gets * price["s3_get"] + (requests.puts + requests.lists) * price["s3_put"],
+        s3=request_dollars(requests, price),
         ledger=(gets + beside.gets) * price["s3_get"] + (puts + beside.puts) * price["s3_put"],
         efs=metering,
         compute=(seconds * FUNCTION_GB + beside.gb_seconds) * price["lambda_gb_second"]
         + (invocations + beside.calls) * price["lambda_request"],
         states=(transitions + beside.transitions) * price["transition"],
-        datasync_fee=work.bytes / _GB * price["datasync_gb"] + price["datasync_task"],
         metrics=beside.metrics * price["metric"],
     )
+
+
+def request_dollars(requests: S3Requests, price: Mapping[str, float]) -> float:
+    """The dollars of requests to S3."""
+    return requests.gets * price["s3_get"] + (requests.puts + requests.lists) * price["s3_put"]
 
 
 def metering_dollars(
@@ -86,4 +84,4 @@ def metering_dollars(
     metered = (ThroughputMode.ELASTIC, ThroughputMode.ASSUMED)
     found = [load for mount, load in loads.items() if states[mount].mode in metered]
     read, written = sum(load.read_bytes for load in found), sum(load.written_bytes for load in found)
-    return read / _GB * price["efs_read_gb"] + written / _GB * price["efs_written_gb"]
+    return read / GB * price["efs_read_gb"] + written / GB * price["efs_written_gb"]

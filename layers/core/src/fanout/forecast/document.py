@@ -12,6 +12,7 @@ from fanout.facts import prices
 from fanout.facts.units import GIB, MIB
 from fanout.forecast.costs import Dollars
 from fanout.forecast.credits import Credits
+from fanout.forecast.datasync import TaskMode
 from fanout.forecast.forecast import Forecast, Limit
 from fanout.model.document import utc
 from fanout.model.file_system import ThroughputMode
@@ -72,13 +73,15 @@ class ForecastDocument(Struct, frozen=True):
     dollars: dict[str, float]
     actual_dollars: dict[str, float] | None
     datasync_dollars: dict[str, float]
+    datasync_mode: TaskMode
     prices_date: str
 
 
 def forecast_document(found: Forecast, begins: float) -> ForecastDocument:
     """The document of a forecast whose copying begins then, in seconds since 1970."""
     dollars, pace = found.dollars, found.pace
-    datasync = {"fee": dollars.datasync_fee, "s3": dollars.s3, "efs": dollars.efs, "total": dollars.datasync}
+    other = found.datasync
+    datasync = {"fee": other.fee, "s3": other.s3, "efs": other.efs, "total": other.total}
     return ForecastDocument(
         predicted_seconds={phase: round(seconds, 3) for phase, seconds in found.seconds.items()},
         actual_seconds={},
@@ -91,6 +94,7 @@ def forecast_document(found: Forecast, begins: float) -> ForecastDocument:
         dollars=by_service(dollars),
         actual_dollars=None,
         datasync_dollars={name: round(value, 6) for name, value in datasync.items()},
+        datasync_mode=other.mode,
         prices_date=prices.DATE,
     )
 

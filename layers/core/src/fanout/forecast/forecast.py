@@ -24,6 +24,7 @@ from fanout.facts.prices import prices_with
 from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.credits import Credits, credits_of, paced_drains, throughput_seconds
+from fanout.forecast.datasync import DataSync, datasync_of
 from fanout.forecast.deleting import Deleting, deleting_of, deletion_loads
 from fanout.forecast.listing import ListingWalk, walk_listing
 from fanout.forecast.overhead import beside_run, is_paced
@@ -66,6 +67,7 @@ class Forecast(Struct, frozen=True):
     states: Mapping[str, FileSystemState]
     credits: Mapping[str, Credits]
     dollars: Dollars
+    datasync: DataSync
 
     @property
     def binding(self) -> Limit:
@@ -135,6 +137,7 @@ def forecast(
         states=states,
         credits=credits_of(drains, states, loads, free, percent),
         dollars=dollars_of(work, requests, listing, busy, metering, price, aside),
+        datasync=datasync_of(request, work, states, price),
     )
 
 
