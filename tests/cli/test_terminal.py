@@ -106,7 +106,7 @@ def test_what_was_typed_is_shown_as_escapes(arguments: tuple[str, ...], tmp_path
     assert_harmless(answer.output)
 
 
-@pytest.mark.parametrize("command", ["watch", "report", "stop", "retry", "limit"])
+@pytest.mark.parametrize("command", ["watch", "report", "entries", "stop", "retry", "limit"])
 def test_the_name_of_a_run_is_shown_as_escapes(aws: Aws, command: str) -> None:
     answer = aws.fanout(command, EVIL[:-1], *MINE)
     assert answer.exit_code == 2

@@ -68,6 +68,12 @@ COMMANDS = {
     "list": Known("run_commands", RUNS, "the newest runs", ("fanout list --limit 5", "fanout list | cut -f 1")),
     "watch": Known("run_commands", RUNS, "follow a run", ("fanout watch", "fanout watch RUN --stack prod")),
     "report": Known("run_commands", RUNS, "bring the report of a run", ("fanout report --open",)),
+    "entries": Known(
+        "entries_command",
+        RUNS,
+        "what became of each entry of a run",
+        ("fanout entries RUN --outcome failed", "fanout entries --path 'photos/**' --json | jq -r .path"),
+    ),
     "limit": Known("limit_command", RUNS, "change the rates of a run", ('fanout limit --bytes-per-second "50 MiB"',)),
     "stop": Known("run_commands", RUNS, "stop a run", ("fanout stop RUN",)),
     "retry": Known("run_commands", RUNS, "go on with a run", ("fanout retry --watch", "fanout retry RUN --again")),

@@ -17,7 +17,7 @@ def deletion_results(ledger: Ledger) -> ShardResult:
     """The result of all shards of extras; one without an outcome is failed. Nothing if no deletion began."""
     results = no_counts()
     failures: list[Outcome] = []
-    for shard in _shards(ledger):
+    for shard in deletion_shards(ledger):
         found = shard_result(shard, ledger)
         results = {result: results[result] + found.results[result] for result in Result}
         failures += found.failures
@@ -26,7 +26,7 @@ def deletion_results(ledger: Ledger) -> ShardResult:
 
 def deleted_entries(ledger: Ledger) -> Iterator[Outcome]:
     """The outcomes of the entries that a sync deleted, each once. Raises ``LedgerBroken``."""
-    for shard in _shards(ledger):
+    for shard in deletion_shards(ledger):
         told: set[int] = set()
         for file in ledger.outcome_files(shard.id):
             for index, outcome in ledger.read_outcomes(file):
@@ -35,7 +35,8 @@ def deleted_entries(ledger: Ledger) -> Iterator[Outcome]:
                     yield outcome
 
 
-def _shards(ledger: Ledger) -> list[Shard]:
+def deletion_shards(ledger: Ledger) -> list[Shard]:
+    """The shards of a sync's extras; none if no deletion began. Raises ``LedgerBroken``."""
     if not ledger.has(keys.phase_key("delete")) and not ledger.has(keys.DELETIONS):
         return []
     shards = [one.shard for one in (*deleted_files(ledger), *deleted_directories(ledger))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -61,6 +61,31 @@ def _rows_in_trouble(files: list[OutcomeFile], ledger: Ledger) -> Iterator[Outco
 
 
 def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger, absent: Absent) -> ShardResult:
+    outcomes = _by_entry(shard, files, ledger, absent)
+    failures = [outcome for outcome in outcomes.values() if outcome.result in TROUBLE]
+    return ShardResult(tally(outcomes.values()), failures, sum(file.seconds for file in files))
+
+
+def shard_outcomes(
+    shard: Shard, ledger: Ledger, wanted: Collection[Result], absent: Absent | None = SHARD_FAILED
+) -> Iterator[Outcome]:
+    """The outcomes of a shard's entries that are ``wanted``, each entry once; holds one shard at most.
+
+    An entry without an outcome is failed for the reason ``absent``, and left out without one. Files whose totals show
+    none of the wanted outcomes are not read.
+    """
+    files = ledger.outcome_files(shard.id)
+    covered = set().union(*(indexes_of(file.ranges) for file in files)) if files else set()
+    if (len(covered) < shard.entries and absent is not None) or not disjoint(file.ranges for file in files):
+        outcomes: Iterable[Outcome] = _by_entry(shard, files, ledger, absent).values()
+        yield from (outcome for outcome in outcomes if outcome.result in wanted)
+        return
+    for file in files:
+        if any(file.results[result].entries for result in wanted):
+            yield from (outcome for _, outcome in ledger.read_outcomes(file) if outcome.result in wanted)
+
+
+def _by_entry(shard: Shard, files: list[OutcomeFile], ledger: Ledger, absent: Absent | None) -> dict[int, Outcome]:
     """Attempts that ran at the same time may both have an outcome for an entry: a copy counts before a failure."""
     outcomes: dict[int, Outcome] = {}
     for file in files:
@@ -68,22 +93,28 @@ def _by_rows(shard: Shard, files: list[OutcomeFile], ledger: Ledger, absent: Abs
             known = outcomes.get(index)
             if known is None or known.result in TROUBLE:
                 outcomes[index] = outcome
-    if len(outcomes) < shard.entries:
+    if len(outcomes) < shard.entries and absent is not None:
         for index, entry in enumerate(ledger.read_shard(shard)):
             if index not in outcomes:
                 outcomes[index] = absent.outcome(entry)
-    failures = [outcome for outcome in outcomes.values() if outcome.result in TROUBLE]
-    return ShardResult(tally(outcomes.values()), failures, sum(file.seconds for file in files))
+    return outcomes
 
 
 def big_file_results(ledger: Ledger, absent: Absent = SHARD_FAILED) -> ShardResult:
     """The result of all big files together; one without an outcome is failed."""
+    outcomes = list(outcomes_of_big_files(ledger, absent))
+    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE])
+
+
+def outcomes_of_big_files(ledger: Ledger, absent: Absent | None = SHARD_FAILED) -> Iterator[Outcome]:
+    """The outcome of each big file that the listing counts; one without is failed, or left out without ``absent``."""
     found = dict(big_file_outcomes(ledger))
-    outcomes = []
     for done in rounds_done(ledger):
         for big in done.big_files:
-            outcomes.append(found.get(big.id) or absent.outcome(_big_file(big.id, ledger)))
-    return ShardResult(tally(outcomes), [outcome for outcome in outcomes if outcome.result in TROUBLE])
+            if big.id in found:
+                yield found[big.id]
+            elif absent is not None:
+                yield absent.outcome(_big_file(big.id, ledger))
 
 
 def big_file_outcomes(ledger: Ledger, shard_id: str = "") -> Iterator[tuple[str, Outcome]]:
