@@ -78,12 +78,30 @@ def test_a_big_file_is_compared_block_by_block_each_end_on_its_side(mounts: TwoM
     assert second.failures() == ({"big": "checksum differs"} if damage else {})
 
 
+def test_a_verification_names_what_only_the_destination_holds(mounts: TwoMounts) -> None:
+    assert mounts.run()["status"] == "SUCCEEDED"
+    (mounts.root / "d1" / "own").write_bytes(b"own")
+    (mounts.root / "d9" / "deep").mkdir(parents=True)
+    (mounts.root / "d2" / "f2").unlink()
+    second = mounts.next_run("run-2")
+    summary = second.run({"mode": "verify"})
+    assert summary["status"] == "FAILED_WITH_ITEMS"
+    found = second.failures()
+    assert {path for path, reason in found.items() if reason == "not at the source"} == {"d1/own", "d9/", "d9/deep/"}
+    assert found["d2/f2"] == "missing at the destination"
+
+
+@pytest.mark.parametrize("on_conflict", ["escape", "unescape"])
+def test_between_file_systems_there_is_nothing_to_escape(mounts: TwoMounts, on_conflict: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"^on_conflict: there is nothing to"):
+        mounts.list_all({"on_conflict": on_conflict})
+
+
 @pytest.mark.parametrize(
     ("field", "options"),
     [
         ("mode", {"mode": "sync"}),
         ("compare", {"compare": "checksum"}),
-        ("manifest", {"manifest": "s3://a-bucket/list.csv"}),
     ],
 )
 def test_what_needs_both_ends_at_once_is_refused(mounts: TwoMounts, field: str, options: dict[str, str]) -> None:

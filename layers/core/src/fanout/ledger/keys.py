@@ -234,9 +234,9 @@ def destination_listing_key(segment_id: str) -> str:
     return f"listed/{segment_id}.json"
 
 
-def destination_entries_key(segment_id: str, nonce: str, number: int) -> str:
-    """Entries of a segment at the destination."""
-    return f"listed/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+def destination_entries_key(segment_id: str, what: str, nonce: str, number: int) -> str:
+    """Entries of a segment at the destination: those that were listed, or what was looked up path by path."""
+    return f"listed/{segment_id}-{what}-{nonce}-{number:04d}.jsonl.gz"
 
 
 def attributes_key(path: str) -> str:

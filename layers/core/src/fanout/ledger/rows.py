@@ -44,6 +44,16 @@ def entry_from_row(row: list[Any]) -> Entry:
     return Entry(path, _KINDS[kind], size, mtime_ns, changed_ns, etag, inode, target=target, replaces=replaces)
 
 
+def looked_up_row(path: str, entry: Entry | None) -> list[Any]:
+    """What stands at a path: its entry, or the path alone for nothing."""
+    return [path] if entry is None else entry_row(entry)
+
+
+def looked_up_from_row(row: list[Any]) -> tuple[str, Entry | None]:
+    """The path of a row, and what stands there."""
+    return row[0], None if len(row) == 1 else entry_from_row(row)
+
+
 def name_row(name: Name) -> list[Any]:
     """A listed name of a file with several at one end or both."""
     return [*_long_row(name.entry), name.unchanged, name.inode_there]

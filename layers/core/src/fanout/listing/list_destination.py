@@ -6,8 +6,12 @@ from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.documents import SegmentFailed
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import entry_row
+from fanout.ledger.rows import entry_row, looked_up_row
+from fanout.listing.directories.parent_directories import may_be_left_out
+from fanout.listing.lookups import found_at_destination
+from fanout.listing.manifests.looked_up import directories_before, look_up_rows
 from fanout.model.document import Json
+from fanout.model.entry import Entry
 from fanout.model.errors import FanoutError
 from fanout.model.segment import DestinationListing, Segment
 from fanout.request.plan import Plan
@@ -29,34 +33,65 @@ def list_destination(segment: Segment, context: Context) -> Json:
 def _list_destination(segment: Segment, context: Context) -> Json:
     """List until the segment ends, the time is up, or ``tuning.SEGMENT_ENTRIES`` are listed.
 
-    ``cut`` is the path after which the listing broke off, where it did: ListSegment goes no further.
+    Of a manifest its rows are looked up instead. ``cut``, or ``rows`` of a manifest, says where it broke off, where it
+    did: ListSegment goes no further.
     """
     ledger = context.ledger
-    deadline = context.deadline()
-    files: list[str] = []
-    rows: list[list[object]] = []
-    cut, number = "", 0
-
-    def flush() -> None:
-        if rows:
-            files.append(keys.destination_entries_key(segment.id, context.nonce, len(files)))
-            ledger.write_rows(files[-1], rows)
-            rows.clear()
-
     plan = ledger.read_plan()
     context = context.within(plan)
-    # Entries carried over from an earlier run are not compared with the destination again.
-    listed = () if segment.carried else context.destination(plan).list(segment, plan.request.filters.prunes)
-    for number, entry in enumerate(listed, start=1):
-        rows.append(entry_row(entry))
-        if len(rows) >= ENTRIES_PER_FILE:
-            flush()
-        if number >= tuning.SEGMENT_ENTRIES or (number % 256 == 0 and deadline.passed):
-            cut = entry.path
-            break
-    flush()
-    ledger.write(keys.destination_listing_key(segment.id), DestinationListing(files, cut))
-    return {"segment": segment.id, "count": number}
+    deadline = context.deadline()
+    listed, looked_up = _Files("entries", segment, context), _Files("looked-up", segment, context)
+    destination = context.destination(plan)
+    find = found_at_destination(destination)
+
+    def take(path: str, entry: Entry | None) -> None:
+        looked_up.add(looked_up_row(path, entry))
+
+    cut, rows, number = "", 0, 0
+    if segment.manifest is not None:
+        is_late = lambda number: number % 256 == 0 and deadline.passed  # noqa: E731
+        rows = look_up_rows(segment.manifest, plan, context.objects(plan.request), find, take, is_late)
+    elif not segment.carried:  # what an earlier run compared is not compared with the destination again
+        if may_be_left_out(plan, segment):
+            for directory in directories_before(segment):
+                take(directory, find(directory))
+        for number, entry in enumerate(destination.list(segment, plan.request.filters.prunes), start=1):
+            listed.add(entry_row(entry))
+            if number >= tuning.SEGMENT_ENTRIES or (number % 256 == 0 and deadline.passed):
+                cut = entry.path
+                break
+    found = DestinationListing(listed.close(), cut, looked_up.close(), rows)
+    ledger.write(keys.destination_listing_key(segment.id), found)
+    return {"segment": segment.id, "count": listed.count + looked_up.count}
+
+
+class _Files:
+    """Rows of a segment in files of bounded size, which no other attempt names."""
+
+    def __init__(self, what: str, segment: Segment, context: Context) -> None:
+        self._what, self._segment, self._context = what, segment, context
+        self._rows: list[list[object]] = []
+        self._keys: list[str] = []
+        self.count = 0
+
+    def add(self, row: list[object]) -> None:
+        """Take a row."""
+        self._rows.append(row)
+        self.count += 1
+        if len(self._rows) >= ENTRIES_PER_FILE:
+            self._write()
+
+    def close(self) -> list[str]:
+        """Write what is held; returns the keys of the files."""
+        if self._rows:
+            self._write()
+        return self._keys
+
+    def _write(self) -> None:
+        key = keys.destination_entries_key(self._segment.id, self._what, self._context.nonce, len(self._keys))
+        self._context.ledger.write_rows(key, self._rows)
+        self._keys.append(key)
+        self._rows = []
 
 
 def cut_of(segment: Segment, plan: Plan, ledger: Ledger) -> str:

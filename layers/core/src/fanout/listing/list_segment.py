@@ -71,8 +71,9 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     proofs = Proofs(plan, earlier, source_tree, destination_tree, wider_ns, ahead_of_runs(plan, context))
     settler = Settler(writer, plan, proofs, destination_tree)
     if segment.manifest is not None:
-        lookups = Lookups(plan, source_tree, destination_tree)
-        is_late, objects = partial(_late, context, context.deadline(), notes), context.objects(request)
+        looks, lookups = writer.looks, Lookups(plan, source_tree, writer.looks.find)
+        in_time, objects = partial(_late, context, context.deadline(), notes), context.objects(request)
+        is_late = lambda number: number == looks.rows or in_time(number)  # noqa: E731
         with LookupQueue(settler.ask, settler.settle) as queue:
             refuse = lambda row: queue.run(partial(writer.refuse, row))  # noqa: E731
             left = list_manifest(segment.manifest, plan, objects, lookups, queue.add, refuse, is_late)

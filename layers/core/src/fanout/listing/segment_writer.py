@@ -12,6 +12,7 @@ from fanout.listing.directories.implied import ImpliedDirectories
 from fanout.listing.directories.open_directories import OpenDirectories
 from fanout.listing.directories.parent_directories import ParentDirectories, may_be_left_out
 from fanout.listing.index.index_writer import IndexWriter
+from fanout.listing.manifests.looked_up import seen_there
 from fanout.listing.naming.names_writer import NamesWriter
 from fanout.listing.same_entries import SameEntries
 from fanout.model.books import Tally
@@ -61,7 +62,8 @@ class SegmentWriter:
         deletes = lists_extras(plan.request)
         self._deletions = ExtraWriter(plan.request, segment, context, source) if deletes else None
         parents = may_be_left_out(plan, segment)
-        self._parents = ParentDirectories(plan, segment, context, source, destination) if parents else None
+        self.looks = seen_there(plan, segment, context.ledger, destination)
+        self._parents = ParentDirectories(plan, segment, context, source, self.looks.find) if parents else None
         # Filters narrow what the delete guard is about; without them it is about everything.
         self._scope = plan.request.filters if deletes and not plan.request.filters.take_all else None
         self._in_scope = Tally()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.facts import tuning
@@ -94,11 +94,15 @@ class Segment(Struct, frozen=True, omit_defaults=True):
 class DestinationListing(Struct, frozen=True):
     """A segment's entries at a destination that ListSegment does not see, in files of the ledger.
 
-    ``cut`` is the path after which the listing broke off, where it did.
+    ``cut`` is the path after which the listing broke off, where it did. The files ``looked_up`` say what stands at
+    paths of a manifest and at directories above them; ``rows`` is the number of the manifest's rows after which the
+    lookups broke off, where they did, else 0.
     """
 
     files: list[str]
     cut: str
+    looked_up: list[str] = field(default_factory=list)
+    rows: int = 0
 
 
 # Sorts after every name: 255 bytes is the longest name, and 0xFF is in no UTF-8 text.

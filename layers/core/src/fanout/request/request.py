@@ -111,9 +111,6 @@ def check_request(request: Request) -> None:
     if request.between_mounts and request.compare is Compare.CHECKSUM:
         problem = f"no function sees both a file of {request.source} and one of {request.destination}"
         raise InvalidRequest("compare", problem, "allowed between two mounts are size-mtime and always")
-    if request.between_mounts and request.manifest is not None:
-        problem = f"{request.destination} is not looked up path by path from the other mount"
-        raise InvalidRequest("manifest", problem, "leave it out, and name include or exclude")
     same_scheme = request.source.is_keyed == request.destination.is_keyed
     if same_scheme and request.on_conflict in (OnConflict.ESCAPE, OnConflict.UNESCAPE):
         problem = f"there is nothing to {request.on_conflict.value} from {request.source} to {request.destination}"

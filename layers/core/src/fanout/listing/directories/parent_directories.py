@@ -21,7 +21,7 @@ from fanout.listing.directories.parents import (
     mode_without_owner,
     parents_of,
 )
-from fanout.listing.lookups import found_at_destination, found_for_listing
+from fanout.listing.lookups import Find, found_for_listing
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
@@ -47,10 +47,10 @@ def may_be_left_out(plan: Plan, segment: Segment) -> bool:
 class ParentDirectories:
     """Collects the directories above a segment's entries that are not entries and not right at the destination."""
 
-    def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, destination: Tree) -> None:
+    def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, find_there: Find) -> None:
         self._segment, self._context = segment, context
         self._source, self._find = source, found_for_listing(source)
-        self._find_there = found_at_destination(destination)
+        self._find_there = find_there
         keeps_names = plan.request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
         ordered = keeps_names and segment.manifest is None
         self._seen = SeenParents(segment) if ordered else None

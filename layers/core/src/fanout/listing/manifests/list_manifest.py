@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fanout.facts import tuning
 from fanout.listing.intake import Add, Intake
-from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, found_at_destination, found_for_listing
+from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, Find, found_for_listing
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.manifests.manifest_rows import BrokenRow, read_row
 from fanout.listing.naming.placement import Place, naming_rule
@@ -35,10 +35,10 @@ Late = Callable[[int], bool]
 class Lookups:
     """Looks up a row's path at both ends. Many threads look up at once."""
 
-    def __init__(self, plan: Plan, source: Tree, destination: Tree) -> None:
+    def __init__(self, plan: Plan, source: Tree, find_there: Find) -> None:
         request = plan.request
         self._filters = request.filters
-        self._source, self._find_there = source, found_at_destination(destination)
+        self._source, self._find_there = source, find_there
         self._find = found_for_listing(source)
         self._place_of = naming_rule(request.source, request.destination, request.on_conflict, self._find)
         between = request.source.is_keyed and not request.destination.is_keyed
@@ -102,7 +102,7 @@ def list_manifest(
     with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="manifest") as pool:
         try:
             for number, line in enumerate(lines, start=1):
-                row = _row(line, part, plan, lines) if line != b"" else None
+                row = row_of(line, part, plan, lines) if line != b"" else None
                 if row is not None and row.subtree:
                     left.append(Segment("", prefix=row.path))
                 elif row is not None and row.reason is not None:
@@ -124,7 +124,7 @@ def _same(place: Place) -> Place:
     return place
 
 
-def _row(line: bytes | None, part: ManifestPart, plan: Plan, lines: ManifestLines) -> Row | None:
+def row_of(line: bytes | None, part: ManifestPart, plan: Plan, lines: ManifestLines) -> Row | None:
     """The row of a line. A row that cannot be read, or is excluded, has no entry; its reason says why."""
     try:
         if line is None:
