@@ -24,7 +24,7 @@ from fanout_cli.runs.listed import last_runs
 from fanout_cli.runs.progress import dump
 from fanout_cli.runs.run_ids import new_run_id, scheduled_run_id
 from fanout_cli.runs.runs import start_run
-from fanout_cli.schedules.schedule import DISABLED, ENABLED, Schedule, check_input, check_name, new_document
+from fanout_cli.schedules.schedule import DISABLED, ENABLED, Schedule, check_name, input_of, new_document
 from fanout_cli.schedules.schedules import Schedules
 from fanout_cli.schedules.shown import ShownSchedule, details, plain, show
 from fanout_cli.schedules.times import times_of
@@ -65,7 +65,7 @@ def add(
         times = times_of(cron, rate, at, timezone, datetime.now(UTC))
         found = find_stack(stack, local, state)
         schedules = Schedules.of(found)
-        target = {"RoleArn": schedules.role_arn, "Input": check_input(found.state_machine_arn, name, document)}
+        target = {"RoleArn": schedules.role_arn, "Input": input_of(found.state_machine_arn, name, document)}
         description = f"Starts runs of {found.stack_name}; added by fanout schedule"
         made = new_document(name, schedules.group, times, window_minutes, target, description)
         known = schedules.find(name) if replace else None

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from fanout.facts.aws import EXECUTION_NAME_CHARACTERS, SCHEDULE_INPUT_BYTES
@@ -72,14 +72,20 @@ class Schedule:
             ) from error
 
     def upcoming(self, now: datetime) -> tuple[datetime, ...]:
-        """The next times; none while it is disabled, or where its expression is not understood here."""
+        """The next times; none while it is disabled, or where its expression is not understood here.
+
+        A start and an end, which another tool may have set, bound them.
+        """
         if self.state != ENABLED:
             return ()
         try:
             times = known_times(self.expression, self.time_zone)
         except InvalidRequest:
             return ()
-        return times.upcoming(now, self.document["CreationDate"], _SHOWN_TIMES)
+        begin, end = self.document.get("StartDate"), self.document.get("EndDate")
+        after = now if begin is None else max(now, begin - timedelta(seconds=1))
+        found = times.upcoming(after, begin or self.document["CreationDate"], _SHOWN_TIMES)
+        return tuple(time for time in found if end is None or time <= end)
 
     def with_state(self, state: str) -> dict[str, Any]:
         """The arguments of UpdateSchedule that set the state and leave all else."""
@@ -98,7 +104,7 @@ def check_name(name: str) -> None:
         raise InvalidRequest("NAME", f"{name[:80]!r} is no name of a schedule", allowed)
 
 
-def check_input(arn: str, name: str, request: Any) -> str:
+def input_of(arn: str, name: str, request: Any) -> str:
     """The input with which a schedule starts a request: what StartExecution takes.
 
     Raises ``InvalidRequest`` for a request that is too big, or that holds a sign which the service would replace.

@@ -112,6 +112,8 @@ def test_pause_and_resume_change_the_state_and_nothing_else(scheduled: Scheduled
     )
     before = scheduled.kept()
     assert {name: before[name] for name in set_by_hand} == set_by_hand
+    shown = [datetime.fromisoformat(one) for one in scheduled.schedule("show", "nightly")["next"]]
+    assert shown and all(begin <= one <= begin + timedelta(days=9) for one in shown)
     paused = scheduled.schedule("pause", "nightly")
     assert (paused["state"], paused["next"]) == ("DISABLED", [])
     assert scheduled.kept() == {**before, "State": "DISABLED"}
