@@ -61,7 +61,7 @@ UV_PROJECT_ENVIRONMENT=.venv "$uv" sync -q --frozen --python "$python"
 environment emulator tools/emulator.txt
 environment sam tools/sam.txt
 # What the local stack speaks TLS with; an authority that is there stays, because a stack that is up may use it.
-[ -s "$tools/tls/authority.pem" ] || "$tools/emulator/bin/python" -I cli/fanout_cli/local/make_certificates.py "$tools/tls"
+[ -s "$tools/tls/authority.pem" ] || "$tools/emulator/bin/python" -I cli/fanout_cli/local/tls/make_certificates.py "$tools/tls"
 
 if ! command -v bwrap >/dev/null 2>&1; then
     apt_install bubblewrap || say "setup: bubblewrap is not there and could not be installed;" \

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from fanout_cli.local import make_certificates
-from fanout_cli.local.certificates import Certificates, write_trusted
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.loopback import HOST, healthy
+from fanout_cli.local.tls import make_certificates
+from fanout_cli.local.tls.certificates import Certificates, write_trusted
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from fanout_cli.local.certificates import write_trusted
 from fanout_cli.local.errors import LocalRunError, tail
 from fanout_cli.local.lock import hold
 from fanout_cli.local.loopback import HOST, free_port, healthy
 from fanout_cli.local.paths import LocalPaths
+from fanout_cli.local.tls.certificates import write_trusted
 from fanout_cli.local.toolchain import Toolchain
 
 REGION = "us-east-1"

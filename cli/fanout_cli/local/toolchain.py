@@ -6,9 +6,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from fanout_cli.local.certificates import Certificates
 from fanout_cli.local.checkout import set_up
 from fanout_cli.local.errors import LocalRunError
+from fanout_cli.local.tls.certificates import Certificates
 
 SETUP = "run `make setup`"
 FILES = ("authority", "certificate", "key")

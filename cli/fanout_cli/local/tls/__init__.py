@@ -1,0 +1,1 @@
+"""The certificates of the local stack, and the authority that its clients trust."""
