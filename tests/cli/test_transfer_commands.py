@@ -85,6 +85,13 @@ def test_ages_and_times_have_options_of_their_own(aws: Aws) -> None:
     assert (asked["older_than"], asked["modified_after"]) == ("30d", "2026-01-31T00:00:00Z")
 
 
+def test_given_attributes_are_options(aws: Aws) -> None:
+    words = ["--uid", "1000", "--file-mode", "0640", "--mtime", "now", "--override-attributes"]
+    assert aws.fanout("copy", *ENDS, *words, "--name", "run-1", *MINE).exit_code == 0
+    given = {"uid": 1000, "file_mode": "0640", "mtime": "now", "override": True}
+    assert aws.request_of("run-1")["attributes"] == given
+
+
 def test_the_figures_of_a_run() -> None:
     counts = {"entries": 0, "bytes": 0}
     totals = dict.fromkeys(("listed", "unchanged", "skipped", "failed", "rejected", "deleted"), counts)
