@@ -1,4 +1,4 @@
-"""Lambda handler of the state DeleteShard."""
+"""Lambda handler of the states DeleteShard and LookAtSource."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from typing import Any
 from msgspec import convert, to_builtins
 
 from fanout.deleting.delete_shard import delete_shard
+from fanout.deleting.source_looks import look_at_shard
 from fanout.model.document import Json
 from fanout.model.shard import Shard
-from fanout.runtime.events import field
+from fanout.runtime.events import End, end_of, field
 from fanout.runtime.handlers import handle
+
+USE_CASES = {End.BOTH: ("DeleteShard", delete_shard), End.SOURCE: ("LookAtSource", look_at_shard)}
 
 
 def handler(event: Json, context: Any) -> Json:
-    """Delete the extras of one shard, or as much of it as there is time for."""
+    """Delete the extras of one shard, or look for them at the source, or as much of it as there is time for."""
     shard = convert(field(event, "shard"), Shard)
-    deleted = handle("DeleteShard", event, context, lambda step: delete_shard(shard, step), shard_id=shard.id)
+    state, use_case = USE_CASES[end_of(event)]
+    deleted = handle(state, event, context, lambda step: use_case(shard, step), shard_id=shard.id)
     return {"run": field(event, "run"), "shard": to_builtins(shard), **deleted}

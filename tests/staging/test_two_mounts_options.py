@@ -100,7 +100,6 @@ def test_between_file_systems_there_is_nothing_to_escape(mounts: TwoMounts, on_c
 @pytest.mark.parametrize(
     ("field", "options"),
     [
-        ("mode", {"mode": "sync"}),
         ("compare", {"compare": "checksum"}),
     ],
 )

@@ -16,6 +16,7 @@ BUCKET = "work-bucket"
 CHOSEN = (
     *("CheckMount", "CheckOtherMount", "ListSegment", "ListDestination", "CopyShard", "PackShard", "UnpackShard"),
     *("FinishTree", "FinishShard", "VerifyShard", "DigestShard", "DeleteShard", "RemoveDirectories"),
+    *("LookAtSource", "LookAtDirectories"),
 )
 FUNCTIONS = {name: f"arn:aws:lambda:eu-west-1:123456789012:function:{name}" for name in CHOSEN}
 REQUEST = {"source": "s3://bucket/prefix/", "destination": "efs:///projects/alpha"}
@@ -43,6 +44,7 @@ class FakeTransfer:
     deletes: bool = True
     passes: int = 1
     _passed: int = 0
+    _looked: int = 0
     _deleted: set[str] = field(default_factory=set)
     two_mounts: bool = False
     holder: str = ""
@@ -82,6 +84,8 @@ class FakeTransfer:
             "BeginDeletion": self.begin_deletion,
             "DeleteShard": self.delete_shard,
             "RemoveDirectories": self.remove_directories,
+            "LookAtSource": lambda event: {"cursor": 1},
+            "LookAtDirectories": self.look_at_directories,
             "BeginVerification": self.begin_verification,
             "VerifyShard": self.verify_shard,
             "SummariseTransfer": self.summarise_transfer,
@@ -154,6 +158,11 @@ class FakeTransfer:
     def remove_directories(self, event: Event) -> Event:
         self._passed += 1
         return {"removed": 1, "done": self._passed >= self.passes}
+
+    def look_at_directories(self, event: Event) -> Event:
+        """Takes as many tasks as there are passes."""
+        self._looked += 1
+        return {"cursor": self._looked, "done": self._looked >= self.passes}
 
     def begin_verification(self, event: Event) -> Event:
         prefix = f"{event['run']['prefix']}verification/"

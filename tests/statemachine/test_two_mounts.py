@@ -65,6 +65,26 @@ def test_a_destination_that_can_not_be_listed_ends_the_run(engine: Engine) -> No
     assert engine.service.calls("ListSegment") == []
 
 
+def test_extras_are_looked_for_at_the_source_before_they_go(engine: Engine) -> None:
+    engine.transfer(two_mounts=True, shards=(), extras=("x", "y"), cursors={"y": (1,)}, passes=2)
+    assert engine.run().status == "SUCCEEDED"
+    called = engine.service.called()
+    assert called.count("LookAtSource") == called.count("DeleteShard") == 3
+    assert called[-5:-1] == [*["LookAtDirectories"] * 2, *["RemoveDirectories"] * 2]
+    looks = [*engine.service.calls("LookAtSource"), *engine.service.calls("LookAtDirectories")]
+    assert all(call["end"] == "source" for call in looks)
+    assert all("end" not in call for call in engine.service.calls("DeleteShard"))
+
+
+def test_nothing_goes_where_the_source_cannot_be_looked_at(engine: Engine) -> None:
+    engine.transfer(two_mounts=True, shards=(), extras=("x",))
+    for task in ("LookAtSource", "LookAtDirectories"):
+        engine.service.functions[task] = always(LedgerBroken("unreadable"))
+    assert engine.run().status == "FAILED"
+    assert engine.service.calls("DeleteShard") == []
+    assert "error" in engine.service.calls("RemoveDirectories")[0]["state"]
+
+
 @pytest.mark.parametrize("options", [{"mode": "verify"}, {"verify": "all"}, {"verify": "copied"}], ids=str)
 def test_what_is_verified_is_read_at_the_source_first(engine: Engine, options: dict[str, str]) -> None:
     engine.transfer(two_mounts=True, shards=("a", "b"), cursors={"b": (1,)} if "mode" in options else {}, **options)

@@ -168,8 +168,17 @@ class HandlerFlow:
     def _delete(self, run: dict[str, Any]) -> None:
         deletion = self._call("BeginDeletion", {"run": run})
         for row in self._rows(deletion["key"]) if deletion["count"] else []:
-            self._repeat(run["functions"]["DeleteShard"], {"run": run, "shard": row["shard"]})
+            self._delete_shard(run, row["shard"])
+        if run["apart"]:
+            self._repeat(run["functions"]["LookAtDirectories"], {"run": run, "end": "source"})
         self._repeat(run["functions"]["RemoveDirectories"], {"run": run, "state": {"run": run}})
+
+    def _delete_shard(self, run: dict[str, Any], shard: Any) -> None:
+        event, done = {"run": run, "shard": shard}, False
+        while not done:
+            if run["apart"]:
+                self._call(run["functions"]["LookAtSource"], {**event, "end": "source"})
+            done = self._call(run["functions"]["DeleteShard"], event)["done"]
 
     def _verify(self, run: dict[str, Any], key: str) -> None:
         for row in self._rows(key):

@@ -11,6 +11,10 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
+from fanout.deleting.begin_deletion import begin_deletion
+from fanout.deleting.delete_shard import delete_shard
+from fanout.deleting.remove_directories import remove_directories
+from fanout.deleting.source_looks import look_at_directories, look_at_shard
 from fanout.finishing.finish_tree import finish_tree
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_destination import list_destination
@@ -137,6 +141,19 @@ class TwoMounts:
             while not verify_shard(shard, self.destination())["done"]:
                 pass
 
+    def delete_all(self) -> None:
+        """BeginDeletion to RemoveDirectories: the source is looked at before each DeleteShard."""
+        begin_deletion(self.neither())
+        for row in self.world.ledger.read_json("deletions.json"):
+            done = False
+            while not done:
+                look_at_shard(convert(row["shard"], Shard), self.source())
+                done = delete_shard(convert(row["shard"], Shard), self.destination())["done"]
+        while not look_at_directories(self.source())["done"]:
+            pass
+        while not remove_directories(self.destination())["done"]:
+            pass
+
     def end(self, verify: str = "none") -> Any:
         """What follows the copy; returns summary.json."""
         if verify == "copied":
@@ -160,8 +177,10 @@ class TwoMounts:
             self.verify_all()
         else:
             self.copy_all()
-            finish_tree(self.destination())
+            finish_tree(self.destination(), deletes=what["extras"] > 0)
             assert self.staged() == []
+            if what["extras"]:
+                self.delete_all()
         return self.end(what["verify"])
 
     def staged(self) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from fanout.copying.copy_shard import settled_indexes
 from fanout.deleting.missing_at_source import Look, look_at_source
+from fanout.deleting.source_looks import looked_at, noted_look
 from fanout.facts import tuning
 from fanout.model.books import tally
 from fanout.model.document import Json
@@ -23,6 +24,8 @@ Batch = list[tuple[int, Entry]]
 def delete_shard(shard: Shard, context: Context) -> Json:
     """Delete files, symlinks and objects that are still as listed, and still missing at the source.
 
+    Between two mounts only those that a function at the source looked for just before.
+
     Returns ``cursor`` (outcomes so far) and ``done``. An entry that is gone already counts as deleted, so a
     second delivery changes nothing. Raises ``Transient`` if nothing at all could be deleted for
     temporary reasons, and the errors of ``check`` if the source is not there any more.
@@ -32,9 +35,12 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     context = context.within(plan)
     destination = context.destination(plan)
     bucket = destination if plan.request.destination.is_keyed else None
-    look = look_at_source(context.source(plan), plan, ledger, bucket)
-    settled = settled_indexes(shard, ledger)
-    left = [(index, entry) for index, entry in enumerate(ledger.read_shard(shard)) if index not in settled]
+    settled, entries = settled_indexes(shard, ledger), list(ledger.read_shard(shard))
+    left = [(index, entry) for index, entry in enumerate(entries) if index not in settled]
+    if plan.request.between_mounts:
+        look, left = noted_look(shard, entries, ledger), looked_at(shard, left, context.clock.now(), ledger)
+    else:
+        look = look_at_source(context.source(plan), plan, ledger, bucket)
     size = destination.delete_batch
     batches = [left[start : start + size] for start in range(0, len(left), size)]
     deadline = context.deadline()

@@ -8,6 +8,7 @@ from fanout.copying.copy_shard import settled_indexes
 from fanout.deleting.delete_shard import outcome_of
 from fanout.deleting.deletions import deleted_directories, deleted_files
 from fanout.deleting.missing_at_source import Look, look_at_source
+from fanout.deleting.source_looks import noted_look
 from fanout.facts import tuning
 from fanout.finishing.finish_directories import finish_directories
 from fanout.finishing.withdrawal import is_finished, withdraw
@@ -68,7 +69,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     files = destination.file_system
     if files is None:  # a bucket has no shards of directories
         return _NOTHING_LEFT
-    look = look_at_source(context.source(plan), plan, ledger)
+    own = None if plan.request.between_mounts else look_at_source(context.source(plan), plan, ledger)
     shards = [one.shard for one in deleted_directories(ledger)]
     deadline = context.deadline()
     removed = number = 0
@@ -76,7 +77,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     while True:
         gone = waiting = 0
         for shard in shards:
-            for outcomes in _remove(shard, look, files, context):
+            for outcomes in _remove(shard, own, files, context):
                 number += 1
                 full = [index for index, one in outcomes.items() if one.reason is Reason.NOT_EMPTY]
                 waiting += len(full)
@@ -105,11 +106,15 @@ def _filtered(outcome: Outcome) -> Outcome:
     return outcome.instead(Reason.FILTERED_NOT_EMPTY, outcome.message)
 
 
-def _remove(shard: Shard, look: Look, files: FileSystem, context: Context) -> Iterator[dict[int, Outcome]]:
-    """Outcomes of the shard's directories that have none yet, those of one depth together, deepest first."""
-    settled = settled_indexes(shard, context.ledger)
+def _remove(shard: Shard, own: Look | None, files: FileSystem, context: Context) -> Iterator[dict[int, Outcome]]:
+    """Outcomes of the shard's directories that have none yet, those of one depth together, deepest first.
+
+    Without an ``own`` look at the source, what a function there noted counts.
+    """
+    settled, entries = settled_indexes(shard, context.ledger), list(context.ledger.read_shard(shard))
+    look = own or noted_look(shard, entries, context.ledger)
     by_depth: dict[int, list[tuple[int, Entry]]] = {}
-    for index, entry in enumerate(context.ledger.read_shard(shard)):
+    for index, entry in enumerate(entries):
         if index not in settled:
             by_depth.setdefault(entry.path.count("/"), []).append((index, entry))
 

@@ -204,6 +204,11 @@ def deletion_key(shard_id: str) -> str:
     return f"deletions/{shard_id}.jsonl.gz"
 
 
+def source_looks_key(shard_id: str) -> str:
+    """Which extras of a shard were looked for at the source, for the function that sees the destination."""
+    return f"deletions/looks/{shard_id}.json"
+
+
 def verified_id(shard_id: str) -> str:
     """Under what name the outcomes of verifying a shard lie beside those of copying it."""
     return f"verified-{shard_id}"

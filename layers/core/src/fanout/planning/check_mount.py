@@ -34,13 +34,18 @@ def check_mount(context: Context) -> Json:
     check_ends(plan, context, on_mount=False)
     if writes:
         _fence_others(plan, turn, context)
-    if plan.request.mode is Mode.SYNC:
+    if plan.request.mode is Mode.SYNC and _sees_source(plan, context):
         note_source_root(context.source(plan), context.ledger)
     notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
     if notes:
         context.ledger.note("check", notes)
     context.begin("list")
     return {}
+
+
+def _sees_source(plan: Plan, context: Context) -> bool:
+    """Whether it is not the function on the other side that notes what the source is."""
+    return not plan.request.between_mounts or context.source(plan).file_system is not None
 
 
 def _try_destination(plan: Plan, context: Context) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 | state                                                | its function is on the mount of                     |
 |------------------------------------------------------|-----------------------------------------------------|
 | CheckMount, ListSegment, PackShard, DigestShard      | the source; of the destination if the source has none |
+| LookAtSource, LookAtDirectories                      | the source; of the destination if the source has none |
 | CheckOtherMount, ListDestination, UnpackShard        | the destination; of the source if that has none     |
 | CopyShard, FinishTree, FinishShard, VerifyShard      | the destination; of the source if that has none     |
 | DeleteShard, RemoveDirectories                       | the destination; of the source if that has none     |
@@ -23,6 +24,8 @@ ON_SOURCE = {
     "ListSegment": "ListSegment",
     "PackShard": "CopyShard",
     "DigestShard": "VerifyShard",
+    "LookAtSource": "DeleteShard",
+    "LookAtDirectories": "RemoveDirectories",
 }
 ON_DESTINATION = {
     "CheckOtherMount": "CheckMount",

@@ -24,9 +24,6 @@ from fanout.request.options import (
     Verify,
 )
 
-# The modes that work where a function sees one end alone.
-BETWEEN_MOUNTS = frozenset({Mode.COPY, Mode.VERIFY, Mode.PLAN})
-
 
 class Request(Options, frozen=True, kw_only=True):
     """A transfer: its options, its ends, and the fields that a document holds in another form.
@@ -104,10 +101,6 @@ def check_request(request: Request) -> None:
         problem = f"the source {request.source} holds no objects"
         raise InvalidRequest("archived", problem, "leave it out, or name s3://")
     _check_attributes(request)
-    if request.between_mounts and request.mode not in BETWEEN_MOUNTS:
-        allowed = ", ".join(sorted(BETWEEN_MOUNTS))
-        problem = f"{request.mode.value} is not possible from {request.source} to {request.destination}"
-        raise InvalidRequest("mode", problem, f"allowed between two mounts are {allowed}")
     if request.between_mounts and request.compare is Compare.CHECKSUM:
         problem = f"no function sees both a file of {request.source} and one of {request.destination}"
         raise InvalidRequest("compare", problem, "allowed between two mounts are size-mtime and always")

@@ -36,7 +36,7 @@ class Looks(Struct, frozen=True):
 
 
 def seen_there(plan: Plan, segment: Segment, ledger: Ledger, destination: Tree) -> Looks:
-    """How the destination of a segment is looked at: itself or, between two mounts, by what ListDestination found.
+    """The looks at a segment's destination: at itself or, between two mounts, at what ListDestination found.
 
     There ``find`` raises ``LedgerBroken`` for a path that was not looked up: it is never taken for one that is missing.
     """
