@@ -45,7 +45,7 @@ def entry_from_row(row: list[Any]) -> Entry:
 
 
 def looked_up_row(path: str, entry: Entry | None) -> list[Any]:
-    """What stands at a path: its entry, or the path alone for nothing."""
+    """The row of a path that was looked up: its entry, or the path alone for nothing."""
     return [path] if entry is None else entry_row(entry)
 
 
