@@ -28,6 +28,7 @@ TAKES = {
     "backup of what is replaced": "backup_to",
     "move": "mode move",
     "archived objects restored first": "archived",
+    "outcome of each entry": "report_entries",
     "limit in dollars": "limits.max_dollars",
     "time window": "limits.window",
 }

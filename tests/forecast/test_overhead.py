@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fanout.efs.load import Work
 from fanout.efs.model import Load
 from fanout.facts.units import GIB
 from fanout.forecast import overhead as beside
@@ -60,3 +61,11 @@ def test_metrics_are_asked_for_once_by_the_plan_and_once_a_minute_by_the_pacing(
     asked = 4 * (1 + found.seconds["copy"] // 60)
     assert found.dollars.metrics == pytest.approx(asked * 0.00001, abs=0.00004)
     assert predicted(size=4096 * GIB, prices={"metric": 1}).dollars.metrics == pytest.approx(asked, abs=4)
+
+
+def test_entries_are_reported_in_a_file_a_shard_and_one_for_many_that_need_no_copy() -> None:
+    work = Work(listed=150_001, entries=50_000, bytes=0, shards=7, longest_seconds=0.0)
+    asked = {"source": "efs:///a", "destination": "efs:///b", "report_entries": "all"}
+    for report, puts in (("all", 7 + 3), ("failed", 0), ("none", 0)):
+        request = parse_request({**asked, "report_entries": report}, ("data",), 100)
+        assert beside.reporting(request, work) == Beside(puts=puts)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import tracemalloc
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fanout.adapters.posix.tree import PosixTree
 from fanout.facts.units import MIB
 from fanout.model.books import tally
 from fanout.model.entry import Kind
 from fanout.model.outcome import Reason, Result
 from fanout.summary.entries import EntryOutcome, entry_outcomes
 from fanout.summary.summarise_transfer import summarise_transfer
-from tests.support.flow import World
+from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
 
 MODES: list[dict[str, Any]] = [
@@ -114,3 +118,53 @@ def test_memory_does_not_grow_with_the_run() -> None:
             tracemalloc.stop()
 
     assert peak(6_000) < 1.5 * peak(2_000)
+
+
+@pytest.mark.parametrize("options", MODES, ids=str)
+def test_a_run_that_reports_all_writes_each_entry_once(options: dict[str, Any]) -> None:
+    """The rows of ``entries/`` are those of ``fanout entries``: written by many tasks, and the same as the books."""
+    first = world()
+    ends = {"source": "s3://a-bucket/tree/", "destination": "efs:///copy"}
+    for number in range(2):
+        found = first.next_run(f"run-{number}")
+        found.run({**ends, **options, "report_entries": "all"})
+        expected = sorted((one.phase, one.outcome.path, one.outcome.result.value) for one in of(found))
+        assert sorted((row["phase"], row["path"], row["outcome"]) for row in reported(found)) == expected
+        assert {len(row) for row in reported(found)} == {8}
+
+
+def test_a_run_that_reports_failures_writes_those_alone() -> None:
+    found = world()
+    found.run({"source": "s3://a-bucket/tree/", "destination": "efs:///copy", "report_entries": "failed"})
+    [row] = reported(found)
+    assert (row["path"], row["outcome"], row["reason"]) == ("a//b", "rejected", "empty name component")
+
+
+def test_a_run_reports_nothing_unless_it_is_asked() -> None:
+    found = world()
+    found.run()
+    assert reported(found) == []
+
+
+def test_names_of_files_and_shards_that_were_never_attempted_are_reported(tmp_path: Path) -> None:
+    source, destination = tmp_path / "source", tmp_path / "destination"
+    source.mkdir()
+    destination.mkdir()
+    (source / "one").write_bytes(b"1")
+    (source / "two").hardlink_to(source / "one")
+    found = World(source=PosixTree(source, "", "r", "a"), destination=PosixTree(destination, "", "r", "b"))
+    found.run({"source": "efs:///a", "destination": "efs:///b", "report_entries": "all"})
+    assert sorted((row["path"], row["outcome"]) for row in reported(found)) == [("one", "copied"), ("two", "copied")]
+    broken = world()
+    broken.list_all(broken.plan({**REQUEST, "report_entries": "failed"}))
+    summarise_transfer({"Error": "ForecastRefused", "Cause": "{}"}, broken.context())
+    assert ("new", "not attempted") in {(row["path"], row["reason"]) for row in reported(broken)}
+
+
+def reported(found: World) -> list[dict[str, Any]]:
+    """The rows of entries/, as Athena reads them: any gzip, a JSON document a line."""
+    rows: list[dict[str, Any]] = []
+    for key in found.store.list(f"runs/{found.run_id}/entries/"):
+        assert key.endswith(".json.gz")
+        rows += map(json.loads, gzip.decompress(found.store.get(key)).splitlines())
+    return rows

@@ -29,6 +29,8 @@ from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
 from fanout.rates.shared_limiter import SharedLimiter
 from fanout.request.options import Compare
+from fanout.request.plan import Plan
+from fanout.shards.entry_report import report_done
 from fanout.shards.made_directories import MadeDirectory
 from fanout.shards.tasks.attempts import Progress, note_throttling, noted
 from fanout.shards.tasks.notes import TaskNotes, failures_of
@@ -38,10 +40,13 @@ from fanout.work.context import Context
 class OutcomeWriter:
     """Writes outcomes in files that no other attempt names, every ``tuning.CHECKPOINT_SECONDS``.
 
-    ``notes`` receives the progress in between.
+    ``notes`` receives the progress in between. A ``plan`` that asks for it has the entries reported too.
     """
 
-    def __init__(self, shard: Shard, context: Context, notes: TaskNotes | None = None) -> None:
+    def __init__(
+        self, shard: Shard, context: Context, notes: TaskNotes | None = None, plan: Plan | None = None
+    ) -> None:
+        self._plan = plan
         self._shard, self._context, self._notes = shard, context, notes
         self._held: dict[int, Outcome] = {}
         self._files = 0
@@ -79,6 +84,8 @@ class OutcomeWriter:
         counts = tally(self._held.values())
         seconds, self._noted_at = self._written_at - self._noted_at, self._written_at
         name = keys.outcomes_name(nonce, self._files, len(taken))
+        if self._plan is not None:
+            report_done(self._plan, ledger, "copy", f"{self._shard.id}-{name}", self._held.values())
         ledger.write_outcomes(self._shard.id, name, self._held, counts, seconds)
         self.written += len(self._held)
         self.copied += counts[Result.COPIED]
@@ -133,17 +140,23 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
         )
 
     if processes == 1:
-        writer = copy_work(work, copier(context.limiter), shard, context, len(settled), threads)
+        writer = copy_work(work, copier(context.limiter), shard, context, len(settled), threads, plan)
     else:
         with closing(SharedLimiter(context.limiter, processes)) as shared:
             forked = ForkedCopier(copier(shared), processes, shared.serve)
-            writer = copy_work(work, forked, shard, context, len(settled), threads)
+            writer = copy_work(work, forked, shard, context, len(settled), threads, plan)
     total = len(settled) + writer.written
     return Progress(total, total >= len(entries), writer.copied, writer.failures)
 
 
 def copy_work(
-    work: list[tuple[int, Entry]], copier: CopiesEntries, shard: Shard, context: Context, settled: int, threads: int
+    work: list[tuple[int, Entry]],
+    copier: CopiesEntries,
+    shard: Shard,
+    context: Context,
+    settled: int,
+    threads: int,
+    plan: Plan,
 ) -> OutcomeWriter:
     """Copy these entries of a shard, of which ``settled`` others have an outcome; returns what wrote the outcomes.
 
@@ -152,7 +165,7 @@ def copy_work(
     Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
     """
     notes = TaskNotes("copy", shard.id, context.ledger, context.nonce, context.clock, settled)
-    writer = OutcomeWriter(shard, context, notes)
+    writer = OutcomeWriter(shard, context, notes, plan)
     transient = 0
     held_back: dict[int, Outcome] = {}
     for index, outcome in copier.copy_all(work, min(threads, len(work)) or 1):

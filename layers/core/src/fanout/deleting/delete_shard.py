@@ -15,6 +15,7 @@ from fanout.model.errors import AccessDenied, ItemError, Transient, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
+from fanout.shards.entry_report import report_done
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -56,6 +57,7 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     if left and not outcomes:
         raise Transient(f"none of {len(left)} entries could be deleted in time")
     if outcomes:
+        report_done(plan, ledger, "delete", f"{shard.id}-{context.nonce}", outcomes.values())
         ledger.write_outcomes(shard.id, context.nonce, outcomes, tally(outcomes.values()))
     total = len(settled) + len(outcomes)
     return {"cursor": total, "done": total >= shard.entries}

@@ -24,6 +24,7 @@ from fanout.model.shard import Shard
 from fanout.ports.file_system import FileSystem
 from fanout.request.filtering.filters import Filters
 from fanout.request.plan import Plan
+from fanout.shards.entry_report import report_done
 from fanout.shards.made_directories import made_directories
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
@@ -87,6 +88,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
                     outcomes |= {index: _filtered(outcomes[index]) for index in full}
                 if outcomes:
                     name = f"{context.nonce}-{number:06d}"
+                    report_done(plan, ledger, "delete", f"{shard.id}-{name}", outcomes.values())
                     ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
                 gone += len(outcomes)
                 if deadline.passed:

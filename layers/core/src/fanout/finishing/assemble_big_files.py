@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import outcome_row
+from fanout.ledger.rows import outcome_from_row, outcome_row
 from fanout.model.checksum import to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
@@ -17,6 +17,7 @@ from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
+from fanout.shards.entry_report import report_done
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
@@ -53,6 +54,7 @@ def assemble_big_files(
     threads = min(tuning.BIG_FILES_COMPLETED_AT_ONCE, len(open_keys))
     rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, deadline, [])]
     name = f"{shard_id}-{context.nonce}" if shard_id else context.nonce
+    report_done(plan, ledger, "copy", f"big-files-{name}", map(outcome_from_row, rows))
     ledger.write_rows(keys.big_file_outcomes_key(name), rows)
     return len(rows), len(rows) == len(open_keys)
 

@@ -20,6 +20,7 @@ from fanout.model.errors import problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
+from fanout.shards.entry_report import report_done
 from fanout.work.context import Context
 
 # Outcomes written at once: what a repeated task repeats at most.
@@ -45,6 +46,7 @@ def link_names(plan: Plan, context: Context, links: Iterable[LinkRange], deadlin
                     return done, False
                 outcomes = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
                 name = f"{context.nonce}-{number:04d}"
+                report_done(plan, context.ledger, "copy", f"{shard.id}-{name}", outcomes.values())
                 context.ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
                 done += len(outcomes)
     return done, True

@@ -16,8 +16,9 @@ from fanout.efs.measurement import METRICS
 from fanout.forecast.deleting import Deleting
 from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS
 from fanout.rates.run_limits import IDLE_LOOK_SECONDS, LOOK_SECONDS, NOTE_SECONDS
-from fanout.request.options import Mode
+from fanout.request.options import Mode, ReportEntries
 from fanout.request.request import Request
+from fanout.shards.entry_report import ROWS_PER_FILE
 
 # As templates set them: memory of PaceCopy, and of a function that deletes; and the time that PaceCopy works.
 PACE_GB, DELETE_GB = 0.256, 1.769
@@ -76,6 +77,13 @@ def looking(function_seconds: float, *, is_limited: bool) -> Beside:
     return Beside(gets=LOOK_GETS * looks, puts=LOOK_LISTS * looks + function_seconds / NOTE_SECONDS)
 
 
+def reporting(request: Request, work: Work) -> Beside:
+    """The files of ``report_entries``: one a shard, and one for so many listed entries that are not copied."""
+    if request.report_entries is not ReportEntries.ALL:
+        return Beside()
+    return Beside(puts=work.shards + math.ceil((work.listed - work.entries) / ROWS_PER_FILE))
+
+
 def deleting(found: Deleting) -> Beside:
     """The functions that delete extras, and their ledger; deletions themselves cost nothing at S3."""
     if not found.shards:
@@ -103,4 +111,5 @@ def beside_run(
     """
     is_limited = held or bool(request.limits.bytes_per_second or request.limits.files_per_second)
     found = measuring(mounts) + looking(busy, is_limited=is_limited) + deleting(removal)
+    found += reporting(request, work)
     return found + pacing(copying, mounts) if is_paced(request, work) else found

@@ -51,6 +51,7 @@ OWNERS = "owners.json"
 FENCED = "fencing/fenced.json"
 FINISHED = "fencing/finished.json"
 WITHDRAWN = "fencing/withdrawn.json"
+ENTRIES = "entries/"
 DELETIONS = "deletions.json"
 DELETED_DIRECTORIES = "deleted-directories.json"
 SOURCE_ROOT = "source-root.json"
@@ -141,6 +142,11 @@ def big_file_key(big_file_id: str) -> str:
 def big_file_id(key: str) -> str:
     """The id in the key of a big file."""
     return key.removeprefix(BIG_FILES_BEGUN).removesuffix(".json")
+
+
+def entries_key(phase: str, name: str) -> str:
+    """Entries that the request asks to report, of one file of a phase. No state reads them."""
+    return f"{ENTRIES}{phase}-{name}.json.gz"
 
 
 def directories_key(shard_id: str, nonce: str, number: int) -> str:

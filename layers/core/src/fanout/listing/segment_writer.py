@@ -6,7 +6,7 @@ from itertools import chain
 
 from fanout.facts import tuning
 from fanout.ledger import keys
-from fanout.ledger.rows import outcome_row
+from fanout.ledger.rows import listed_outcomes, outcome_row
 from fanout.listing.directories.extra_writer import ExtraWriter, lists_extras
 from fanout.listing.directories.implied import ImpliedDirectories
 from fanout.listing.directories.open_directories import OpenDirectories
@@ -27,6 +27,7 @@ from fanout.request.options import Mode, OnConflict
 from fanout.request.plan import Plan
 from fanout.shards.big_files import block_bytes_of
 from fanout.shards.crowds import Crowds
+from fanout.shards.entry_report import report_done
 from fanout.shards.packing import Packer, spread
 from fanout.shards.rounds import ListedBigFile, SegmentRecord
 from fanout.shards.sizes import Sizes
@@ -322,6 +323,9 @@ class SegmentWriter:
     def _write_outcomes(self) -> None:
         number = len(self._outcome_files)
         key = keys.listed_outcomes_key(self._segment.id, self._context.nonce, number)
-        self._context.ledger.write_rows(key, chain(map(outcome_row, self._outcomes), self._same.rows()))
+        ledger = self._context.ledger
+        same = chain.from_iterable(map(listed_outcomes, self._same.rows()))
+        report_done(self._plan, ledger, "list", f"{self._segment.id}-{number:04d}", chain(self._outcomes, same))
+        ledger.write_rows(key, chain(map(outcome_row, self._outcomes), self._same.rows()))
         self._outcome_files.append(key)
         self._outcomes, self._same = [], SameEntries()

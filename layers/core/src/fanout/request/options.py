@@ -103,6 +103,14 @@ class Archived(StrEnum):
     SKIP = "skip"
 
 
+class ReportEntries(StrEnum):
+    """Which entries a run reports one by one, as files for Athena."""
+
+    NONE = "none"
+    FAILED = "failed"
+    ALL = "all"
+
+
 class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """How the bucket of an end is asked."""
 
@@ -264,6 +272,13 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " false: it is refused before anything is copied or deleted"
         ),
     ] = True
+    report_entries: Annotated[
+        ReportEntries,
+        Meta(
+            description="the entries that the run writes into entries/, a JSON line each: none; failed: those that"
+            " failed or were rejected; all of them"
+        ),
+    ] = ReportEntries.NONE
     source_bucket: Annotated[
         BucketOptions, Meta(description="how the source's bucket is asked; a manifest in it too")
     ] = field(default_factory=BucketOptions)

@@ -28,6 +28,7 @@ FIELDS = {
     "prices": Decides.WORK,
     "calibration": Decides.WORK,
     "allow_empty_source": Decides.WORK,
+    "report_entries": Decides.WORK,
     "source_bucket": Decides.WORK,
     "destination_bucket": Decides.WORK,
     "verify": Decides.OBJECT,

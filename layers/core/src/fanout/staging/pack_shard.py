@@ -46,7 +46,7 @@ def pack_shard(shard: Shard, context: Context) -> Json:
         limiter=context.limiter,
     )
     notes = TaskNotes("pack", shard.id, ledger, context.nonce, context.clock, len(settled) + len(staged))
-    _pack(work, copier, packs, OutcomeWriter(shard, context), notes, context, threads_of(ledger))
+    _pack(work, copier, packs, OutcomeWriter(shard, context, plan=plan), notes, context, threads_of(ledger))
     return {"cursor": packs.staged_entries, "done": False}
 
 

@@ -65,7 +65,7 @@ def _unpack_entries(shard: Shard, context: Context) -> tuple[Progress, bool]:
     )
     unbroken = _Unbroken(copier, may_leave=_times_broken(shard, ledger.staged()) < STAGED_AGAIN)
     try:
-        writer = copy_work(work, unbroken, shard, context, len(settled), threads_of(ledger))
+        writer = copy_work(work, unbroken, shard, context, len(settled), threads_of(ledger), plan)
     finally:
         if unbroken.left:
             _forget_staged(shard, context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from itertools import pairwise
 
@@ -26,13 +27,15 @@ from fanout.model.document import Json, utc
 from fanout.model.errors import INFRASTRUCTURE, LedgerBroken, OutOfBudget, OutOfTime, RunError, run_error
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.pacing.pace_copy import decisions
-from fanout.request.options import Mode, Verify
+from fanout.request.options import Mode, ReportEntries, Verify
 from fanout.request.plan import Plan, settings_row
 from fanout.request.request import Request
+from fanout.shards.entry_report import report_done, write_entries
 from fanout.summary.latest_run import find_earlier, write_latest
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.summary import Ending, nothing_listed, shards_done
 from fanout.summary.verification_results import Verification, verified_shards, verified_trees
+from fanout.verifying.compared_big_files import compared_big_files
 from fanout.work.context import Context
 
 # Rows of one file of failures: bounds the memory that writing it takes.
@@ -41,10 +44,12 @@ PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "su
 
 
 class FailureWriter:
-    """Writes failures.jsonl, and failures-2.jsonl and on when there are very many."""
+    """Writes failures.jsonl, and failures-2.jsonl and on when there are very many; ``reports``: into entries/ too."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, *, reports: bool = False) -> None:
         self._ledger = ledger
+        self._reports = reports
+        self._entries: defaultdict[str, list[Outcome]] = defaultdict(list)
         self._rows: list[Failure] = []
         self._files = 0
         self.count = 0
@@ -56,6 +61,8 @@ class FailureWriter:
         self.count += 1
         self.classes.add(row)
         self._rows.append(row)
+        if self._reports:
+            self._entries[phase].append(outcome)
         if len(self._rows) >= FAILURES_PER_FILE:
             self._flush()
 
@@ -68,7 +75,10 @@ class FailureWriter:
         self._files += 1
         key = keys.FAILURES if self._files == 1 else f"failures-{self._files}.jsonl"
         self._ledger.write_rows(key, map(to_builtins, self._rows))  # names may hold bytes that are no text
+        for phase, outcomes in self._entries.items():
+            write_entries(self._ledger, phase, f"failed-{self._files:04d}", outcomes)
         self._rows = []
+        self._entries.clear()
 
 
 def summarise_transfer(caught: Json | None, context: Context, pace: Json | None = None) -> Json:
@@ -79,7 +89,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     ledger = context.ledger.whole_run()
     ledger.begin("summarise", context.clock.now())
     plan = ledger.read_plan()
-    failures = FailureWriter(ledger)
+    failures = FailureWriter(ledger, reports=plan.request.report_entries is not ReportEntries.NONE)
     error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
     planned = planned_run(plan, ledger) if plan.request.mode is Mode.PLAN and error is None else None
     if planned is not None:
@@ -97,6 +107,8 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     for outcome in verification.failures if verification else []:
         if plan.request.mode.writes or outcome.reason is Reason.EXTRA:
             failures.add(outcome, "verify")
+    if plan.request.mode is Mode.VERIFY and error is None:
+        report_done(plan, ledger, "verify", "big-files", (one.outcome for one in compared_big_files(ledger)))
     notes = _notes(ledger, unset) + _pacing_notes(pace or {})
     failures.close()
     activities = run_activities(ledger, found.shards)

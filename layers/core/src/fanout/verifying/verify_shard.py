@@ -16,6 +16,7 @@ from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Mode
+from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.attempts import Progress, noted
 from fanout.shards.tasks.notes import TaskNotes, failures_of
 from fanout.verifying.digests import TreeDigest, digest_row
@@ -67,6 +68,8 @@ def _verify_entries(shard: Shard, context: Context) -> Progress:
     is_pinned = plan.request.mode is Mode.VERIFY and plan.request.destination.is_keyed
     notes = TaskNotes("verify", shard.id, ledger, context.nonce, context.clock, len(known))
     outcomes = _verify(left, links, verifier, shard, outcomes_id, context, notes, is_pinned=is_pinned)
+    if plan.request.mode is Mode.VERIFY:
+        report_done(plan, ledger, "verify", f"{shard.id}-{context.nonce}", outcomes.values())
     total = len(known) + len(outcomes)
     compared = Count(len(outcomes), sum(outcome.size for outcome in outcomes.values()))
     return Progress(total, total >= len(work), compared, failures_of(outcomes.values()))
