@@ -13,6 +13,7 @@ import pytest
 from msgspec import convert
 
 from fanout.adapters.posix.blocks import StagedBlocks
+from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.tree import PosixTree
 from fanout.copying.copy_shard import copy_shard
 from fanout.deleting.begin_deletion import begin_deletion
@@ -107,7 +108,7 @@ def test_a_big_file_that_is_put_together(tmp_path: Path) -> None:
     (tmp_path / "in/big").write_bytes(os.urandom(BIG))
     world = begun(tmp_path, {**REQUEST, "limits": {"split_bytes": 8 * units.MIB}})
     copy(world)
-    zombie = frozen(lambda: finish_tree(world.context()), os, "rename")
+    zombie = frozen(lambda: finish_tree(world.context()), Staging, "move")
     (tmp_path / "in/big").write_bytes(b"new")
     assert_overtaken(tmp_path, zombie, lambda: (tmp_path / "out/big").read_bytes())
 
@@ -127,7 +128,7 @@ def test_a_hard_link(tmp_path: Path) -> None:
     os.link(tmp_path / "in/a", tmp_path / "in/b")
     world = begun(tmp_path)
     copy(world)
-    zombie = frozen(lambda: finish_tree(world.context()), os, "rename")
+    zombie = frozen(lambda: finish_tree(world.context()), Staging, "move")
     (tmp_path / "in/b").unlink()
     (tmp_path / "in/b").write_bytes(b"a file of its own")
     assert_overtaken(tmp_path, zombie, lambda: [(tmp_path / "out" / name).read_bytes() for name in "ab"])

@@ -31,7 +31,7 @@ def test_the_set_up_says_first_how_much_it_installs(tmp_path: Path, words: tuple
 
 def test_git_leaves_out_the_directory_of_every_command_that_brings_a_result() -> None:
     ignored = [line.strip("/") for line in (REPO / ".gitignore").read_text("utf-8").splitlines() if line[:1] == "/"]
-    sources = "".join(path.read_text("utf-8") for path in (REPO / "cli/fanout_cli/commands").glob("*.py"))
+    sources = "".join(path.read_text("utf-8") for path in (REPO / "cli/fanout_cli/commands").rglob("*.py"))
     brought = {f"fanout-{name}" for name in re.findall(r"default: fanout-([\w-]+)", sources)}
     assert {"fanout-RUN", "fanout-PROBE"} <= brought
     assert [name for name in brought if not any(fnmatch.fnmatch(name, one) for one in ignored)] == []

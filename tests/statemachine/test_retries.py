@@ -13,6 +13,8 @@ from .lambda_service import Event, Function, NamedError, ServiceError
 
 APART = ["CheckOtherMount", "ListDestination", "PackShard", "UnpackShard", "DigestShard"]
 APART += ["LookAtSource", "LookAtDirectories"]
+# Of them those that such a transfer needs once, not for each of two shards.
+ONCE = {"CheckOtherMount", "LookAtSource", "LookAtDirectories"}
 # ListOneSegment and ListTree call the same function; what paces is in test_pacing.py, because no run fails by it.
 TASKS = sorted({task.name for task in tasks(load())} - {*APART, "ListOneSegment", "PaceCopy", "EndPacing"})
 PASSING_ERRORS: dict[str, Exception] = {
@@ -33,8 +35,8 @@ PASSING_ERRORS: dict[str, Exception] = {
 def with_a_broken_shard(engine: Engine, task: str = "CopyShard") -> None:
     """A transfer that calls every function of its direction: one of its two shards fails for good."""
     apart = task != "CopyShard"
-    extras, finishing = ((), ()) if apart else (("x",), (("d1",),))
-    engine.transfer(shards=("whole", "broken"), verify="all", two_mounts=apart, extras=extras, finishing=finishing)
+    finishing = () if apart else (("d1",),)
+    engine.transfer(shards=("whole", "broken"), verify="all", two_mounts=apart, extras=("x",), finishing=finishing)
     copy = engine.service.functions[task]
 
     def copy_shard(event: Event) -> Event:
@@ -66,9 +68,7 @@ def test_so_is_every_task_between_two_mounts(engine: Engine, name: str) -> None:
     assert engine.run().error == "FailedWithItems"
     called = engine.service.called()
     assert called.count("CopyShard") == 0
-    assert {task: called.count(task) for task in APART} == {
-        task: 2 if task == "CheckOtherMount" else 4 for task in APART
-    }
+    assert {task: called.count(task) for task in APART} == {task: 2 if task in ONCE else 4 for task in APART}
 
 
 @pytest.mark.parametrize("task", APART)
@@ -76,7 +76,7 @@ def test_nor_is_one_between_two_mounts_after_an_error_that_no_retry_names(engine
     with_a_broken_shard(engine, "UnpackShard")
     engine.service.functions[task] = always(LedgerBroken("segments/0.json is missing"))
     assert engine.run().status == "FAILED"
-    assert len(engine.service.calls(task)) == (1 if task in ("CheckOtherMount", "ListDestination") else 2)
+    assert len(engine.service.calls(task)) == (1 if task in {*ONCE, "ListDestination"} else 2)
     assert engine.waits == []
 
 
