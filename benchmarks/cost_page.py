@@ -75,7 +75,7 @@ FOOT = """
 
 ## Beside DataSync
 
-The forecast stands beside the cheaper mode of DataSync that can do the same work, and says which
+A forecast shows the price of DataSync too, in the cheaper mode that can do the same work, and names it
 ([comparison](comparison.md)).
 
 | | Basic | Enhanced |
