@@ -19,6 +19,7 @@ from botocore.awsrequest import AWSPreparedRequest
 from botocore.httpsession import URLLib3Session
 
 from fanout.adapters.http.transport import Transport
+from fanout.certificate.document import KEY_SPEC
 from fanout.facts import tuning
 from fanout.runtime import bootstrap
 from tests.batch.test_event_batches import eventbridge
@@ -41,6 +42,7 @@ CONDITIONS = {
     "EncryptsWithKey": True,
     "AllInVpc": True,
     "IsS3Files": False,
+    "Certifies": True,
 }
 PARAMETERS = {
     "AWS::Partition": "aws",
@@ -57,6 +59,7 @@ PARAMETERS = {
     "WritePrefixes": "out/*",
     "KmsKeyArns": "arn:aws:kms:us-east-1:123456789012:key/1",
     "EncryptionKeyArn": "arn:aws:kms:us-east-1:123456789012:key/2",
+    "CertificateKey.Arn": "arn:aws:kms:us-east-1:123456789012:key/*",
     "FileSystemId": "fs-1",
     "FileSystemArns": "file-system/fs-*",
     "AccessPointArn": "arn:aws:elasticfilesystem:us-east-1:123456789012:access-point/fsap-1",
@@ -138,6 +141,9 @@ def flow(s3: Any, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Two mounts and two buckets with a tree in each source."""
     efs: Any = boto3.client("efs", endpoint_url=s3.meta.endpoint_url, region_name="us-east-1")
     file_system = efs.create_file_system(CreationToken="data", ThroughputMode="elastic")["FileSystemId"]
+    kms: Any = boto3.client("kms", endpoint_url=s3.meta.endpoint_url, region_name="us-east-1")
+    key = kms.create_key(KeySpec=KEY_SPEC, KeyUsage="SIGN_VERIFY")["KeyMetadata"]
+    monkeypatch.setenv("FANOUT_CERTIFICATE_KEY", key["Arn"])
     monkeypatch.setenv("FANOUT_FILE_SYSTEMS", json.dumps({"data": file_system}))
     for bucket in (SOURCE, TARGET):
         s3.create_bucket(Bucket=bucket)
@@ -186,7 +192,8 @@ def every_run(flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path) -> None:
     flow.run("f", {"source": S3_IN, "destination": "efs:///from-s3", "mode": "sync", **GUARD})
     s3.put_object(Bucket=TARGET, Key="out/c/extra", Body=b"extra")
     flow.run("g", {"source": S3_IN, "destination": f"{S3_OUT}c/", "mode": "sync", **GUARD})
-    flow.run("h", {"source": S3_IN, "destination": f"{S3_OUT}c/", "mode": "verify"})
+    flow.run("h", {"source": S3_IN, "destination": f"{S3_OUT}c/", "mode": "verify", "certificate": True})
+    assert s3.head_object(Bucket=WORK, Key="runs/h/certificate.json")["ContentLength"] > 1000
     flow.run("i", {"source": S3_IN, "destination": f"{S3_OUT}c/", "compare": "checksum"})
     flow.run("j", {"source": "efs:///in", "destination": f"{S3_OUT}j/", "limits": SPLIT}, fail_shards=True)
     flow.run("k", {"resume_from": "j"})
@@ -225,7 +232,8 @@ def test_every_role_allows_what_its_function_calls_and_nothing_else(
 ) -> None:
     every_run(flow, s3, machine, tmp_path)
     large_runs(flow, s3, tmp_path, monkeypatch)
-    once_a_run = {"PlanTransferFunction", "PaceCopyFunction", "StartBatchFunction", "PlanProbeFunction"}
+    names = ("PlanTransfer", "SummariseTransfer", "PaceCopy", "StartBatch", "PlanProbe")
+    once_a_run = {f"{name}Function" for name in names}
     assert by_boto3 == once_a_run, "and none of those that list, copy, verify, delete and finish"
     recorded.pop("", None)
     assert set(recorded) == set(functions())

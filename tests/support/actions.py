@@ -46,6 +46,8 @@ def needs(method: str, url: str, headers: Mapping[str, str | bytes], body: bytes
     service, _, operation = lowered.get("x-amz-target", "").partition(".")
     if service == "AWSStepFunctions":
         return [Need(f"states:{operation}", json.loads(body or b"{}")[_NAMED_BY[operation]])]
+    if service == "TrentService":
+        return [Need(f"kms:{operation}", json.loads(body or b"{}")["KeyId"])]
     bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
     return list(_of_bucket(method, bucket, query, body) if not key else _of_object(method, bucket, key, query, lowered))
 

@@ -27,6 +27,7 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.planning.write_turn import WriteTurns
+from fanout.ports.aws import Signer
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
@@ -83,6 +84,7 @@ class World:
     prices: Json = field(default_factory=dict)
     account: Account | None = None
     reserved_concurrency: int = 0
+    signer: Signer | None = None
     turns: WriteTurns | None = None
     forks: bool = False
     nonces: Any = field(default_factory=lambda: (f"n{number}" for number in itertools.count()))
@@ -129,6 +131,7 @@ class World:
             prices=self.prices,
             account=self.account,
             reserved_concurrency=self.reserved_concurrency,
+            signer=self.signer,
             turns=self.turns,
             forks=lambda _: self.forks,
             limiter=self.limiter,

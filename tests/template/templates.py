@@ -119,7 +119,24 @@ def abilities(role: Resource) -> dict[str, str]:
         # In the main template an output of Policies, in a nested one a parameter or a policy of its own.
         name = policy["Ref"] if "Ref" in policy else policy["Fn::GetAtt"][1].removeprefix("Outputs.")
         found[name.removesuffix("Arn")] = condition
+    for name, policy in of_type("AWS::IAM::ManagedPolicy").items():
+        if any(role is resources().get(one) for one in _attached_to(policy)):
+            [found[name]] = {r["Condition"] for r in template()["Resources"].values() if _brings(r, name)}
     return found
+
+
+# The roles, by the parameters under which a nested template knows their names.
+ROLE_NAMES = {"SignerRoleName": "SummariseTransferRole"}
+
+
+def _attached_to(policy: Resource) -> list[str]:
+    """The roles that a policy names itself."""
+    return [ROLE_NAMES[one["Ref"]] for one in policy["Properties"].get("Roles", [])]
+
+
+def _brings(stack: Resource, policy: str) -> bool:
+    """Whether a resource is the nested stack that holds a policy."""
+    return stack["Type"] == STACK and policy in template(REPO / stack["Properties"]["TemplateURL"])["Resources"]
 
 
 def roles_with(policy: str) -> set[str]:

@@ -22,7 +22,13 @@ from tests.template.test_abilities import CALLED_BY_SERVICES, CALLED_ELSEWHERE
 
 ADAPTERS = REPO / "layers/core/src/fanout/adapters"
 # What boto3 calls a service, and what its endpoint is called.
-ENDPOINTS = {"stepfunctions": "states", "efs": "elasticfilesystem", "cloudwatch": "monitoring", "lambda": "lambda"}
+ENDPOINTS = {
+    "stepfunctions": "states",
+    "efs": "elasticfilesystem",
+    "cloudwatch": "monitoring",
+    "lambda": "lambda",
+    "kms": "kms",
+}
 # What the actions of a service begin with, by the name of its endpoint.
 PREFIXES = {"monitoring": "cloudwatch"}
 NONE = {"Ref": "AWS::NoValue"}
@@ -78,7 +84,7 @@ def test_a_new_network_has_an_endpoint_for_every_service_that_a_function_calls()
 @pytest.mark.parametrize("name", sorted(interface_endpoints()))
 def test_an_endpoint_answers_to_the_name_of_its_service_in_both_subnets(name: str) -> None:
     one = resources()[name]
-    assert one["Condition"] == "AllInVpc"
+    assert one["Condition"] == ("SignsInVpc" if name == "KeysEndpoint" else "AllInVpc")
     properties = one["Properties"]
     assert properties["PrivateDnsEnabled"] is True
     assert properties["SubnetIds"] == [{"Ref": "SubnetA"}, {"Ref": "SubnetB"}]

@@ -21,7 +21,7 @@ HOST = re.compile(r"(?!(?:cn\.)?com\.amazonaws\.)\b(?<!\.)[\w-]+(?:\.[\w-]+)*\.a
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 # Of the EU Sovereign Cloud it knows no region.
 KNOWN_TO_CFN_LINT = [PLACES[name].region for name in ("aws-us-gov", "aws-cn")]
-ENDPOINTS = {"s3", "states", "elasticfilesystem", "monitoring", "lambda"}
+ENDPOINTS = {"s3", "states", "elasticfilesystem", "monitoring", "lambda", "kms"}
 
 
 def everything(place: Place) -> dict[str, str]:
@@ -38,6 +38,7 @@ def everything(place: Place) -> dict[str, str]:
         "EncryptionKeyArn": f"{arn}:kms:{at}:key/11111111-2222-3333-4444-666666666666",
         "PermissionsBoundaryArn": f"{arn}:iam::111122223333:policy/boundary",
         "AllFunctionsInVpc": "true",
+        "Certificates": "true",
         "NotifyEmail": "me@example.com",
         "ScheduleExpression": "rate(1 day)",
         "ScheduleRequest": '{"source": "s3://a/in/", "destination": "efs:///a"}',

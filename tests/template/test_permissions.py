@@ -7,9 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from fanout.certificate.document import KEY_SPEC
 from fanout.ledger import keys
 from fanout.pacing.pace_copy import LABEL
-from tests.template.templates import EVERY, MOUNTED, abilities, actions, of_type, policies, resources, roles_with
+from tests.template.templates import (
+    EVERY,
+    MOUNTED,
+    abilities,
+    actions,
+    of_type,
+    policies,
+    resources,
+    roles_with,
+    template,
+)
 
 
 def test_no_permission_has_a_wildcard_in_its_action() -> None:
@@ -31,7 +42,9 @@ def test_every_resource_is_meant_only_where_no_other_can_be_named() -> None:
     # Those with KMS are the key's own policy, in which the key is the only resource.
     assert services == {"xray", "ec2", "logs", "s3", "kms", "cloudwatch", "lambda"}
     assert {name for name, s in policies() if s.get("Resource") == "*" and actions(s)[0].startswith("kms:")} == {
-        "NotificationKey"
+        "NotificationKey",
+        "CertificateKey",
+        "KeysEndpoint",
     }
     # The one with S3 is the endpoint's, which has a condition.
     assert {name for name, s in policies() if s.get("Resource") == "*" and actions(s)[0].startswith("s3:")} == {
@@ -192,3 +205,24 @@ def test_a_map_may_do_with_its_children_what_step_functions_asks_for() -> None:
     assert actions(statement) == ["states:DescribeExecution", "states:StopExecution", "states:RedriveExecution"]
     ends = [one["Fn::Sub"].partition(":execution:")[2] for one in statement["Resource"]]
     assert ends == ["${AWS::StackName}-transfer:*", "${AWS::StackName}-transfer/*"]
+
+
+def test_summarise_transfer_alone_signs_and_nobody_else_may_by_the_key() -> None:
+    """The key's own policy names who signs, so that no policy of the account can add another."""
+    assert roles_with("SignPolicy") == {"SummariseTransferRole"}
+    signing = {name for name, s in policies() if s["Effect"] == "Allow" and "kms:Sign" in actions(s)}
+    assert signing == {"SignPolicy", "CertificateKey", "KeysEndpoint"}
+    (policy,) = [s for name, s in policies() if name == "SignPolicy"]
+    assert policy["Resource"] == {"Fn::GetAtt": ["CertificateKey", "Arn"]}
+    (signer,) = [s for name, s in policies() if name == "CertificateKey" and "kms:Sign" in actions(s)]
+    assert signer["Principal"] == {"AWS": {"Ref": "SignerRoleArn"}}
+    given = template()["Resources"]["CertificateSigning"]["Properties"]["Parameters"]
+    assert given["SignerRoleArn"] == {"Fn::GetAtt": ["SummariseTransferRole", "Arn"]}
+    assert given["SignerRoleName"] == {"Ref": "SummariseTransferRole"}
+
+
+def test_a_key_for_certificates_is_made_only_where_a_parameter_asks_for_it() -> None:
+    assert template()["Parameters"]["Certificates"]["Default"] == "false"
+    assert template()["Resources"]["CertificateSigning"]["Condition"] == "Certifies"
+    key = resources()["CertificateKey"]["Properties"]
+    assert (key["KeySpec"], key["KeyUsage"]) == (KEY_SPEC, "SIGN_VERIFY")

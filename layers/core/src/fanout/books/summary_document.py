@@ -93,6 +93,16 @@ class Verified(Struct, frozen=True):
     differing_directories: list[str]
 
 
+class CertificateIssued(Struct, frozen=True):
+    """Where the certificate lies in the work bucket, the SHA-256 of its file, the ARN of its key, and its digests."""
+
+    key: str
+    sha256: str
+    signing_key: str
+    source_tree_digest: str
+    destination_tree_digest: str
+
+
 class Planned(Struct, frozen=True):
     """The changes that a copy and a sync would make.
 
@@ -155,6 +165,7 @@ class SummaryDocument(Struct, frozen=True, kw_only=True):
     failures: int = 0
     failures_by_class: list[FailureClass] = field(default_factory=list)
     verification: Verified | None = None
+    certificate: CertificateIssued | None = None
     planned: Planned | None = None
     forecast: ForecastDocument | None = None
     skipped: Skipped | None = None

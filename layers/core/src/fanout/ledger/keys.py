@@ -46,6 +46,8 @@ FINISH_ROUNDS = "finishing/round-"
 DIGESTS = "digests/"
 NOT_TOLD = "not-told/"
 ARCHIVED = "archived/"
+CERTIFIED = "certified/"
+CERTIFICATE = "certificate.json"
 OWNERS = "owners.json"
 # Marks: earlier writers can write no more; all is in place; nothing is staged, and the run can write no more.
 FENCED = "fencing/fenced.json"
@@ -228,6 +230,11 @@ def source_id(shard_id: str) -> str:
 def digests_key(shard_id: str, nonce: str) -> str:
     """Digests by directory of what was verified."""
     return f"{DIGESTS}{shard_id}-{nonce}.jsonl.gz"
+
+
+def certified_key(shard_id: str, nonce: str) -> str:
+    """What an attempt at a shard certifies, without the ending: the sums, and the rows that they are of."""
+    return f"{CERTIFIED}{shard_id}/{nonce}"
 
 
 def listed_names_key(segment_id: str, nonce: str, number: int) -> str:

@@ -176,10 +176,13 @@ def receipt_row(receipt: Receipt) -> Json:
         row["etag"] = receipt.etag
     if receipt.reason is not None:
         row |= {"reason": receipt.reason.value, "message": receipt.message}
+    if receipt.sha256:
+        row["sha256"] = receipt.sha256
     return row
 
 
 def receipt_from_row(row: Json) -> Receipt:
     """The receipt of a row."""
     reason = Reason(row["reason"]) if "reason" in row else None
-    return Receipt(row["index"], int(row["crc64nvme"], 16), row.get("etag", ""), reason, row.get("message", ""))
+    etag, message, sha256 = (row.get(name, "") for name in ("etag", "message", "sha256"))
+    return Receipt(row["index"], int(row["crc64nvme"], 16), etag, reason, message, sha256)

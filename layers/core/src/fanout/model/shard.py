@@ -63,13 +63,17 @@ class BigFile(Struct, frozen=True):
 
 
 class Receipt(Struct, frozen=True):
-    """The result of a block: its checksum and the destination's token for it, or why it failed."""
+    """The result of a block: its checksum and the destination's token for it, or why it failed.
+
+    ``sha256`` is its digest where a certificate is asked for, else empty.
+    """
 
     index: int
     crc64nvme: int = NO_BYTES
     etag: str = ""
     reason: Reason | None = None
     message: str = ""
+    sha256: str = ""
 
 
 class Shard(Struct, frozen=True, omit_defaults=True):

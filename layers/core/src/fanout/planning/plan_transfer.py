@@ -59,6 +59,7 @@ def plan_transfer(
     document = earlier.document if earlier else document
     request = with_prices_of(context, parse_request(document, mounts, max_concurrency))
     request = request_at(request, earlier.ages_from_ns if earlier else int(began * 1e9))
+    check_signer(request, context)
     called = functions_of(request, mounts, functions) if functions else {}
     if earlier:
         check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
@@ -101,6 +102,14 @@ def with_prices_of(context: Context, request: Request) -> Request:
     """The request with the stack's prices where it names none. Raises ``InvalidRequest`` for a wrong one of them."""
     check_prices("Prices", context.prices)
     return replace(request, prices={**context.prices, **request.prices})
+
+
+def check_signer(request: Request, context: Context) -> None:
+    """Raise ``InvalidRequest`` for a certificate that nothing here can sign."""
+    if request.certificate and context.signer is None:
+        raise InvalidRequest(
+            "certificate", "the stack has no signing key", "leave it out, or deploy the stack with Certificates: true"
+        )
 
 
 def check_new(ledger: Ledger) -> None:

@@ -44,6 +44,25 @@ class ObjectReader(Protocol):
         """
 
 
+class PublicKey(Struct, frozen=True):
+    """A signing key: its ARN, its kind by KMS's names, and its public half as PEM."""
+
+    arn: str
+    spec: str
+    algorithm: str
+    pem: str
+
+
+class Signer(Protocol):
+    """A key that signs, of which nobody has the private half. Raises the errors of ``fanout.model.errors``."""
+
+    def public_key(self) -> PublicKey:
+        """The key. Raises ``InvalidRequest`` for one that signs in another way than certificates need."""
+
+    def sign(self, digest: bytes) -> bytes:
+        """The signature of a SHA-256."""
+
+
 class Meter(Protocol):
     """The metrics of a file system. Raises the errors of ``fanout.model.errors``."""
 

@@ -236,6 +236,13 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " trees; content: the same without modes, owners, times, hard links and metadata, also in mode verify"
         ),
     ] = Verify.NONE
+    certificate: Annotated[
+        bool,
+        Meta(
+            description="a run that proves both trees equal writes a signed certificate of them; with mode verify, or"
+            " verify all or content; both ends are read in full, also objects whose checksum S3 holds"
+        ),
+    ] = False
     compare: Annotated[
         Compare,
         Meta(

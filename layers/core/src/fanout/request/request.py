@@ -111,6 +111,7 @@ def check_request(request: Request) -> None:
     if request.overwrite is not Overwrite.ALWAYS and request.verifies_after.whole_trees:
         problem = f"what overwrite: {request.overwrite.value} leaves at the destination differs from the source"
         raise InvalidRequest("verify", problem, "with it, none and copied are allowed")
+    _check_certificate(request)
     if request.manifest is not None and request.mode is Mode.SYNC:
         problem = "what it does not name is not missing at the source, and a sync would delete it"
         raise InvalidRequest("manifest", problem, "leave it out, or mode copy")
@@ -124,6 +125,17 @@ def check_request(request: Request) -> None:
         raise InvalidRequest("limits.bytes_per_second", problem, "leave it out; limits.files_per_second is possible")
     if request.limits.shard_seconds > aws.FUNCTION_SECONDS / 2:
         raise InvalidRequest("limits.shard_seconds", "is over half of a function's time", "at most 450")
+
+
+def _check_certificate(request: Request) -> None:
+    if not request.certificate:
+        return
+    if not (request.mode is Mode.VERIFY or request.verifies_after.whole_trees):
+        problem = "only a comparison of both whole trees proves what it says"
+        raise InvalidRequest("certificate", problem, "with it, mode verify, or verify: all or content")
+    if request.manifest is not None:
+        problem = f"the manifest {request.manifest} names a part of a tree, which nobody could find again to check it"
+        raise InvalidRequest("certificate", problem, "leave it out, or the manifest")
 
 
 def _check_bucket_options(request: Request) -> None:

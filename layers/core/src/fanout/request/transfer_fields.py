@@ -32,6 +32,7 @@ FIELDS = {
     "source_bucket": Decides.WORK,
     "destination_bucket": Decides.WORK,
     "verify": Decides.OBJECT,
+    "certificate": Decides.OBJECT,
     "objects": Decides.OBJECT,
     "archived": Decides.OBJECT,
     "mode": Decides.ACTION,

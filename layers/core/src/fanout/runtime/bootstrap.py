@@ -26,7 +26,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location
 from fanout.planning.write_turn import WriteTurns
-from fanout.ports.aws import Meter
+from fanout.ports.aws import Meter, Signer
 from fanout.ports.copying import EntryCopier
 from fanout.ports.pacing import Account, MapRuns
 from fanout.ports.tree import Tree
@@ -36,7 +36,7 @@ from fanout.request.options import Symlinks
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.runtime.events import only_mount
-from fanout.runtime.late import LateAccount, LateExecutions, LateMeter
+from fanout.runtime.late import LateAccount, LateExecutions, LateMeter, LateSigner
 from fanout.runtime.settings import Settings, settings_from
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.work.context import Context
@@ -118,6 +118,14 @@ def make_account() -> Account:
     return LambdaAccount(settings().region, settings().lambda_url)
 
 
+def make_signer() -> Signer:
+    """The adapter that signs with the stack's key."""
+    from fanout.adapters.aws.signer import KmsSigner
+
+    here = settings()
+    return KmsSigner(here.region, here.certificate_key, here.kms_url)
+
+
 def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str = "") -> Context:
     """The context of one attempt, of the task of a state, that may take so many seconds."""
     clock = SystemClock()
@@ -157,6 +165,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         prices=settings().prices,
         account=LateAccount(make_account),
         reserved_concurrency=settings().reserved_concurrency,
+        signer=LateSigner(make_signer) if settings().certificate_key else None,
         turns=WriteTurns(store, executions, clock),
         limiter=Throttle(state, ledger, nonce, clock.now, clock.sleep),
         hold_to_budget=hold_to_budget,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fanout.model.file_system import Described, Readings
-from fanout.ports.aws import Executions, Meter
+from fanout.ports.aws import Executions, Meter, PublicKey, Signer
 from fanout.ports.pacing import Account
 
 
@@ -33,6 +33,21 @@ class LateExecutions:
     def running(self, execution: str) -> bool:
         """See ``ports.tree.Executions``."""
         return self._make().running(execution)
+
+
+class LateSigner:
+    """A ``Signer`` that is made when it is asked."""
+
+    def __init__(self, make: Callable[[], Signer]) -> None:
+        self._make = make
+
+    def public_key(self) -> PublicKey:
+        """See ``ports.aws.Signer``."""
+        return self._make().public_key()
+
+    def sign(self, digest: bytes) -> bytes:
+        """See ``ports.aws.Signer``."""
+        return self._make().sign(digest)
 
 
 class LateAccount:

@@ -23,10 +23,11 @@ class Settings(Struct, frozen=True):
     """``mounts`` maps a mount's name to the path under which the function sees it, ``file_systems`` to its id.
 
     ``prices`` are the stack's own dollars of a forecast, by the names of ``fanout.facts.prices``.
-    ``endpoint_url``, ``efs_url``, ``metrics_url``, ``states_url`` and ``lambda_url`` are where S3, EFS, CloudWatch,
-    Step Functions and Lambda are asked, empty for those of the region. ``reserved_concurrency`` is what each function
-    that runs many times at once has for itself, 0 for none. Batches of S3's events start ``state_machine`` with
-    ``event_request``.
+    ``endpoint_url``, ``efs_url``, ``metrics_url``, ``states_url``, ``lambda_url`` and ``kms_url`` are where S3, EFS,
+    CloudWatch, Step Functions, Lambda and KMS are asked, empty for those of the region. ``reserved_concurrency`` is
+    what each function that runs many times at once has for itself, 0 for none. Batches of S3's events start
+    ``state_machine`` with ``event_request``. ``certificate_key`` is the ARN of the key that signs certificates, empty
+    for none.
     """
 
     work_bucket: str
@@ -44,6 +45,8 @@ class Settings(Struct, frozen=True):
     event_request: str = ""
     lambda_url: str = ""
     reserved_concurrency: int = 0
+    kms_url: str = ""
+    certificate_key: str = ""
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -77,4 +80,6 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         event_request=environment.get("FANOUT_EVENT_REQUEST", ""),
         lambda_url=environment.get("AWS_ENDPOINT_URL_LAMBDA") or environment.get("AWS_ENDPOINT_URL", ""),
         reserved_concurrency=int(environment.get("FANOUT_RESERVED_CONCURRENCY", "0")),
+        kms_url=environment.get("AWS_ENDPOINT_URL_KMS") or environment.get("AWS_ENDPOINT_URL", ""),
+        certificate_key=environment.get("FANOUT_CERTIFICATE_KEY", ""),
     )

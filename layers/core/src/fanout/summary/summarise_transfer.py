@@ -31,6 +31,7 @@ from fanout.request.options import Mode, ReportEntries, Verify
 from fanout.request.plan import Plan, settings_row
 from fanout.request.request import Request
 from fanout.shards.entry_report import report_done, write_entries
+from fanout.summary.issue_certificate import Times, issue_certificate
 from fanout.summary.latest_run import find_earlier, write_latest
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.summary import Ending, nothing_listed, shards_done
@@ -118,6 +119,12 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     books = found.books.plus(Count(), {Result.DELETED: deleted.results[Result.DELETED]})
     verified = verification.verified if verification else None
     ending = Ending(books, found.complete, failures.count, error, planned, verified)
+    totals, times = totals_of(books), Times(utc(phases[0][1]), utc(now))
+    certificate = issue_certificate(plan, ending, totals, times, context)
+    notes += certificate.notes
+    if certificate.error is not None:
+        error = certificate.error
+        ending = replace(ending, error=error)
     if ending.status is not Status.SUCCEEDED:
         kept = books.by_result[Result.UNCHANGED].entries + books.by_result[Result.COPIED].entries
         notes += no_index_note(plan, ledger, kept)
@@ -128,11 +135,11 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         status=ending.status,
         error=ending.reported,
         mode=plan.request.mode,
-        began=utc(phases[0][1]),
-        ended=utc(now),
+        began=times.began,
+        ended=times.ended,
         source=str(plan.request.source),
         destination=str(plan.request.destination),
-        totals=totals_of(books),
+        totals=totals,
         balanced=ending.balanced,
         complete_listing=found.complete,
         seconds=seconds,
@@ -142,6 +149,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         failures=failures.count,
         failures_by_class=[one for one, _ in classes],
         verification=verified,
+        certificate=certificate.issued,
         planned=planned,
         forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
         origin=plan.origin,

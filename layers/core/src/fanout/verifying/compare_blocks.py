@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
+from fanout.certificate.content_digest import block_digest, digest_of_zeros
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.model.books import Count
@@ -39,7 +40,9 @@ def compare_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan) -> 
         told = ReadAt(notes, 2)
         here = digest_blocks(shard, big, context, plan, told)
     destination = context.destination(plan)
-    there = _noted(_End.DESTINATION, lambda: _opened(destination, big.entry.placed), shard, big, context, told)
+    open_there: Callable[[], Source] = lambda: _opened(destination, big.entry.placed)  # noqa: E731
+    certifies = plan.request.certificate
+    there = _noted(_End.DESTINATION, open_there, shard, big, context, told, certifies=certifies)
     return Progress(min(here.cursor, there.cursor), here.done and there.done, there.worked)
 
 
@@ -60,7 +63,8 @@ class ReadAt:
 def digest_blocks(shard: Shard, big: BigFile, context: Context, plan: Plan, told: ReadAt | None = None) -> Progress:
     """Note the checksums of the blocks of a part at the source. Raises ``Transient`` as ``compare_blocks``."""
     source = context.source(plan)
-    return _noted(_End.SOURCE, lambda: source.open(big.entry), shard, big, context, told)
+    certifies = plan.request.certificate
+    return _noted(_End.SOURCE, lambda: source.open(big.entry), shard, big, context, told, certifies=certifies)
 
 
 class _End(StrEnum):
@@ -81,6 +85,8 @@ def _noted(
     big: BigFile,
     context: Context,
     told: ReadAt | None,
+    *,
+    certifies: bool,
 ) -> Progress:
     assert shard.blocks is not None
     deadline = context.deadline()
@@ -94,7 +100,7 @@ def _noted(
             context.ledger.write(keys.seen_key(big.id, end.value), opened.attributes)
         return opened
 
-    receipts = _checksums(big, open_and_note, wanted, deadline, context.limiter, told)
+    receipts = _checksums(big, open_and_note, wanted, deadline, context.limiter, told, certifies=certifies)
     if receipts:
         context.ledger.write_receipts(receipts_id, context.nonce, receipts, 0)
     total = len(known) + len(receipts)
@@ -103,12 +109,17 @@ def _noted(
 
 def checksum_of_block(source: Source, offset: int, length: int) -> int:
     """The checksum of a block; what is known to be zero is not read."""
+    return _sums_of_block(source, offset, length, certifies=False)[0]
+
+
+def _sums_of_block(source: Source, offset: int, length: int, *, certifies: bool) -> tuple[int, str]:
+    """The checksum of a block and, for a certificate, its SHA-256; what is known to be zero is not read."""
     if source.zeros_at(offset) >= length:
-        return append_zeros(NO_BYTES, length)
+        return append_zeros(NO_BYTES, length), digest_of_zeros(length).hex() if certifies else ""
     data = source.read(offset, length)
     if len(data) != length:
         raise ItemError(Reason.SOURCE_CHANGED, "the entry ends before its listed size")
-    return crc64nvme(data, NO_BYTES)
+    return crc64nvme(data, NO_BYTES), block_digest(data).hex() if certifies else ""
 
 
 def _checksums(
@@ -118,6 +129,8 @@ def _checksums(
     deadline: Deadline,
     limiter: Limiter,
     told: ReadAt | None,
+    *,
+    certifies: bool,
 ) -> dict[int, Receipt]:
     try:
         source = open_end()
@@ -133,7 +146,8 @@ def _checksums(
         try:
             limiter.read(length, deadline)
             with budget.take(length):
-                return Receipt(index, checksum_of_block(source, offset, length))
+                checksum, sha256 = _sums_of_block(source, offset, length, certifies=certifies)
+                return Receipt(index, checksum, sha256=sha256)
         except Exception as error:  # noqa: BLE001 - see problem_of
             return failed_block(index, problem_of(error))
 

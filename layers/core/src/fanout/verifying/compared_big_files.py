@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fanout.certificate.content_digest import content_digest
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import tally
@@ -16,7 +17,7 @@ from fanout.shards.rounds import rounds_done
 from fanout.shards.shard_results import ShardResult
 from fanout.verifying.differences import Rules
 from fanout.verifying.digests import entry_digest
-from fanout.verifying.verifier import Seen, Verified, differences_of, not_read, told_whole, worst
+from fanout.verifying.verifier import Seen, Verified, differences_of, not_read, proof_of, told_whole, worst
 from fanout.verifying.verify_rules import rules_of
 
 
@@ -56,17 +57,21 @@ def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | N
         if problem is not None and problem[0] is Reason.CHECKSUM:
             block = next(one.index for one, other in zip(here, there, strict=True) if one.crc64nvme != other.crc64nvme)
             problem = (problem[0], f"block {block} of {big.block_bytes} bytes is the first that differs; {problem[1]}")
+    proof = None
     if problem is None:
         outcome = Outcome.done(entry, Result.UNCHANGED, seen[0].checksum)
+        proof = proof_of(entry, seen[0])
     else:
         outcome = Outcome.because(entry, *problem)
     digests = [entry_digest(entry, one.checksum) for one in seen]
-    return Verified(outcome, digests[0], digests[1], told, bool(entry.inode))
+    return Verified(outcome, digests[0], digests[1], told, bool(entry.inode), proof)
 
 
 def _seen(big: BigFile, end: str, receipts: list[Receipt], ledger: Ledger) -> Seen:
     attributes = ledger.read(keys.seen_key(big.id, end), Attributes)
-    return Seen(to_base64(whole_checksum(big, receipts)), attributes)
+    hashed = all(receipt.sha256 for receipt in receipts)
+    sha256 = content_digest([bytes.fromhex(receipt.sha256) for receipt in receipts]) if hashed else ""
+    return Seen(to_base64(whole_checksum(big, receipts)), attributes, sha256)
 
 
 def _receipts(ledger: Ledger, ids: list[str]) -> list[Receipt]:

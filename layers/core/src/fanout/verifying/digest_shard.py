@@ -8,6 +8,7 @@ from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, Transient, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.shard import BigFile, Shard
+from fanout.request.options import Mode
 from fanout.shards.tasks.notes import TaskNotes
 from fanout.verifying.compare_blocks import ReadAt, digest_blocks
 from fanout.verifying.source_checksums import SourceChecksum, read_checksums, write_checksums
@@ -37,12 +38,13 @@ def digest_shard(shard: Shard, context: Context) -> Json:
     source = context.source(plan)
     deadline = context.deadline()
     rules = rules_of(plan, ledger)
-    verifier = Verifier(source, deadline, context.limiter, rules)
+    certifies = plan.request.certificate and plan.request.mode is Mode.VERIFY
+    verifier = Verifier(source, deadline, context.limiter, rules, certifies=certifies)
 
     def read(entry: Entry) -> SourceChecksum:
         try:
             seen = source_checksum(entry, source, verifier)
-            return SourceChecksum(seen.checksum, attributes=seen.attributes)
+            return SourceChecksum(seen.checksum, attributes=seen.attributes, sha256=seen.sha256)
         except AccessDenied as error:
             return SourceChecksum("", Reason.SOURCE_DENIED, str(error))
         except Exception as error:  # noqa: BLE001 - see problem_of

@@ -18,18 +18,22 @@ from fanout.verifying.verifier import Seen
 
 
 class SourceChecksum(Struct, frozen=True):
-    """The checksum of an entry as S3 writes it, and its attributes; or why it could not be read."""
+    """The checksum of an entry as S3 writes it, and its attributes; or why it could not be read.
+
+    ``sha256`` is the digest of its content where a certificate is asked for.
+    """
 
     checksum: str = ""
     reason: Reason | None = None
     message: str = ""
     attributes: Attributes | None = None
+    sha256: str = ""
 
     def get(self) -> Seen:
         """The result of the look. Raises ``ItemError`` if it could not be read."""
         if self.reason is not None:
             raise ItemError(self.reason, self.message)
-        return Seen(self.checksum, self.attributes)
+        return Seen(self.checksum, self.attributes, self.sha256)
 
 
 def write_checksums(shard_id: str, name: str, found: dict[int, SourceChecksum], ledger: Ledger) -> None:
@@ -40,7 +44,8 @@ def write_checksums(shard_id: str, name: str, found: dict[int, SourceChecksum], 
 
 def _row(index: int, one: SourceChecksum) -> list[Any]:
     attributes = one.attributes and attributes_row(one.attributes)
-    return [index, one.checksum, one.reason and one.reason.value, one.message, attributes]
+    row = [index, one.checksum, one.reason and one.reason.value, one.message, attributes]
+    return [*row, one.sha256] if one.sha256 else row
 
 
 def read_checksums(shard_id: str, ledger: Ledger) -> dict[int, SourceChecksum]:
@@ -56,7 +61,8 @@ def read_checksums(shard_id: str, ledger: Ledger) -> dict[int, SourceChecksum]:
 
 def _from_row(row: list[Any]) -> SourceChecksum:
     attributes = attributes_from_row(row[4]) if row[4] else None
-    return SourceChecksum(row[1], Reason(row[2]) if row[2] else None, row[3], attributes)
+    sha256 = row[5] if len(row) > 5 else ""
+    return SourceChecksum(row[1], Reason(row[2]) if row[2] else None, row[3], attributes, sha256)
 
 
 def work_of_checksums(shard: Shard, ledger: Ledger) -> dict[int, tuple[Entry, Callable[[], Seen], Result]]:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fanout.certificate.certified import Proof
+from fanout.certificate.content_digest import ContentDigest
 from fanout.facts import tuning
-from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
+from fanout.model.checksum import NO_BYTES, crc64nvme, from_base64, to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Attributes, Entry, Found, Kind
 from fanout.model.errors import AccessDenied, ItemError, TimeUp, problem_of
@@ -22,18 +24,20 @@ from fanout.verifying.digests import entry_digest
 class Seen(Struct, frozen=True):
     """The result of one look at an entry: its checksum as S3 writes it (empty for a directory), and its attributes.
 
-    ``attributes`` are ``None`` where they were not asked for.
+    ``attributes`` are ``None`` where they were not asked for. ``sha256`` is the content's digest for a certificate.
     """
 
     checksum: str = ""
     attributes: Attributes | None = None
+    sha256: str = ""
 
 
 class Verified(Struct, frozen=True):
     """The outcome of comparing an entry, and its digests at the source and at the destination.
 
     ``is_told_whole`` is false where an object's metadata lacks some of what was to be compared, ``has_names`` true
-    for a name of a file with several at the source.
+    for a name of a file with several at the source. ``proof`` is what a certificate needs, ``None`` without one and for
+    what is not equal.
     """
 
     outcome: Outcome
@@ -41,6 +45,7 @@ class Verified(Struct, frozen=True):
     destination_digest: int
     is_told_whole: bool = True
     has_names: bool = False
+    proof: Proof | None = None
 
 
 class Verifier:
@@ -48,6 +53,7 @@ class Verifier:
 
     ``rules`` say what else is compared; ``None``: names, kinds, sizes and bytes alone. ``may_lack`` is the source
     whose archived objects are skipped, so that the destination may lack them; ``None`` where the request skips none.
+    With ``certifies`` no store is taken at its word: all bytes are read, and hashed by SHA-256 too.
     """
 
     def __init__(
@@ -57,9 +63,12 @@ class Verifier:
         limiter: Limiter = NO_LIMITS,
         rules: Rules | None = None,
         may_lack: Tree | None = None,
+        *,
+        certifies: bool = False,
     ) -> None:
         self._destination, self._limiter = destination, limiter
         self._may_lack = may_lack
+        self.certifies = certifies
         self.deadline = deadline
         self.rules = rules
 
@@ -89,12 +98,14 @@ class Verifier:
         there_digest = 0
         if found is not None:
             there_digest = entry_digest(replace(entry, size=found.entry.size), there.checksum)
+        proof = None
         if problem is None:
             outcome = Outcome.done(entry, result, here.checksum or None)
+            proof = proof_of(entry, here)
         else:
             outcome = Outcome.because(entry, *problem)
         told = told_whole(entry, here, there, self.rules)
-        return Verified(outcome, entry_digest(entry, here.checksum), there_digest, told, bool(entry.inode))
+        return Verified(outcome, entry_digest(entry, here.checksum), there_digest, told, bool(entry.inode), proof)
 
     def _archived(self, entry: Entry) -> str:
         """S3's answer for an object that is archived and skipped; empty for any other. A HEAD alone does not tell."""
@@ -130,28 +141,41 @@ class Verifier:
                 return Seen()
             known = None if found is None else found.attributes
             return Seen("", _attributes(tree, entry) if known is None else known)
-        if found is not None and found.crc64nvme is not None and found.attributes is not None:
+        is_told = found is not None and found.crc64nvme is not None and found.attributes is not None
+        if is_told and not self.certifies:
+            assert found is not None and found.crc64nvme is not None
             return Seen(to_base64(found.crc64nvme), found.attributes)
-        checksum, attributes = self._read(tree, entry)
-        return Seen(to_base64(checksum), attributes)
+        return self._read(tree, entry)
 
     def read_checksum(self, tree: Tree, entry: Entry) -> int:
         """The checksum of all bytes of an entry, read block by block. Raises ``ItemError`` and ``TimeUp``."""
-        return self._read(tree, entry)[0]
+        return from_base64(self._read(tree, entry).checksum)
 
-    def _read(self, tree: Tree, entry: Entry) -> tuple[int, Attributes]:
+    def _read(self, tree: Tree, entry: Entry) -> Seen:
         source = tree.open(entry)
         try:
             checksum = NO_BYTES
+            content = ContentDigest(entry.size) if self.certifies else None
             for offset in range(0, entry.size, tuning.BLOCK_BYTES):
                 if offset and self.deadline.passed:
                     raise TimeUp
                 self._limiter.read(min(tuning.BLOCK_BYTES, entry.size - offset), self.deadline)
-                checksum = crc64nvme(source.read(offset, tuning.BLOCK_BYTES), checksum)
+                data = source.read(offset, tuning.BLOCK_BYTES)
+                checksum = crc64nvme(data, checksum)
+                if content is not None:
+                    content.update(data)
             source.confirm(checksum)
-            return checksum, source.attributes
+            return Seen(to_base64(checksum), source.attributes, content.hexdigest() if content else "")
         finally:
             source.close()
+
+
+def proof_of(entry: Entry, seen: Seen) -> Proof | None:
+    """What a look at an entry proves once both ends are found equal; ``None`` without a digest of its content."""
+    if not seen.sha256:
+        return None
+    is_symlink = entry.kind is Kind.SYMLINK or (seen.attributes is not None and seen.attributes.is_symlink)
+    return Proof(entry, Kind.SYMLINK if is_symlink else Kind.FILE, seen.sha256)
 
 
 def not_read(entry: Entry, message: str) -> Verified:
@@ -190,6 +214,9 @@ def differences_of(entry: Entry, here: Seen, there: Seen, rules: Rules | None, l
             found.append(Difference(Reason.DIFFERS, text))
     if here.checksum != there.checksum:
         text = f"CRC64NVME {here.checksum or 'none'} at the source, {there.checksum or 'none'} at the destination"
+        found.append(Difference(Reason.CHECKSUM, text))
+    elif here.sha256 != there.sha256:
+        text = f"SHA-256 {here.sha256 or 'none'} at the source, {there.sha256 or 'none'} at the destination"
         found.append(Difference(Reason.CHECKSUM, text))
     if rules is not None and source is not None and destination is not None:
         found += differences(entry.kind, source, destination, rules)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from fanout.certificate.certified import Proof, write_certified
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
@@ -51,7 +52,9 @@ def _verify_entries(shard: Shard, context: Context) -> Progress:
     deadline = context.deadline()
     rules = rules_of(plan, ledger)
     may_lack = context.source(plan) if plan.request.skips_archived else None
-    verifier = Verifier(context.destination(plan), deadline, context.limiter, rules, may_lack)
+    certifies = plan.request.certificate and plan.request.mode is Mode.VERIFY
+    limiter = context.limiter
+    verifier = Verifier(context.destination(plan), deadline, limiter, rules, may_lack, certifies=certifies)
     links = link_differences(shard, ledger) if plan.request.mode is Mode.VERIFY else {}
     if plan.request.between_mounts:
         work = work_of_checksums(shard, ledger)
@@ -87,6 +90,7 @@ def _verify(
     is_pinned: bool,
 ) -> dict[int, Outcome]:
     outcomes: dict[int, Outcome] = {}
+    proofs: dict[int, Proof] = {}
     not_told: list[int] = []
     archived: list[int] = []
     digest = TreeDigest()
@@ -105,6 +109,8 @@ def _verify(
             not_told.append(index)
         if verified.outcome.result is Result.SKIPPED:
             archived.append(index)
+        if verified.proof is not None:
+            proofs[index] = verified.proof
         digest.add(verified.outcome.path, verified.source_digest, verified.destination_digest)
     passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(outcomes):
@@ -120,6 +126,8 @@ def _verify(
         ledger.write_rows(keys.digests_key(shard.id, context.nonce), map(digest_row, digest.directories()))
         write_indexes(keys.not_told_prefix(shard.id), context.nonce, not_told, ledger)
         write_indexes(keys.archived_prefix(shard.id), context.nonce, archived, ledger)
+        if verifier.certifies:
+            write_certified(shard.id, context.nonce, proofs, ledger)
         ledger.write_outcomes(outcomes_id, context.nonce, outcomes, tally(outcomes.values()))
     return outcomes
 

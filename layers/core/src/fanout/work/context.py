@@ -12,7 +12,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Described, Readings
-from fanout.ports.aws import Meter, ObjectFound, ObjectReader
+from fanout.ports.aws import Meter, ObjectFound, ObjectReader, Signer
 from fanout.ports.clock import Clock
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
@@ -85,6 +85,7 @@ class Context(Struct, frozen=True):
     - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many of each function that runs
       many times are reserved, 0 for none.
     - ``hold_to_budget`` raises ``OutOfBudget`` where the run has spent what its request gives it.
+    - ``signer`` signs certificates; ``None`` where the stack has no key for them.
     - ``turns`` keeps two runs from writing to one tree at the same time. ``limiter`` holds the task to the run's rates.
     """
 
@@ -104,6 +105,7 @@ class Context(Struct, frozen=True):
     prices: Mapping[str, float] = field(default_factory=dict)
     account: Account | None = None
     reserved_concurrency: int = 0
+    signer: Signer | None = None
     turns: Turns | None = None
     limiter: TaskLimiter = NO_LIMITS
     hold_to_budget: Callable[[Plan, Context], None] = unlimited_spending

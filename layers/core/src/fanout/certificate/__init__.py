@@ -1,0 +1,1 @@
+"""The certificate of a transfer: content digests, tree digests, the signed document."""

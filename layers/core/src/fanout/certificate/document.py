@@ -1,0 +1,117 @@
+"""The signed document of a transfer, and the file that holds it with its signature."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from msgspec import MsgspecError, Struct, convert, to_builtins
+
+from fanout.certificate.canonical import canonical, read_canonical
+from fanout.model.books import Count
+
+FORMAT = "fanout-certificate-1"
+# docs.aws.amazon.com/kms/latest/developerguide/symm-asymm-choose-key-spec.html
+KEY_SPEC = "ECC_NIST_P256"
+ALGORITHM = "ECDSA_SHA_256"
+
+
+class CertificateInvalid(ValueError):
+    """A file is no certificate, or no longer the one that was written; the message says why."""
+
+
+class SigningKey(Struct, frozen=True, forbid_unknown_fields=True):
+    """The key that signed: its ARN in KMS, its kind, and its public half as PEM."""
+
+    arn: str
+    spec: str
+    algorithm: str
+    public_key: str
+
+
+class CertifiedRun(Struct, frozen=True, forbid_unknown_fields=True):
+    """The run: its id, its execution's ARN, which CloudTrail links to the caller, and what worked for how long."""
+
+    id: str
+    execution: str
+    work_bucket: str
+    mode: str
+    version: str
+    began: str
+    ended: str
+
+
+class CertifiedTree(Struct, frozen=True, forbid_unknown_fields=True):
+    """A tree: its place, its files and symlinks, their bytes, and the digest of all of them."""
+
+    location: str
+    entries: int
+    bytes: int
+    tree_digest: str
+
+
+class NotCertified(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the verification did not compare, why, and for how many entries; ``None`` for the whole tree."""
+
+    what: str
+    why: str
+    entries: int | None
+
+
+class CertifiedVerification(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many entries were compared, whether attributes too, and what was left out."""
+
+    compared: Count
+    attributes: bool
+    not_compared: list[NotCertified]
+
+
+class CertificateDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that is signed. ``request`` is the request's JSON as text, ``totals`` the books by outcome."""
+
+    format: str = FORMAT
+    run: CertifiedRun
+    request: str
+    source: CertifiedTree
+    destination: CertifiedTree
+    totals: dict[str, Count]
+    verification: CertifiedVerification
+    key: SigningKey
+    issued: str
+
+    def signed_bytes(self) -> bytes:
+        """The bytes that are signed. Raises ``ValueError`` for a value that has no canonical form."""
+        return canonical(to_builtins(self))
+
+    def digest(self) -> bytes:
+        """The SHA-256 of these bytes, which KMS signs."""
+        return hashlib.sha256(self.signed_bytes()).digest()
+
+
+class Certificate(Struct, frozen=True, forbid_unknown_fields=True):
+    """The file: the document, and its signature (ECDSA as ASN.1 DER, in base64)."""
+
+    document: CertificateDocument
+    signature: str
+
+    def encoded(self) -> bytes:
+        """The bytes of the file, which are in canonical form as a whole."""
+        return canonical(to_builtins(self))
+
+
+def decoded(data: bytes) -> Certificate:
+    """The certificate of a file's bytes. Raises ``CertificateInvalid``; proves no signature."""
+    try:
+        value: Any = read_canonical(data)
+    except ValueError as error:
+        raise CertificateInvalid(str(error)) from error
+    try:
+        certificate = convert(value, Certificate)
+    except MsgspecError as error:
+        raise CertificateInvalid(f"it is no certificate ({error})") from error
+    found = certificate.document.format
+    if found != FORMAT:
+        raise CertificateInvalid(f"its format is {found[:80]!r}; this version reads {FORMAT}")
+    if certificate.encoded() != data:
+        raise CertificateInvalid("it holds more than a certificate does")
+    return certificate

@@ -1,0 +1,328 @@
+"""Certificates over whole runs: issued only for trees proven equal, once, whatever dies or runs twice meanwhile."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from msgspec import convert
+
+from fanout.adapters.posix.tree import PosixTree
+from fanout.certificate.document import Certificate, decoded
+from fanout.facts.tuning import BLOCK_BYTES
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Kind
+from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, Throttled
+from fanout.model.shard import Shard
+from fanout.partition.partition_shards import partition_shards
+from fanout.request.parse import parse_request
+from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.verifying.verify_shard import verify_shard
+from tests.support.flow import REQUEST, World
+from tests.support.memory import MemoryTree
+from tests.support.memory_store import MemoryStore
+from tests.support.signing import KEY_ARN, LocalSigner
+from tests.support.two_mounts import TwoMounts
+
+COPY = {**REQUEST, "verify": "content", "certificate": True}
+ONLY = {**REQUEST, "mode": "verify", "verify": "content", "certificate": True}
+CUT = {"limits": {"split_bytes": BLOCK_BYTES, "shard_seconds": 0.1}}
+BIG = 2 * BLOCK_BYTES + 5
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(destination=PosixTree(tmp_path, "", "run-1", "n"), signer=LocalSigner())
+    assert isinstance(world.source, MemoryTree)
+    for number in range(6):
+        world.source.put(f"d{number % 3}/f{number}", Kind.FILE, b"%d" % number * 50)
+    world.source.put("d1/link", Kind.FILE, b"f1", Attributes(mode=0o120777))
+    world.source.put("empty", Kind.FILE)
+    world.source.put("big", Kind.FILE, os.urandom(BIG))
+    world.source.put("e/", Kind.DIRECTORY)
+    return world
+
+
+def certificate(world: World) -> Certificate:
+    return decoded(world.ledger.read_bytes("certificate.json"))
+
+
+def digest_below(directory: Path) -> str:
+    """The digest of a directory by the definition alone: nothing of the product."""
+    lanes = [0] * 1024
+    for path in sorted(directory.rglob("*")):
+        if path.is_symlink():
+            kind, data = b"symlink", os.readlink(path).encode()
+        elif path.is_file():
+            kind, data = b"file", path.read_bytes()
+        else:
+            continue
+        blocks = [hashlib.sha256(data[at : at + 8 * 1024**2]) for at in range(0, len(data) or 1, 8 * 1024**2)]
+        content = blocks[0] if len(blocks) == 1 else hashlib.sha256(b"".join(one.digest() for one in blocks))
+        name = os.fsencode(path.relative_to(directory))
+        line = b"\0".join((kind, b"%d" % len(data), content.hexdigest().encode(), name))
+        state = hashlib.shake_256(line).digest(2048)
+        for lane in range(1024):
+            lanes[lane] = (lanes[lane] + int.from_bytes(state[2 * lane : 2 * lane + 2], "little")) % 65536
+    return hashlib.sha256(b"".join(lane.to_bytes(2, "little") for lane in lanes)).hexdigest()
+
+
+def is_signed(found: Certificate) -> bool:
+    key = serialization.load_pem_public_key(found.document.key.public_key.encode())
+    assert isinstance(key, ec.EllipticCurvePublicKey)
+    key.verify(base64.b64decode(found.signature), found.document.signed_bytes(), ec.ECDSA(hashes.SHA256()))
+    return True
+
+
+@pytest.mark.parametrize("more", [{}, CUT], ids=["whole", "in blocks"])
+@pytest.mark.parametrize("request_", [COPY, {**COPY, "verify": "all"}, ONLY], ids=["content", "all", "mode verify"])
+def test_a_run_that_proves_both_trees_equal_is_certified(
+    world: World, tmp_path: Path, request_: Json, more: Json
+) -> None:
+    if request_ is ONLY:
+        World(source=world.source, destination=world.destination, run_id="first").run()
+    summary = world.run(request_ | more)
+    assert summary["status"] == "SUCCEEDED"
+    found = certificate(world)
+    document = found.document
+    assert is_signed(found)
+    assert (document.run.id, document.run.mode, document.key.arn) == ("run-1", summary["mode"], KEY_ARN)
+    assert (document.source.location, document.destination.location) == (REQUEST["source"], "efs://data/copy")
+    assert document.source.entries == document.destination.entries == 9
+    assert document.source.bytes == 300 + 2 + BIG
+    assert document.source.tree_digest == document.destination.tree_digest == digest_below(tmp_path)
+    assert json.loads(document.request) == request_ | more
+    assert document.verification.attributes is (request_ == {**COPY, "verify": "all"})
+    data = world.ledger.read_bytes("certificate.json")
+    assert summary["certificate"] == {
+        "key": "runs/run-1/certificate.json",
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "signing_key": KEY_ARN,
+        "source_tree_digest": document.source.tree_digest,
+        "destination_tree_digest": document.destination.tree_digest,
+    }
+    assert document.source.tree_digest in world.ledger.read_bytes("report.html").decode()
+
+
+def test_an_escaped_name_stands_in_each_tree_as_it_is_there(tmp_path: Path) -> None:
+    world = World(destination=PosixTree(tmp_path, "", "run-1", "n"), signer=LocalSigner())
+    assert isinstance(world.source, MemoryTree)
+    world.source.put("a//b", Kind.FILE, b"x")
+    assert world.run({**COPY, "on_conflict": "escape"})["status"] == "SUCCEEDED"
+    document = certificate(world).document
+    assert document.source.tree_digest != document.destination.tree_digest == digest_below(tmp_path)
+
+
+@pytest.mark.parametrize("what", ["changed", "missing", "extra"])
+def test_trees_that_differ_get_no_certificate(world: World, tmp_path: Path, what: str) -> None:
+    World(source=world.source, destination=world.destination, run_id="first").run()
+    if what == "changed":
+        (tmp_path / "d1/f1").write_bytes(b"!" * 50)
+    elif what == "missing":
+        (tmp_path / "d1/f1").unlink()
+    else:
+        (tmp_path / "d1/more").touch()
+    summary = world.run(ONLY)
+    assert (summary["status"], summary["certificate"]) == ("FAILED_WITH_ITEMS", None)
+    assert not world.ledger.has("certificate.json")
+    assert any("no certificate was issued" in note for note in summary["notes"])
+
+
+def test_a_checksum_that_a_store_keeps_is_not_taken_at_its_word(world: World) -> None:
+    class Counting(MemoryTree):
+        opened = 0
+
+        def open(self, entry: Any) -> Any:
+            self.opened += 1
+            return super().open(entry)
+
+    assert isinstance(world.source, MemoryTree)
+    for request_, opened in (({**ONLY, "certificate": False}, 0), (ONLY, 9)):
+        source, destination = Counting(), Counting()
+        for path, stored in world.source.contents().items():
+            for tree in (source, destination):
+                tree.put(path, stored.entry.kind, stored.data, stored.attributes)
+        other = World(source=source, destination=destination, run_id=f"run-{opened}", signer=world.signer)
+        assert other.run(request_)["status"] == "SUCCEEDED"
+        assert (source.opened, destination.opened) == (opened, opened)
+
+
+def verified(world: World, request: Json) -> list[Shard]:
+    world.list_all(world.plan(request))
+    partition_shards(world.context())
+    return [convert(row["shard"], Shard) for row in world.ledger.read_json("shards.json")]
+
+
+@pytest.mark.parametrize("more", [{}, CUT], ids=["whole", "in blocks"])
+def test_tasks_that_ran_twice_at_the_same_time_count_each_entry_once(world: World, tmp_path: Path, more: Json) -> None:
+    World(source=world.source, destination=world.destination, run_id="first").run()
+    shards = verified(world, ONLY | more)
+
+    class Before(MemoryStore):
+        """A ledger in which an attempt sees nothing of another that runs at the same time."""
+
+        def list(self, prefix: str) -> Any:
+            return iter([one for one in super().list(prefix) if "/outcomes/" not in one])
+
+    for shard in shards:
+        assert verify_shard(shard, world.context())["done"]
+        hidden = Before()
+        assert isinstance(world.store, MemoryStore)
+        hidden.__dict__.update(world.store.__dict__)
+        twin = World(**{**world.__dict__, "store": hidden})
+        assert verify_shard(shard, twin.context())["done"]
+    summarise_transfer(None, world.context())
+    document = certificate(world).document
+    assert (document.source.entries, document.source.bytes) == (9, 302 + BIG)
+    assert document.source.tree_digest == digest_below(tmp_path)
+
+
+def test_a_task_that_died_after_its_sums_leaves_nothing_that_counts(world: World, tmp_path: Path) -> None:
+    class Dying(MemoryStore):
+        def put(self, key: str, data: bytes) -> None:
+            if "/outcomes/shards/" in key:
+                raise ConnectionResetError(key)
+            super().put(key, data)
+
+    World(source=world.source, destination=world.destination, run_id="first").run()
+    shards = verified(world, ONLY)
+    assert isinstance(world.store, MemoryStore)
+    dying = Dying()
+    dying.__dict__.update(world.store.__dict__)
+    for shard in shards:
+        with pytest.raises(ConnectionResetError):
+            verify_shard(shard, World(**{**world.__dict__, "store": dying}).context())
+        assert verify_shard(shard, world.context())["done"]
+    assert len(list(world.ledger.keys("certified/"))) == 2 * 2 * len(shards)
+    summarise_transfer(None, world.context())
+    assert certificate(world).document.source.tree_digest == digest_below(tmp_path)
+
+
+def test_sums_that_are_lost_end_the_run_and_are_not_guessed(world: World) -> None:
+    World(source=world.source, destination=world.destination, run_id="first").run()
+    for shard in verified(world, ONLY):
+        assert verify_shard(shard, world.context())["done"]
+    assert isinstance(world.store, MemoryStore)
+    lost = next(key for key in world.ledger.keys("certified/") if key.endswith(".json"))
+    world.store.remove([world.ledger.prefix + lost])
+    with pytest.raises(LedgerBroken, match="certified/"):
+        summarise_transfer(None, world.context())
+    assert not world.ledger.has("certificate.json")
+
+
+def test_a_summary_that_is_written_again_keeps_the_certificate(world: World) -> None:
+    world.run(COPY)
+    first = world.ledger.read_bytes("certificate.json")
+    world.clock.time += 60
+    summarise_transfer(None, world.context())
+    assert world.ledger.read_bytes("certificate.json") == first
+    assert isinstance(world.signer, LocalSigner)
+    assert world.signer.signed == 1
+
+
+@pytest.mark.parametrize("at", ["certificate.json", "report.html", "summary.json"])
+def test_a_summary_that_dies_between_two_writes_ends_with_one_certificate(world: World, at: str) -> None:
+    class Dying(MemoryStore):
+        armed = True
+
+        def put(self, key: str, data: bytes) -> None:
+            if self.armed and key.endswith(at):
+                type(self).armed = False
+                raise ConnectionResetError(key)
+            super().put(key, data)
+
+    world.store = Dying()
+    with pytest.raises(ConnectionResetError):
+        world.run(COPY)
+    summarise_transfer(None, world.context())
+    summary = world.ledger.read_json("summary.json")
+    data = world.ledger.read_bytes("certificate.json")
+    assert summary["status"] == "SUCCEEDED"
+    assert summary["certificate"]["sha256"] == hashlib.sha256(data).hexdigest()
+    assert is_signed(decoded(data))
+
+
+@pytest.mark.parametrize("foreign", [True, False], ids=["of other trees", "no certificate"])
+def test_something_else_in_the_place_of_a_certificate_is_replaced(world: World, foreign: bool) -> None:
+    other = World(signer=LocalSigner())
+    assert isinstance(other.source, MemoryTree)
+    other.source.put("other", Kind.FILE, b"other")
+    other.run(COPY)
+    found = other.ledger.read_bytes("certificate.json") if foreign else b"no certificate"
+    World(source=world.source, destination=world.destination, run_id="first").run()
+    for shard in verified(world, ONLY):
+        assert verify_shard(shard, world.context())["done"]
+    world.ledger.write_bytes("certificate.json", found)
+    summarise_transfer(None, world.context())
+    assert certificate(world).document.source.entries == 9
+    assert is_signed(certificate(world))
+
+
+def test_a_key_that_refuses_fails_the_run_by_its_error(world: World) -> None:
+    refusal = AccessDenied("kms:Sign", KEY_ARN, "allow kms:Sign to the function's role")
+    world.signer = LocalSigner([refusal])
+    summary = world.run(COPY)
+    assert (summary["status"], summary["certificate"]) == ("FAILED", None)
+    assert summary["error"]["name"] == "AccessDenied"
+    assert "the certificate was not signed: kms:Sign on" in summary["error"]["message"]
+    assert "mode verify" in summary["error"]["message"]
+
+
+def test_a_throttled_signature_is_tried_again_by_the_state(world: World) -> None:
+    world.signer = LocalSigner([Throttled("kms:Sign")])
+    with pytest.raises(Throttled):
+        world.run(COPY)
+    summarise_transfer(None, world.context())
+    assert world.ledger.read_json("summary.json")["status"] == "SUCCEEDED"
+    assert is_signed(certificate(world))
+
+
+def test_a_stack_without_a_key_refuses_the_request_at_its_plan() -> None:
+    world = World()
+    with pytest.raises(InvalidRequest, match=r"certificate: the stack has no signing key.*Certificates: true"):
+        world.plan(COPY)
+    assert list(world.ledger.keys("")) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"verify": "copied"},
+        {"mode": "plan"},
+        {"mode": "plan", "verify": "all"},
+        {"verify": "all", "manifest": "s3://lists/files.csv"},
+        {"mode": "verify", "manifest": "s3://lists/files.csv"},
+    ],
+)
+def test_a_request_that_could_prove_nothing_is_refused_by_its_field(wrong: Json) -> None:
+    with pytest.raises(InvalidRequest, match=r"^certificate: "):
+        parse_request({**REQUEST, **wrong, "certificate": True}, ("data",), 10)
+    with pytest.raises(InvalidRequest, match=r"^certificate: "):
+        parse_request({**REQUEST, "mode": "verify", "certificate": "yes"}, ("data",), 10)
+
+
+@pytest.mark.parametrize("more", [{}, {"limits": {"split_bytes": BLOCK_BYTES}}], ids=["whole", "in blocks"])
+@pytest.mark.parametrize("request_", [{"verify": "all"}, {"mode": "verify"}], ids=["all", "mode verify"])
+def test_between_two_mounts_each_side_hashes_its_own(tmp_path: Path, request_: Json, more: Json) -> None:
+    mounts = TwoMounts(tmp_path)
+    mounts.world.signer = LocalSigner()
+    for root in (mounts.source_root, mounts.root) if "mode" in request_ else (mounts.source_root,):
+        (root / "d").mkdir(parents=True)
+        (root / "d/big").write_bytes(b"0123456789" * (BIG // 10))
+        (root / "d/link").symlink_to("big")
+        os.utime(root / "d/big", (1, 1))
+        os.utime(root / "d/link", (1, 1), follow_symlinks=False)
+        os.utime(root / "d", (1, 1))
+    summary = mounts.run({"certificate": True} | request_ | more)
+    assert (summary["status"], summary["notes"]) == ("SUCCEEDED", [])
+    document = certificate(mounts.world).document
+    assert document.source.tree_digest == digest_below(mounts.source_root)
+    assert document.destination.tree_digest == digest_below(mounts.root)
