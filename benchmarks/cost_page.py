@@ -61,6 +61,7 @@ FOOT = """
 | Step Functions | four states for a shard of about a minute |
 | work bucket | fifteen requests for a shard, six for its [progress](../reference/commands.md#watching-a-run) |
 | CloudWatch | the metrics that PlanTransfer and PaceCopy ask for |
+| KMS | two requests for a certificate; its key costs a dollar a month, which no forecast holds |
 
 - EFS meters `cp` and DataSync in the same way. Bursting and provisioned throughput meter nothing.
 - Functions that only wait for the file system cost. So a run starts no more of them than reach the limit of a measured
@@ -68,7 +69,8 @@ FOOT = """
 - The figures hold PaceCopy's seconds, the looks of functions at the limits, and what a sync deletes. Deletions
   themselves cost nothing at S3.
 - `verify` asks both ends again: a HEAD for each object, and every byte of a mount is read, and metered, once more. An
-  object without a CRC64NVME of its own is read again too, which the figures leave out.
+  object without a CRC64NVME of its own is read again too, which the figures leave out. With `certificate: true` every
+  object is read again, and the figures hold it.
 - What is unchanged costs a listing alone: a page of 1,000 keys is one request. The first run after a copy also asks
   about each object once (`s3_get`, $0.40 a million; two from bucket to bucket), where neither an ETag nor a
   Last-Modified proves it unchanged. The forecast does not hold these requests.

@@ -22,7 +22,7 @@ ELSEWHERE = {"make demo": ("tests/e2e/test_command.py", '"demo"'), "make test": 
 MAKES = {"docs/start/try-locally.md": ("efs/copy/hello.txt", "hello\n")}
 DESTRUCTIVE = re.compile(r"\b(delete|delete-[a-z-]+|rb|rm|clean|down)\b")
 # Commands that have commands.
-GROUPS = {"schedule"}
+GROUPS = {"certificate", "schedule"}
 COMMANDS = [(str(block), line) for block in blocks() for line in block.commands]
 
 

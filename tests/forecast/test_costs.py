@@ -46,7 +46,7 @@ def test_a_shard_costs_its_states_its_requests_and_a_call() -> None:
 
 
 def test_the_total_is_all_of_them() -> None:
-    assert Dollars(s3=1, ledger=2, efs=4, compute=8, states=16, metrics=32).total == 63
+    assert Dollars(s3=1, ledger=2, efs=4, compute=8, states=16, metrics=32, signing=64).total == 127
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import pytest
 
 from fanout.efs.load import Work
 from fanout.efs.model import Load
-from fanout.facts.units import GIB
+from fanout.facts.units import GIB, MIB
 from fanout.forecast import overhead as beside
 from fanout.forecast.deleting import Deleting, deletion_loads
+from fanout.forecast.document import by_service
 from fanout.forecast.estimate import Known, estimate, idle_state
 from fanout.forecast.forecast import Forecast
 from fanout.forecast.overhead import Beside
@@ -69,3 +70,14 @@ def test_entries_are_reported_in_a_file_a_shard_and_one_for_many_that_need_no_co
     for report, puts in (("all", 7 + 3), ("failed", 0), ("none", 0)):
         request = parse_request({**asked, "report_entries": report}, ("data",), 100)
         assert beside.reporting(request, work) == Beside(puts=puts)
+
+
+def test_a_certificate_costs_two_requests_to_kms_and_a_read_of_every_object() -> None:
+    none = predicted(size=1000 * 8 * MIB, mode="copy", verify="all")
+    asked = predicted(size=1000 * 8 * MIB, mode="copy", verify="all", certificate=True)
+    assert none.dollars.signing == 0
+    assert asked.dollars.signing == pytest.approx(2 * 0.15 / 10_000)
+    assert asked.dollars.s3 - none.dollars.s3 == pytest.approx((1000 + 1000) * 0.0004 / 1000)  # an object, a block
+    assert asked.dollars.ledger > none.dollars.ledger
+    assert "kms" not in by_service(none.dollars)
+    assert by_service(asked.dollars)["kms"] == pytest.approx(0.00003)

@@ -24,6 +24,7 @@ from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.request.parse import parse_request
 from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.verifying.digest_shard import digest_shard
 from fanout.verifying.verify_shard import verify_shard
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
@@ -326,3 +327,23 @@ def test_between_two_mounts_each_side_hashes_its_own(tmp_path: Path, request_: J
     document = certificate(mounts.world).document
     assert document.source.tree_digest == digest_below(mounts.source_root)
     assert document.destination.tree_digest == digest_below(mounts.root)
+
+
+def test_an_entry_that_was_read_without_its_digest_is_not_certified(tmp_path: Path) -> None:
+    """A stack that is upgraded while it verifies: DigestShard of the earlier version wrote no SHA-256."""
+    mounts = TwoMounts(tmp_path)
+    mounts.world.signer = LocalSigner()
+    for root in (mounts.source_root, mounts.root):
+        root.mkdir(parents=True, exist_ok=True)
+        (root / "f").write_bytes(b"f")
+        os.utime(root / "f", (1, 1))
+    what = mounts.list_all({"mode": "verify", "certificate": True})
+    for shard in mounts.shards():
+        digest_shard(shard, mounts.source())
+        for key in list(mounts.world.ledger.keys("checksums/")):
+            rows = [row[:5] for row in mounts.world.ledger.read_rows(key)]
+            mounts.world.ledger.write_rows(key, rows)
+        verify_shard(shard, mounts.destination())
+    summary = mounts.end(what["verify"])
+    assert (summary["status"], summary["certificate"]) == ("FAILED_WITH_ITEMS", None)
+    assert mounts.failures() == {"f": "checksum differs"}

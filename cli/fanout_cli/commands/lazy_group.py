@@ -74,6 +74,16 @@ COMMANDS = {
         "what became of each entry of a run",
         ("fanout entries RUN --outcome failed", "fanout entries --path 'photos/**' --json | jq -r .path"),
     ),
+    "certificate": Known(
+        "certificate_command",
+        RUNS,
+        "get and check signed certificates",
+        (
+            "fanout certificate get RUN",
+            "fanout certificate key --output key.pem",
+            "fanout certificate check certificate-RUN.json --key key.pem --tree /mnt/archive",
+        ),
+    ),
     "limit": Known("limit_command", RUNS, "change the rates of a run", ('fanout limit --bytes-per-second "50 MiB"',)),
     "stop": Known("run_commands", RUNS, "stop a run", ("fanout stop RUN",)),
     "retry": Known("run_commands", RUNS, "go on with a run", ("fanout retry --watch", "fanout retry RUN --again")),

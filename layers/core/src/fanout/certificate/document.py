@@ -51,7 +51,7 @@ class CertifiedTree(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NotCertified(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the verification did not compare, why, and for how many entries; ``None`` for the whole tree."""
+    """An omission of the verification, its reason, and the number of entries; ``None`` for the whole tree."""
 
     what: str
     why: str

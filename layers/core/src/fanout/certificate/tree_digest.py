@@ -53,7 +53,7 @@ class TreeDigest:
         self.bytes += other.bytes
 
     def sum(self) -> TreeSum:
-        """What was added up so far."""
+        """The sum so far."""
         return TreeSum(self.entries, self.bytes, base64.b64encode(self._state()).decode("ascii"))
 
     def hexdigest(self) -> str:

@@ -64,12 +64,16 @@ def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
 
 
 def requests_to_verify(request: Request, work: Work, segments: int) -> S3Requests:
-    """Requests of a verification after the copy: a HEAD for each entry at each end, as S3 keeps checksums."""
+    """Requests of a verification after the copy: a HEAD for each entry at each end, as S3 keeps checksums.
+
+    For a certificate every object is read too.
+    """
     if not _verifies_after(request):
         return S3Requests()
     ends = sum(end.is_keyed for end in (request.source, request.destination))
     pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verify.whole_trees else 0.0
-    return S3Requests(gets=float(work.entries * ends), lists=pages * ends)
+    read = work.entries + work.bytes / tuning.BLOCK_BYTES if request.certificate else 0.0
+    return S3Requests(gets=(work.entries + read) * ends, lists=pages * ends)
 
 
 def loads_to_verify(request: Request, work: Work) -> Mapping[str, Load]:

@@ -34,6 +34,7 @@ PRICES: Mapping[str, Price] = {
     "lambda_request": Price(0.20 / 1_000_000, "request to Lambda", _LAMBDA),
     "transition": Price(0.025 / 1000, "state transition of a Standard workflow", "step-functions/pricing/"),
     "metric": Price(0.01 / 1000, "metric asked of CloudWatch (GetMetricData)", "cloudwatch/pricing/"),
+    "kms_request": Price(0.15 / 10_000, "request to KMS with an ECC key (Sign, GetPublicKey)", "kms/pricing/"),
     "datasync_basic_gb": Price(0.0125, "GB moved by DataSync in Basic mode", _DATASYNC),
     "datasync_gb": Price(0.015, "GB moved by DataSync in Enhanced mode", _DATASYNC),
     "datasync_task": Price(0.55, "execution of a DataSync task in Enhanced mode", _DATASYNC),

@@ -28,7 +28,7 @@ SMALL_SECONDS = 60
 class Dollars(Struct, frozen=True):
     """By service. S3 and EFS are what the data takes whoever moves it, ``ledger`` the requests to the work bucket.
 
-    ``metrics`` are those of CloudWatch that the plan and the pacing ask for.
+    ``metrics`` are those of CloudWatch that the plan and the pacing ask for, ``signing`` the requests to KMS.
     """
 
     s3: float
@@ -37,11 +37,12 @@ class Dollars(Struct, frozen=True):
     compute: float
     states: float
     metrics: float = 0.0
+    signing: float = 0.0
 
     @property
     def total(self) -> float:
         """The dollars of the run."""
-        return self.s3 + self.ledger + self.efs + self.compute + self.states + self.metrics
+        return self.s3 + self.ledger + self.efs + self.compute + self.states + self.metrics + self.signing
 
 
 def dollars_of(
@@ -69,6 +70,7 @@ def dollars_of(
         + (invocations + beside.calls) * price["lambda_request"],
         states=(transitions + beside.transitions) * price["transition"],
         metrics=beside.metrics * price["metric"],
+        signing=beside.signatures * price["kms_request"],
     )
 
 

@@ -108,6 +108,7 @@ def by_service(dollars: Dollars) -> dict[str, float]:
         "lambda": dollars.compute,
         "step_functions": dollars.states,
         "cloudwatch": dollars.metrics,
+        **({"kms": dollars.signing} if dollars.signing else {}),
         "total": dollars.total,
     }
     return {name: round(value, 6) for name, value in found.items()}

@@ -35,7 +35,7 @@ PACE_TRANSITIONS, AROUND_DELETING = 4, 6
 
 
 class Beside(Struct, frozen=True):
-    """Requests to the work bucket, metrics asked for, GB-seconds and calls of functions, state transitions."""
+    """Requests to the work bucket, metrics, GB-seconds and calls of functions, transitions, and requests to KMS."""
 
     gets: float = 0.0
     puts: float = 0.0
@@ -43,6 +43,7 @@ class Beside(Struct, frozen=True):
     gb_seconds: float = 0.0
     calls: float = 0.0
     transitions: float = 0.0
+    signatures: float = 0.0
 
     def __add__(self, other: Beside) -> Beside:
         return Beside(*map(sum, zip(astuple(self), astuple(other), strict=True)))
@@ -84,6 +85,13 @@ def reporting(request: Request, work: Work) -> Beside:
     return Beside(puts=work.shards + math.ceil((work.listed - work.entries) / ROWS_PER_FILE))
 
 
+def certifying(request: Request, work: Work) -> Beside:
+    """The certificate: its key and its signature are a request to KMS each, its sums two files a shard."""
+    if not request.certificate:
+        return Beside()
+    return Beside(gets=float(work.shards), puts=2.0 * work.shards + 1.0, signatures=2.0)
+
+
 def deleting(found: Deleting) -> Beside:
     """The functions that delete extras, and their ledger; deletions themselves cost nothing at S3."""
     if not found.shards:
@@ -111,5 +119,5 @@ def beside_run(
     """
     is_limited = held or bool(request.limits.bytes_per_second or request.limits.files_per_second)
     found = measuring(mounts) + looking(busy, is_limited=is_limited) + deleting(removal)
-    found += reporting(request, work)
+    found += reporting(request, work) + certifying(request, work)
     return found + pacing(copying, mounts) if is_paced(request, work) else found

@@ -233,7 +233,7 @@ def digests_key(shard_id: str, nonce: str) -> str:
 
 
 def certified_key(shard_id: str, nonce: str) -> str:
-    """What an attempt at a shard certifies, without the ending: the sums, and the rows that they are of."""
+    """The sums of an attempt at a shard for a certificate, and the rows that they are of; without the ending."""
     return f"{CERTIFIED}{shard_id}/{nonce}"
 
 

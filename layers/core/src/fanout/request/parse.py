@@ -130,7 +130,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         source=source,
         destination=destination,
         objects=_objects(fields, source, destination),
-        filters=_filters(fields),
+        filters=filters_of(fields),
         backup_to=None if fields.backup_to is None else parse_backup(fields.backup_to, source, destination, mounts),
         manifest=None if fields.manifest is None else parse_manifest_location(fields.manifest, source),
     )
@@ -164,7 +164,8 @@ def _objects(fields: Fields, source: Location, destination: Location) -> ObjectO
     )
 
 
-def _filters(fields: Fields) -> Filters:
+def filters_of(fields: Fields) -> Filters:
+    """The filters of a request. Raises ``InvalidRequest``."""
     return Filters(
         include=tuple(fields.include),
         exclude=tuple(fields.exclude),

@@ -50,7 +50,7 @@ class Times(Struct, frozen=True):
 
 
 class Issuing(Struct, frozen=True):
-    """What became of a request for a certificate: the certificate, an error of the run, or a note."""
+    """The result of a request for a certificate: the certificate, an error of the run, or a note."""
 
     issued: CertificateIssued | None = None
     error: RunError | None = None

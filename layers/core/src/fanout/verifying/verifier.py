@@ -88,6 +88,8 @@ class Verifier:
             found = self._found(entry.placed.path, listed)
             there = self.seen(self._destination, *_comparable(entry, found))
             problem = worst(differences_of(entry, here, there, self.rules, links))
+            if problem is None and self.certifies and not here.sha256 and entry.kind is not Kind.DIRECTORY:
+                raise ItemError(Reason.NOT_VERIFIED, "its content was read without the digest that a certificate needs")
         except AccessDenied as error:
             problem = (denied, str(error))
         except Exception as error:  # noqa: BLE001 - see problem_of
@@ -171,7 +173,7 @@ class Verifier:
 
 
 def proof_of(entry: Entry, seen: Seen) -> Proof | None:
-    """What a look at an entry proves once both ends are found equal; ``None`` without a digest of its content."""
+    """The proof of an entry whose ends are found equal; ``None`` without a digest of its content."""
     if not seen.sha256:
         return None
     is_symlink = entry.kind is Kind.SYMLINK or (seen.attributes is not None and seen.attributes.is_symlink)

@@ -27,7 +27,7 @@ class KmsSigner:
         self._require("kms:GetPublicKey", arn)
         if (spec, usage) != (KEY_SPEC, "SIGN_VERIFY"):
             raise InvalidRequest(self._arn, f"the key is {spec} for {usage}", f"a certificate needs {KEY_SPEC}")
-        return PublicKey(self._arn, spec, ALGORITHM, _pem(public))
+        return PublicKey(self._arn, spec, ALGORITHM, pem_of(public))
 
     def sign(self, digest: bytes) -> bytes:
         """See ``ports.aws.Signer``."""
@@ -45,7 +45,7 @@ class KmsSigner:
             raise Transient(f"{action} on {self._arn}: the answer is about {arn}")
 
 
-def _pem(public_key: bytes) -> str:
+def pem_of(public_key: bytes) -> str:
     """A public key (SubjectPublicKeyInfo, DER) as PEM (RFC 7468)."""
     lines = textwrap.wrap(base64.b64encode(public_key).decode("ascii"), 64)
     return "\n".join(("-----BEGIN PUBLIC KEY-----", *lines, "-----END PUBLIC KEY-----", ""))

@@ -1,0 +1,1 @@
+"""Certificates of transfers, checked without the stack that issued them."""

@@ -1,0 +1,68 @@
+"""Checks the signature of a certificate, without a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, utils
+
+from fanout.certificate.document import ALGORITHM, Certificate, CertificateInvalid
+from fanout.model.errors import InvalidRequest
+
+
+def check_signature(certificate: Certificate, key: ec.EllipticCurvePublicKey | None) -> str:
+    """The fingerprint of the key that signed: the SHA-256 of its DER form.
+
+    With ``key`` that one must have signed. Without one only the certificate itself says whose key it is. Raises
+    ``CertificateInvalid``.
+    """
+    named = certificate.document.key
+    if named.algorithm != ALGORITHM:
+        raise CertificateInvalid(f"it names the algorithm {named.algorithm!r}; certificates are signed by {ALGORITHM}")
+    try:
+        own = load_key(named.public_key.encode())
+    except ValueError as error:
+        raise CertificateInvalid(f"its public key cannot be read ({error})") from error
+    if key is not None and fingerprint(key) != fingerprint(own):
+        raise CertificateInvalid(
+            f"it was signed with another key: it names {fingerprint(own)}, and the key given is {fingerprint(key)}"
+        )
+    try:
+        signature = base64.b64decode(certificate.signature, validate=True)
+        if base64.b64encode(signature).decode() != certificate.signature:
+            raise ValueError("not the one form of its bytes")
+        own.verify(signature, certificate.document.digest(), ec.ECDSA(utils.Prehashed(hashes.SHA256())))
+    except (InvalidSignature, ValueError) as error:
+        raise CertificateInvalid("its signature does not fit: the document or the signature was changed") from error
+    return fingerprint(own)
+
+
+def fingerprint(key: ec.EllipticCurvePublicKey) -> str:
+    """The SHA-256 of a public key (SubjectPublicKeyInfo, DER), as ``openssl pkey -pubin -outform DER`` gives it."""
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    return hashlib.sha256(key.public_bytes(serialization.Encoding.DER, form)).hexdigest()
+
+
+def load_key(data: bytes) -> ec.EllipticCurvePublicKey:
+    """A public key of PEM or DER. Raises ``ValueError`` for anything but a key on the curve P-256."""
+    load = serialization.load_pem_public_key if b"-----BEGIN" in data else serialization.load_der_public_key
+    try:
+        key = load(data)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise ValueError("it is no public key in PEM or DER") from error
+    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise ValueError("it is no key on the curve P-256")
+    return key
+
+
+def read_key(path: Path) -> ec.EllipticCurvePublicKey:
+    """The public key of a file. Raises ``InvalidRequest``."""
+    try:
+        return load_key(path.read_bytes())
+    except (OSError, ValueError) as error:
+        remedy = "a public key in PEM or DER, as `fanout certificate key` or `aws kms get-public-key` give it"
+        raise InvalidRequest("--key", f"{path} cannot be read ({error})", remedy) from error
