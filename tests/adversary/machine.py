@@ -22,7 +22,6 @@ from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_destination import list_destination
-from fanout.listing.list_segment import list_segment
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Throttled, Transient
 from fanout.model.segment import Segment
@@ -30,6 +29,7 @@ from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
+from fanout.resuming.carry_over import list_or_carry_over
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.unpack_shard import unpack_shard
 from fanout.summary.summarise_transfer import summarise_transfer
@@ -157,7 +157,7 @@ class Machine:
                 segment = convert(row, Segment)
                 if self.lab.between_mounts:
                     self._task("list destination", partial(list_destination, segment), "destination")
-                self._task("list", partial(list_segment, segment), source)
+                self._task("list", partial(list_or_carry_over, segment), source)
             number = reference["round"]
             reference = self._task("gather", partial(gather_segments, number), "none")
         return self._task("partition", partition_shards, "none")
