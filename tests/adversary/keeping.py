@@ -15,11 +15,13 @@ KEPT_IN = "kept"
 def keep(draw: Random, direction: str, options: dict[str, Any]) -> None:
     """Draw a sync between two mounts, a policy for what is there, and a place for what is replaced or deleted."""
     to_mount = direction not in (MOUNT_TO_S3, INSIDE_S3)
-    chances = [draw.random() for _ in range(3)]
+    chances = [draw.random() for _ in range(4)]
     percent, policy = draw.choice((10.0, 60.0, 100.0, 100.0)), draw.choice(("never", "if-newer"))
     if direction == TWO_MOUNTS and chances[0] < 0.4 and options.get("on_conflict") != "escape":
         options.setdefault("mode", "sync")
         options.setdefault("delete_guard", {"max_percent": percent})
+    if direction == TWO_MOUNTS and chances[3] < 0.25:
+        options["compare"] = "checksum"
     if chances[1] < 0.2 and options.get("verify") not in ("all", "content"):
         options["overwrite"] = policy
     if chances[2] < 0.25 and to_mount:

@@ -30,6 +30,7 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.resuming.carry_over import list_or_carry_over
+from fanout.staging.digest_destination import digest_destination
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.unpack_shard import unpack_shard
 from fanout.summary.summarise_transfer import summarise_transfer
@@ -77,7 +78,7 @@ class Machine:
         self.running = Running(act.run, list(act.faults))
         self.result = Result()
         self._client = lab.client()
-        self._apart = ""
+        self._apart = self._digests = ""
         self._prefix = ""
         self._again: tuple[UseCase, str] | None = None
 
@@ -110,7 +111,7 @@ class Machine:
         error: Any = None
         verify, extras = "none", 0
         try:
-            self._apart = state["run"]["apart"]
+            self._apart, self._digests = state["run"]["apart"], state["run"]["digests"]
             what = self._list(state["list"])
             verify, extras = what["verify"], what["extras"]
             if what["next"] == "verify":
@@ -175,6 +176,8 @@ class Machine:
             self._until_done("copy", partial(copy_shard, shard), "both")
             return
         following = "pack"
+        if self._digests:
+            self._until_done("digest", partial(digest_destination, shard), "destination")
         for _ in range(TASKS):
             if following == "pack":
                 self._task("pack", partial(pack_shard, shard), "source")
