@@ -6,7 +6,7 @@
 | LookAtSource, LookAtDirectories                      | the source; of the destination if the source has none |
 | CheckOtherMount, ListDestination, UnpackShard        | the destination; of the source if that has none     |
 | CopyShard, FinishTree, FinishShard, VerifyShard      | the destination; of the source if that has none     |
-| DeleteShard, RemoveDirectories                       | the destination; of the source if that has none     |
+| DeleteShard, RemoveDirectories, RestoreObjects       | the destination; of the source if that has none     |
 
 A transfer inside S3 runs on the first mount's functions.
 """
@@ -33,6 +33,7 @@ ON_DESTINATION = {
     "CopyShard": "CopyShard",
     "UnpackShard": "CopyShard",
     "FinishTree": "FinishTree",
+    "RestoreObjects": "FinishTree",
     "FinishShard": "FinishShard",
     "VerifyShard": "VerifyShard",
     "DeleteShard": "DeleteShard",
