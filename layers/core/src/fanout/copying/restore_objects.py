@@ -78,6 +78,7 @@ def _begun(left: list[str], context: Context) -> RestoreStand:
         refused=0,
         missed=0,
         waiting=Count(),
+        asked_at=now,
         expected_at=now,
         ends_at=inf,
     )
@@ -112,7 +113,7 @@ def _ended_round(stand: RestoreStand, shards: dict[str, Shard], plan: Plan, cont
     now, ledger = context.clock.now(), context.ledger
     if stand.round == 0:
         longest = max((seconds_to_restore(one.archive, plan.request.restore) for one in shards.values()), default=0.0)
-        stand = replace(stand, expected_at=now + longest, ends_at=now + PATIENCE * longest)
+        stand = replace(stand, asked_at=now, expected_at=now + longest, ends_at=now + PATIENCE * longest)
     given = stand.left if now >= stand.ends_at else stand.ready
     at_once = ledger.read_documents(keys.COPIES_AT_ONCE, MapItem) if stand.round == 0 else []
     names = set(given)
@@ -162,7 +163,7 @@ def _note(stand: RestoreStand, given_up: int, plan: Plan, context: Context) -> N
 
 
 class _Asked(Struct, frozen=True):
-    """What became of one entry: where it lay, whether it was asked for, refused, or could not be asked for now."""
+    """The result of a visit to one entry: where it lay, whether it was asked for, refused, or could not be asked for now."""
 
     look: Look = field(default_factory=Look)
     asked: bool = False

@@ -1,4 +1,4 @@
-"""What S3 takes, in dollars and seconds, to restore objects from their archives."""
+"""The dollars and the seconds that S3 takes to restore objects from their archives."""
 
 from __future__ import annotations
 

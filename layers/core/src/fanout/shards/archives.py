@@ -51,7 +51,8 @@ class RestoreStand(Struct, frozen=True, kw_only=True):
     ``left`` are the shards that no Map was given yet; ``cursor`` of them were visited in this ``round``, the first of
     which asks, and ``ready`` can be copied. ``asked`` are entries and bytes by archive that S3 took requests for,
     ``refused`` entries that have an outcome instead, ``missed`` those that S3 could not take now: the next round asks
-    again. ``waiting`` is what is left in the archives. The wait ends at ``ends_at`` at the latest.
+    again. ``waiting`` is what is left in the archives, asked for by ``asked_at``. The wait ends at ``ends_at`` at the
+    latest.
     """
 
     at: float
@@ -63,6 +64,7 @@ class RestoreStand(Struct, frozen=True, kw_only=True):
     refused: int
     missed: int
     waiting: Count
+    asked_at: float
     expected_at: float
     ends_at: float
 
