@@ -163,7 +163,7 @@ def _note(stand: RestoreStand, given_up: int, plan: Plan, context: Context) -> N
 
 
 class _Asked(Struct, frozen=True):
-    """The result of a visit to one entry: where it lay, whether it was asked for, refused, or could not be asked for now."""
+    """The result of a visit to one entry: where it lay; whether it was asked for, refused, or is to be asked again."""
 
     look: Look = field(default_factory=Look)
     asked: bool = False
