@@ -16,6 +16,7 @@ from fanout.model.books import Count
 from fanout.planning.waiting import Waiting
 from fanout.request.options import Mode, Verify
 from fanout.request.request import Request
+from fanout.shards.archives import RestoreStand
 from fanout_cli.progress.work import Standing
 
 # The phases that deal with shards, and so have a share.
@@ -38,7 +39,7 @@ class Look(Struct, frozen=True):
 
     ``course`` are its phases; ``began`` when those that have begun did, by the functions' clocks; ``predicted`` their
     seconds by the forecast. ``standing`` is about the shards of the running phase. ``running`` functions are at work
-    in the Map.
+    in the Map. ``restores`` is what the run waits for from the archives.
     """
 
     at: float
@@ -49,6 +50,7 @@ class Look(Struct, frozen=True):
     standing: Standing | None = None
     running: int | None = None
     waiting: Waiting | None = None
+    restores: RestoreStand | None = None
 
 
 class Phase(Struct, frozen=True):
@@ -83,6 +85,7 @@ class Progress(Struct, frozen=True):
     failures: Mapping[str, int] = {}
     waiting: Waiting | None = None
     staged: Count = Count()
+    restores: RestoreStand | None = None
 
     def document(self) -> dict[str, Any]:
         """It as JSON values."""
@@ -91,6 +94,10 @@ class Progress(Struct, frozen=True):
             row[name] = asdict(row[name])
         row["phases"] = {phase.name: phase.state for phase in self.phases}
         row["waiting"] = asdict(self.waiting) if self.waiting else None
+        stand = row.pop("restores")
+        if stand is not None:
+            told = {name: getattr(stand, name) for name in ("asked_at", "expected_at", "ends_at")}
+            row["restores"] = {**asdict(stand.waiting), **told}
         for name in ("share", "entries_per_second", "bytes_per_second", "eta_seconds"):
             row[name] = None if row[name] is None else round(row[name], 3)
         return {"kind": "progress", **row}
@@ -115,6 +122,7 @@ def progress_of(look: Look) -> Progress:
     states = ["done"] * at + ["now"] + ["next"] * (len(look.course) - at - 1)
     phases = tuple(map(Phase, look.course, states))
     listed = look.listed
+    restores = look.restores if look.restores is not None and look.restores.round and look.restores.left else None
     told = Progress(
         phases,
         now,
@@ -124,7 +132,8 @@ def progress_of(look: Look) -> Progress:
         failures=listed.failures,
         workers=look.running or 0,
         waiting=look.waiting if now == look.course[0] else None,
-        eta_seconds=_eta(look, at),
+        eta_seconds=_eta(look, at) if restores is None else None,  # S3 says by when, not we
+        restores=restores,
     )
     one = look.standing
     if one is None:
@@ -147,6 +156,7 @@ def progress_of(look: Look) -> Progress:
         workers=(look.running or one.tasks) if at_work else 0,
         failures={**listed.failures, **one.failures},
         staged=one.staged if at_work else Count(),
+        restores=restores,
     )
 
 
