@@ -9,7 +9,7 @@ from msgspec import convert, to_builtins
 from fanout.model.document import Json
 from fanout.model.shard import Shard
 from fanout.runtime.events import End, end_of, field
-from fanout.runtime.handlers import handle
+from fanout.runtime.handlers import handle_in_window, not_done
 from fanout.verifying.digest_shard import digest_shard
 from fanout.verifying.verify_shard import verify_shard
 
@@ -20,5 +20,5 @@ def handler(event: Json, context: Any) -> Json:
     """Verify one shard, or read its source for the function that does not see that, as far as there is time."""
     shard = convert(field(event, "shard"), Shard)
     state, use_case = USE_CASES[end_of(event)]
-    verified = handle(state, event, context, lambda step: use_case(shard, step), shard_id=shard.id)
+    verified = handle_in_window(state, event, context, lambda step: use_case(shard, step), not_done, shard_id=shard.id)
     return {"run": field(event, "run"), "shard": to_builtins(shard), **verified}
