@@ -123,7 +123,7 @@ def _days(text: str) -> tuple[int, ...]:
 def opens_again(text: str, at: float) -> str:
     """The time of day and the zone of the window's next opening: ``22:00 Europe/Berlin``, with the day if it is far."""
     window = parse_window(text)
-    opens = window.changes_at(at)
+    opens = window.changes_at(window.changes_at(at) if window.is_open(at) else at)
     here = datetime.fromtimestamp(opens, _zone(window.zone))
     day = f"{_DAYS[here.weekday()]} " if opens - at >= DAY_SECONDS else ""
     return f"{day}{here:%H:%M} {window.zone}"

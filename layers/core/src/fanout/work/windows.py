@@ -33,7 +33,7 @@ def paused_until(text: str, now: float) -> str:
 def held_to_window(
     text: str, context: Context, work: Callable[[Context], Json], hand_back: Callable[[Context], Json]
 ) -> Json:
-    """What ``work`` answers, which ends before the window closes; outside of the window what ``hand_back`` answers.
+    """The answer of ``work``, which ends before the window closes; outside of the window that of ``hand_back``.
 
     ``until`` of the answer says when the state machine is to go on, empty where it need not wait.
     """
