@@ -38,6 +38,7 @@ STATES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "LookAtDirectories": ("remove_directories", {"end": "source"}, {"done": False}),
     "VerifyShard": ("verify_shard", {"shard": SHARD}, {"done": False}),
     "DigestShard": ("verify_shard", {"shard": SHARD, "end": "source"}, {"done": False}),
+    "DigestDestination": ("verify_shard", {"shard": SHARD, "end": "destination"}, {"cursor": 0, "done": False}),
     "PaceCopy": ("pace_copy", {"shards": {}, "execution": "arn", "copied": False}, {"done": False}),
 }
 

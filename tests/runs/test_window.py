@@ -106,7 +106,7 @@ def test_a_run_that_begins_outside_waits_for_the_opening_before_it_touches_an_en
             return getattr(self.tree, name)
 
     source, destination = world.source, world.destination
-    world.source, world.destination = Watched(source, "source"), Watched(destination, "destination")  # type: ignore[assignment]
+    world.source, world.destination = Watched(source, "source"), Watched(destination, "destination")
     (row,) = world.ledger.read_json(state["list"]["key"].removeprefix(world.ledger.prefix))
     assert row
     began = world.clock.time
@@ -122,7 +122,7 @@ def test_a_paused_task_reads_neither_end_and_no_ledger() -> None:
     def refuse(*_: object) -> NoReturn:
         raise AssertionError("is not to be touched")
 
-    context = replace(world.context(), source=refuse, destination=refuse, ledger=None)  # type: ignore[arg-type]
+    context = replace(world.context(), source=refuse, destination=refuse, ledger=None)
     answer = held_to_window(WINDOW, context, refuse, not_done)
     assert answer == {"done": False, "until": "2026-11-23T21:00:02Z"}
 

@@ -15,7 +15,15 @@ BUCKET = "work-bucket"
 # The states whose function is chosen by the plan: it sees the mount of its side.
 CHOSEN = (
     *("CheckMount", "CheckOtherMount", "ListSegment", "ListDestination", "CopyShard", "PackShard", "UnpackShard"),
-    *("FinishTree", "FinishShard", "VerifyShard", "DigestShard", "DeleteShard", "RemoveDirectories"),
+    *(
+        "FinishTree",
+        "FinishShard",
+        "VerifyShard",
+        "DigestShard",
+        "DigestDestination",
+        "DeleteShard",
+        "RemoveDirectories",
+    ),
     *("LookAtSource", "LookAtDirectories"),
 )
 FUNCTIONS = {name: f"arn:aws:lambda:eu-west-1:123456789012:function:{name}" for name in CHOSEN}
@@ -47,6 +55,7 @@ class FakeTransfer:
     _looked: int = 0
     _deleted: set[str] = field(default_factory=set)
     two_mounts: bool = False
+    digests: bool = False
     holder: str = ""
     paced: bool = False
     max_concurrency: int = 2
@@ -77,6 +86,7 @@ class FakeTransfer:
             "PackShard": self.pack_shard,
             "UnpackShard": self.unpack_shard,
             "DigestShard": self.digest_shard,
+            "DigestDestination": lambda event: {**self.digest_shard(event), "cursor": 1},
             "PaceCopy": self.pace_copy,
             "RecordShardFailure": self.record_shard_failure,
             "FinishTree": self.finish_tree,
@@ -107,7 +117,8 @@ class FakeTransfer:
             return {"status": "SKIPPED", "reason": reason, "holder": self.holder}
         prefix = f"runs/{event['run_id']}/"
         apart = self.mode if self.two_mounts else ""
-        run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix, "apart": apart, "functions": FUNCTIONS}
+        ends = {"apart": apart, "digests": "destination" if self.two_mounts and self.digests else ""}
+        run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix, **ends, "functions": FUNCTIONS}
         return {"run": run, "list": self._list_of_round(0, prefix)}
 
     def gather_segments(self, event: Event) -> Event:

@@ -100,6 +100,7 @@ CAUGHT_BY: dict[str, list[Any]] = {
     "EndPacing": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.note", "Next": "HowEnded?"}],
     "PaceCopy": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.note", "Next": "PacingFailed"}],
     "CopyShard": ["RecordShardFailure"],
+    "DigestDestination": ["RecordShardFailure"],
     "PackShard": ["RecordShardFailure"],
     "UnpackShard": ["RecordShardFailure"],
     "FinishTree": ["SummariseTransfer"],

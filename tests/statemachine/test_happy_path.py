@@ -8,7 +8,7 @@ from .definition import FUNCTION_ARN
 from .engine import Engine
 from .fake_functions import BUCKET, FUNCTIONS, REQUEST, always
 
-RUN = {"id": "run-1", "bucket": BUCKET, "prefix": "runs/run-1/", "apart": "", "functions": FUNCTIONS}
+RUN = {"id": "run-1", "bucket": BUCKET, "prefix": "runs/run-1/", "apart": "", "digests": "", "functions": FUNCTIONS}
 
 
 def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engine) -> None:

@@ -11,7 +11,7 @@ from .engine import Engine
 from .fake_functions import FailFirst, always
 from .lambda_service import Event, Function, NamedError, ServiceError
 
-APART = ["CheckOtherMount", "ListDestination", "PackShard", "UnpackShard", "DigestShard"]
+APART = ["CheckOtherMount", "ListDestination", "DigestDestination", "PackShard", "UnpackShard", "DigestShard"]
 APART += ["LookAtSource", "LookAtDirectories"]
 # Of them those that such a transfer needs once, not for each of two shards.
 ONCE = {"CheckOtherMount", "LookAtSource", "LookAtDirectories"}
@@ -36,7 +36,8 @@ def with_a_broken_shard(engine: Engine, task: str = "CopyShard") -> None:
     """A transfer that calls every function of its direction: one of its two shards fails for good."""
     apart = task != "CopyShard"
     finishing = () if apart else (("d1",),)
-    engine.transfer(shards=("whole", "broken"), verify="all", two_mounts=apart, extras=("x",), finishing=finishing)
+    shards = ("whole", "broken")
+    engine.transfer(shards=shards, verify="all", two_mounts=apart, digests=apart, extras=("x",), finishing=finishing)
     copy = engine.service.functions[task]
 
     def copy_shard(event: Event) -> Event:

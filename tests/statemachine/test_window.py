@@ -12,13 +12,14 @@ import pytest
 
 from .definition import load, states
 from .engine import Engine
-from .fake_functions import Event, FakeTransfer
+from .fake_functions import FakeTransfer
+from .lambda_service import Event
 
 SECONDS = 3.0
 # The engine waits whole seconds, rounded down.
 EARLY_SECONDS = 1.0
 WAITS = [state for state in states(load()) if state.body["Type"] == "Wait"]
-PAUSED = {
+PAUSED: dict[str, Event] = {
     "CopyShard": {"done": False},
     "UnpackShard": {"done": False, "next": "unpack"},
     "FinishTree": {"done": False, "count": 0, "key": "", "max_concurrency": 1},
@@ -27,6 +28,7 @@ PAUSED = {
     "LookAtDirectories": {"done": False},
     "RemoveDirectories": {"done": False},
     "DigestShard": {"done": False},
+    "DigestDestination": {"cursor": 0, "done": False},
     "VerifyShard": {"done": False},
     "PaceCopy": {"done": False},
 }
@@ -47,7 +49,7 @@ class Closed:
         if len(self.called) > 1:
             return self._function(event)
         self.opens = float(int(time.time() + SECONDS))
-        given = {name: event[name] for name in ("run", "shard", "cursor", "shards") if name in event}
+        given: Event = {name: event[name] for name in ("run", "shard", "cursor", "shards") if name in event}
         if "state" in event:
             given["round"] = event["state"].get("finish", {}).get("round", -1)
         return {**given, **self._answer, "until": f"{datetime.fromtimestamp(self.opens, UTC):%Y-%m-%dT%H:%M:%SZ}"}
@@ -60,8 +62,9 @@ def close(engine: Engine, name: str) -> Closed:
 
 
 def options_of(name: str) -> dict[str, Any]:
-    apart = name in ("UnpackShard", "LookAtDirectories", "DigestShard")
+    apart = name in ("UnpackShard", "LookAtDirectories", "DigestShard", "DigestDestination")
     found: dict[str, Any] = {"shards": ("a",), "verify": "copied", "extras": ("x",), "two_mounts": apart}
+    found["digests"] = name == "DigestDestination"
     return found | {"finishing": (("f",),) if name == "FinishShard" else (), "paced": name == "PaceCopy"}
 
 
@@ -79,7 +82,8 @@ def test_a_task_that_is_paused_is_called_again_when_the_window_opens(engine: Eng
 
 def test_a_listing_that_is_paused_waits_between_its_rounds(engine: Engine) -> None:
     fake: FakeTransfer = engine.transfer(rounds=(("0",), ("1", "2")))
-    gather, moments = fake.gather_segments, []
+    gather = fake.gather_segments
+    moments: list[float] = []
 
     def gathered(event: Event) -> Event:
         found = gather(event)

@@ -147,6 +147,8 @@ class HandlerFlow:
         if not run["apart"]:
             self._repeat(run["functions"]["CopyShard"], event)
             return
+        if run["digests"]:
+            self._repeat(run["functions"]["DigestDestination"], {**event, "end": "destination"})
         for _ in range(TASKS):
             packed = self._call(run["functions"]["PackShard"], {**event, "end": "source"})
             step = {**event, "cursor": packed["cursor"]}

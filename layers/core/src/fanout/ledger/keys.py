@@ -270,6 +270,11 @@ def staged_prefix(run_id: str) -> str:
     return f"staged/{run_prefix(run_id).removeprefix('runs/')}"
 
 
+def destination_id(shard_id: str) -> str:
+    """Under what name the checksums of a shard's entries at the destination lie beside those of the source."""
+    return f"destination-{shard_id}"
+
+
 def seen_key(big_file_id: str, end: str) -> str:
     """The attributes at one end of a big file that is only compared."""
     return f"seen/{big_file_id}-{end}.json"

@@ -5,6 +5,7 @@
 | CheckMount, ListSegment, PackShard, DigestShard      | the source; of the destination if the source has none |
 | LookAtSource, LookAtDirectories                      | the source; of the destination if the source has none |
 | CheckOtherMount, ListDestination, UnpackShard        | the destination; of the source if that has none     |
+| DigestDestination                                    | the destination; of the source if that has none     |
 | CopyShard, FinishTree, FinishShard, VerifyShard      | the destination; of the source if that has none     |
 | DeleteShard, RemoveDirectories                       | the destination; of the source if that has none     |
 
@@ -32,6 +33,7 @@ ON_DESTINATION = {
     "ListDestination": "ListSegment",
     "CopyShard": "CopyShard",
     "UnpackShard": "CopyShard",
+    "DigestDestination": "VerifyShard",
     "FinishTree": "FinishTree",
     "FinishShard": "FinishShard",
     "VerifyShard": "VerifyShard",

@@ -15,7 +15,6 @@ from fanout.request.object_options import ObjectOptions
 from fanout.request.options import (
     Archived,
     BucketOptions,
-    Compare,
     Mode,
     OnConflict,
     Options,
@@ -101,9 +100,6 @@ def check_request(request: Request) -> None:
         problem = f"the source {request.source} holds no objects"
         raise InvalidRequest("archived", problem, "leave it out, or name s3://")
     _check_attributes(request)
-    if request.between_mounts and request.compare is Compare.CHECKSUM:
-        problem = f"no function sees both a file of {request.source} and one of {request.destination}"
-        raise InvalidRequest("compare", problem, "allowed between two mounts are size-mtime and always")
     same_scheme = request.source.is_keyed == request.destination.is_keyed
     if same_scheme and request.on_conflict in (OnConflict.ESCAPE, OnConflict.UNESCAPE):
         problem = f"there is nothing to {request.on_conflict.value} from {request.source} to {request.destination}"
