@@ -15,16 +15,8 @@ BUCKET = "work-bucket"
 # The states whose function is chosen by the plan: it sees the mount of its side.
 CHOSEN = (
     *("CheckMount", "CheckOtherMount", "ListSegment", "ListDestination", "CopyShard", "PackShard", "UnpackShard"),
-    *(
-        "FinishTree",
-        "FinishShard",
-        "VerifyShard",
-        "DigestShard",
-        "DigestDestination",
-        "DeleteShard",
-        "RemoveDirectories",
-    ),
-    *("LookAtSource", "LookAtDirectories"),
+    *("FinishTree", "FinishShard", "VerifyShard", "DigestShard", "DeleteShard", "RemoveDirectories"),
+    *("LookAtSource", "LookAtDirectories", "RestoreObjects", "DigestDestination"),
 )
 FUNCTIONS = {name: f"arn:aws:lambda:eu-west-1:123456789012:function:{name}" for name in CHOSEN}
 REQUEST = {"source": "s3://bucket/prefix/", "destination": "efs:///projects/alpha"}
@@ -49,6 +41,7 @@ class FakeTransfer:
     unfinished: int = 0
     finishing: Sequence[Sequence[str]] = ()
     extras: Sequence[str] = ()
+    archived: Sequence[str] = ()
     deletes: bool = True
     passes: int = 1
     _passed: int = 0
@@ -94,6 +87,7 @@ class FakeTransfer:
             "BeginDeletion": self.begin_deletion,
             "DeleteShard": self.delete_shard,
             "RemoveDirectories": self.remove_directories,
+            "RestoreObjects": self.restore_objects,
             "LookAtSource": lambda event: {"cursor": 1},
             "LookAtDirectories": self.look_at_directories,
             "BeginVerification": self.begin_verification,
@@ -159,8 +153,33 @@ class FakeTransfer:
             "verify": "none" if inner else self.verify,
             "max_concurrency": self.max_concurrency,
             "paced": self.paced,
+            "copies": self._copies_at_once(key) if self.archived else key,
+            "archived": len(self.archived),
+            "restores": "",
             "forecast": "stays in the work bucket",
         }
+
+    def _copies_at_once(self, key: str) -> str:
+        at_once = key.replace("shards.json", "at-once.json")
+        self.put(at_once, [{"shard": shard} for shard in self.shards if shard not in self.archived])
+        return at_once
+
+    def restore_objects(self, event: Event) -> Event:
+        """Asks in two tasks and has what is not archived copied; then waits once, and hands over a shard at a time."""
+        shards = event["shards"]
+        done = len(shards["restores"])
+        after: Event = {
+            **shards,
+            "restores": f"{shards['restores']}+",
+            "wait": 0,
+            "paced": shards["paced"] and not done,
+        }
+        if done in (0, 1, 2):
+            step = ("again", "copy", "wait")[done]
+            return {**after, "step": step, "wait": 1 if step == "wait" else 0, "archived": len(self.archived)}
+        key = f"{event['run']['prefix']}copies-{done}.json"
+        self.put(key, [{"shard": self.archived[done - 3]}])
+        return {**after, "step": "copy", "copies": key, "archived": len(self.archived) - (done - 2)}
 
     def begin_deletion(self, event: Event) -> Event:
         key = f"{event['run']['prefix']}deletions.json"

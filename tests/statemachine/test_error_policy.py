@@ -95,6 +95,7 @@ CAUGHT_BY: dict[str, list[Any]] = {
     "ListTree": ["FinishTree"],
     "GatherSegments": ["FinishTree"],
     "PartitionShards": ["FinishTree"],
+    "RestoreObjects": ["FinishTree"],
     "CopyShards": ["AnyPacing?"],
     "CopyInPace": ["FinishTree"],
     "EndPacing": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.note", "Next": "HowEnded?"}],

@@ -36,8 +36,16 @@ def with_a_broken_shard(engine: Engine, task: str = "CopyShard") -> None:
     """A transfer that calls every function of its direction: one of its two shards fails for good."""
     apart = task != "CopyShard"
     finishing = () if apart else (("d1",),)
-    shards = ("whole", "broken")
-    engine.transfer(shards=shards, verify="all", two_mounts=apart, digests=apart, extras=("x",), finishing=finishing)
+    archived = () if apart else ("whole",)
+    engine.transfer(
+        shards=("whole", "broken"),
+        verify="all",
+        two_mounts=apart,
+        digests=apart,
+        extras=("x",),
+        finishing=finishing,
+        archived=archived,
+    )
     copy = engine.service.functions[task]
 
     def copy_shard(event: Event) -> Event:
@@ -57,7 +65,7 @@ def test_every_task_is_called_again_after_an_error_that_passes(engine: Engine, n
     assert engine.run().error == "FailedWithItems"
     called = engine.service.called()
     twice = {"ListSegment", "GatherSegments", "PartitionShards", "CopyShard", "VerifyShard"}
-    often = dict.fromkeys(twice, 4) | {"FinishTree": 4, "FinishShard": 3}
+    often = dict.fromkeys(twice, 4) | {"FinishTree": 4, "FinishShard": 3, "RestoreObjects": 8}
     assert {task: called.count(task) for task in TASKS} == {task: often.get(task, 2) for task in TASKS}
 
 

@@ -12,6 +12,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.planning.waiting import Waiting
 from fanout.request.plan import Plan
 from fanout.request.window import opens_again, parse_window
+from fanout.shards.archives import last_stand
 from fanout_cli.progress.model import WITH_SHARDS, Look, course_of
 from fanout_cli.progress.stage import Stage
 from fanout_cli.progress.work import Standing
@@ -72,6 +73,7 @@ class LedgerLooks:
             self._standing(now, stage, at, in_map.running if in_map else 0),
             in_map.running if in_map else None,
             paused_until=_paused_until(request.limits.window, self._now()),
+            restores=last_stand(self._ledger) if now == "copy" and request.restores_archived else None,
         )
 
     def _standing(self, now: str, stage: Stage, at: float, running: int) -> Standing | None:

@@ -16,6 +16,7 @@ from fanout.model.books import Count
 from fanout.planning.waiting import Waiting
 from fanout.request.options import Mode, Verify
 from fanout.request.request import Request
+from fanout.shards.archives import RestoreStand
 from fanout_cli.progress.work import Standing
 
 # The phases that deal with shards, and so have a share.
@@ -40,7 +41,8 @@ class Look(Struct, frozen=True):
 
     ``course`` are its phases; ``began`` when those that have begun did, by the functions' clocks; ``predicted`` their
     seconds by the forecast. ``standing`` is about the shards of the running phase. ``running`` functions are at work
-    in the Map. ``paused_until`` says when the window of the run opens, where it is closed.
+    in the Map. ``restores`` is what the run waits for from the archives. ``paused_until`` says when the window of the
+    run opens, where it is closed.
     """
 
     at: float
@@ -52,6 +54,7 @@ class Look(Struct, frozen=True):
     running: int | None = None
     waiting: Waiting | None = None
     paused_until: str = ""
+    restores: RestoreStand | None = None
 
 
 class Phase(Struct, frozen=True):
@@ -87,6 +90,7 @@ class Progress(Struct, frozen=True):
     waiting: Waiting | None = None
     staged: Count = Count()
     paused_until: str = ""
+    restores: RestoreStand | None = None
 
     def document(self) -> dict[str, Any]:
         """It as JSON values."""
@@ -95,6 +99,10 @@ class Progress(Struct, frozen=True):
             row[name] = asdict(row[name])
         row["phases"] = {phase.name: phase.state for phase in self.phases}
         row["waiting"] = asdict(self.waiting) if self.waiting else None
+        stand = row.pop("restores")
+        if stand is not None:
+            told = {name: getattr(stand, name) for name in ("asked_at", "expected_at", "ends_at")}
+            row["restores"] = {**asdict(stand.waiting), **told}
         for name in ("share", "entries_per_second", "bytes_per_second", "eta_seconds"):
             row[name] = None if row[name] is None else round(row[name], 3)
         return {"kind": "progress", **row}
@@ -125,6 +133,7 @@ def _progress_of(look: Look) -> Progress:
     states = ["done"] * at + ["now"] + ["next"] * (len(look.course) - at - 1)
     phases = tuple(map(Phase, look.course, states))
     listed = look.listed
+    restores = look.restores if look.restores is not None and look.restores.round and look.restores.left else None
     told = Progress(
         phases,
         now,
@@ -134,7 +143,8 @@ def _progress_of(look: Look) -> Progress:
         failures=listed.failures,
         workers=look.running or 0,
         waiting=look.waiting if now == look.course[0] else None,
-        eta_seconds=_eta(look, at),
+        eta_seconds=_eta(look, at) if restores is None else None,  # S3 says by when, not we
+        restores=restores,
     )
     one = look.standing
     if one is None:
@@ -157,6 +167,7 @@ def _progress_of(look: Look) -> Progress:
         workers=(look.running or one.tasks) if at_work else 0,
         failures={**listed.failures, **one.failures},
         staged=one.staged if at_work else Count(),
+        restores=restores,
     )
 
 

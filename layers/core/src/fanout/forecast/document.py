@@ -110,6 +110,8 @@ def by_service(dollars: Dollars) -> dict[str, float]:
         "cloudwatch": dollars.metrics,
         "total": dollars.total,
     }
+    if dollars.restores:
+        found = {"restores": dollars.restores, **found}
     return {name: round(value, 6) for name, value in found.items()}
 
 

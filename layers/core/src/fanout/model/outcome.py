@@ -177,7 +177,11 @@ class Reason(StrEnum):
     )
     SOURCE_ARCHIVED = _failed(
         "source object is archived",
-        "restore the object (aws s3api restore-object), then retry; or request archived: skip",
+        "request archived: restore or skip, then retry; of a run that restores, retry once S3 has restored the object",
+    )
+    NOT_RESTORED = _failed(
+        "source object cannot be restored",
+        "allow s3:RestoreObject on the source to the stack's role, or change restore.tier; then retry",
     )
     SOURCE_DENIED = _failed("source cannot be read", "give the function read permission on the entry, then retry")
     UNLISTABLE = _failed(

@@ -7,7 +7,7 @@
 | CheckOtherMount, ListDestination, UnpackShard        | the destination; of the source if that has none     |
 | DigestDestination                                    | the destination; of the source if that has none     |
 | CopyShard, FinishTree, FinishShard, VerifyShard      | the destination; of the source if that has none     |
-| DeleteShard, RemoveDirectories                       | the destination; of the source if that has none     |
+| DeleteShard, RemoveDirectories, RestoreObjects       | the destination; of the source if that has none     |
 
 A transfer inside S3 runs on the first mount's functions.
 """
@@ -35,6 +35,7 @@ ON_DESTINATION = {
     "UnpackShard": "CopyShard",
     "DigestDestination": "VerifyShard",
     "FinishTree": "FinishTree",
+    "RestoreObjects": "FinishTree",
     "FinishShard": "FinishShard",
     "VerifyShard": "VerifyShard",
     "DeleteShard": "DeleteShard",

@@ -34,6 +34,7 @@ FIELDS = {
     "verify": Decides.OBJECT,
     "objects": Decides.OBJECT,
     "archived": Decides.OBJECT,
+    "restore": Decides.OBJECT,
     "mode": Decides.ACTION,
     "delete_guard": Decides.ACTION,
     "backup_to": Decides.ACTION,

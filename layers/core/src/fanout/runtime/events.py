@@ -106,6 +106,11 @@ def end_of(event: Json) -> End:
     return End(found)
 
 
+def restores_of(event: Json) -> Json | None:
+    """The shards as RestoreObjects is handed them, who goes on from ``restores``; ``None`` for FinishTree."""
+    return None if "state" in event else dict(field(event, "shards"))
+
+
 def has_broken_off(event: Json) -> bool:
     """Whether an error broke the run off before a state that runs all the same and is handed the whole state."""
     return "error" in field(event, "state")

@@ -19,8 +19,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
-from typing import BinaryIO
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.backup import Backup
 from fanout.facts import tuning
@@ -99,17 +99,23 @@ def _hold_the_same(staged: int, staged_name: str, directory: int, name: str) -> 
         if kinds != {stat.S_IFREG}:
             return False
         with _opened(*here) as new, _opened(*there) as found:
-            while block := new.read(tuning.BUFFER_BYTES // 16):
-                if found.read(len(block)) != block:
+            offset = 0
+            while block := os.pread(new, tuning.BLOCK_BYTES, offset):
+                if os.pread(found, len(block), offset) != block:
                     return False
-            return not found.read(1)
+                offset += len(block)
+            return not os.pread(found, 1, offset)
     except PermissionError:
         return False
 
 
-def _opened(directory: int, name: str) -> BinaryIO:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-    return os.fdopen(os.open(name, flags, dir_fd=directory), "rb", 0)
+@contextmanager
+def _opened(directory: int, name: str) -> Iterator[int]:
+    opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=directory)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
 
 
 def _is_placed(found: os.stat_result, new: os.stat_result) -> bool:
