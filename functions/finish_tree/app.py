@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanout.finishing.finish_tree import finish_tree
+from fanout.finishing.finish_tree import finish_tree, unfinished
 from fanout.model.document import Json
 from fanout.runtime.events import deletes_later, restores_of, round_mapped
-from fanout.runtime.handlers import handle
+from fanout.runtime.handlers import handle, handle_in_window
 from fanout.work.context import Context
 
 
@@ -20,7 +20,7 @@ def handler(event: Json, context: Any) -> Json:
     def finish(step: Context) -> Json:
         return finish_tree(step, deletes=deletes_later(event), mapped=round_mapped(event))
 
-    return handle("FinishTree", event, context, finish)
+    return handle_in_window("FinishTree", event, context, finish, lambda _: unfinished(round_mapped(event)))
 
 
 def _restore(event: Json, shards: Json, context: Any) -> Json:

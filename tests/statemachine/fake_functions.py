@@ -100,7 +100,7 @@ class FakeTransfer:
         segments = list(self.rounds[number]) if number < len(self.rounds) else []
         key = f"{prefix}segments/{number}.json"
         self.put(key, segments)
-        reference: Event = {"round": number, "key": key, "count": len(segments), "max_concurrency": 4}
+        reference: Event = {"round": number, "key": key, "count": len(segments), "max_concurrency": 4, "until": ""}
         if len(segments) == 1:
             reference["segment"] = segments[0]
         return reference
@@ -124,15 +124,22 @@ class FakeTransfer:
         if number + 1 < len(self.finishing):
             shards, key = self.finishing[number + 1], f"{event['run']['prefix']}finishing/round-{number + 1}.json"
             self.put(key, [{"shard": shard} for shard in shards])
-            return {"done": False, "count": len(shards), "key": key, "max_concurrency": 2, "round": number + 1}
+            return {
+                "done": False,
+                "until": "",
+                "count": len(shards),
+                "key": key,
+                "max_concurrency": 2,
+                "round": number + 1,
+            }
         self.unfinished -= 1
-        return {"done": self.unfinished < 0, "count": 0, "key": "", "max_concurrency": 1, "round": number}
+        return {"done": self.unfinished < 0, "until": "", "count": 0, "key": "", "max_concurrency": 1, "round": number}
 
     def finish_shard(self, event: Event) -> Event:
         """Each shard takes two tasks."""
         first = event["shard"] not in self._finished
         self._finished.add(event["shard"])
-        return {"run": event["run"], "shard": event["shard"], "done": not first}
+        return {"run": event["run"], "shard": event["shard"], "done": not first, "until": ""}
 
     def partition_shards(self, event: Event) -> Event:
         key = f"{event['run']['prefix']}shards.json"
@@ -183,16 +190,21 @@ class FakeTransfer:
     def delete_shard(self, event: Event) -> Event:
         first = event["shard"] not in self._deleted
         self._deleted.add(event["shard"])
-        return {"run": event["run"], "shard": event["shard"], "done": not first or event["shard"] not in self.cursors}
+        return {
+            "run": event["run"],
+            "shard": event["shard"],
+            "done": not first or event["shard"] not in self.cursors,
+            "until": "",
+        }
 
     def remove_directories(self, event: Event) -> Event:
         self._passed += 1
-        return {"removed": 1, "done": self._passed >= self.passes}
+        return {"removed": 1, "done": self._passed >= self.passes, "until": ""}
 
     def look_at_directories(self, event: Event) -> Event:
         """Takes as many tasks as there are passes."""
         self._looked += 1
-        return {"cursor": self._looked, "done": self._looked >= self.passes}
+        return {"cursor": self._looked, "done": self._looked >= self.passes, "until": ""}
 
     def begin_verification(self, event: Event) -> Event:
         prefix = f"{event['run']['prefix']}verification/"
@@ -204,25 +216,36 @@ class FakeTransfer:
         self._verified.add(event["shard"])
         if self.mode == "verify":
             self._copied.add(event["shard"])
-        return {"run": event["run"], "shard": event["shard"], "done": not first or event["shard"] not in self.cursors}
+        return {
+            "run": event["run"],
+            "shard": event["shard"],
+            "done": not first or event["shard"] not in self.cursors,
+            "until": "",
+        }
 
     def copy_shard(self, event: Event) -> Event:
         left = [cursor for cursor in self.cursors.get(event["shard"], ()) if cursor > event["cursor"]]
         cursor = left[0] if left else event["cursor"]
         if not left:
             self._copied.add(event["shard"])
-        return {"run": event["run"], "shard": event["shard"], "cursor": cursor, "done": not left}
+        return {"run": event["run"], "shard": event["shard"], "cursor": cursor, "done": not left, "until": ""}
 
     def pace_copy(self, event: Event) -> Event:
         """Paces for some hundredths of a second, or notes that all is copied."""
         if event["copied"]:
             self._all_copied.set()
         done = event["copied"] or self._all_copied.wait(0.05)
-        return {"run": event["run"], "shards": event["shards"], "done": done}
+        return {"run": event["run"], "shards": event["shards"], "done": done, "until": ""}
 
     def pack_shard(self, event: Event) -> Event:
         self._staged[event["shard"]] += 1
-        return {"run": event["run"], "shard": event["shard"], "cursor": self._staged[event["shard"]], "done": False}
+        return {
+            "run": event["run"],
+            "shard": event["shard"],
+            "cursor": self._staged[event["shard"]],
+            "done": False,
+            "until": "",
+        }
 
     def unpack_shard(self, event: Event) -> Event:
         """A shard with cursors has as many tails: what is staged, then what is not yet, in turn."""
@@ -231,13 +254,18 @@ class FakeTransfer:
         if not left:
             self._copied.add(event["shard"])
         following = ("unpack" if len(left) % 2 else "pack") if left else "done"
-        copied = {"cursor": self._unpacked[event["shard"]], "done": not left, "next": following}
+        copied = {"cursor": self._unpacked[event["shard"]], "done": not left, "until": "", "next": following}
         return {"run": event["run"], "shard": event["shard"], **copied}
 
     def digest_shard(self, event: Event) -> Event:
         first = event["shard"] not in self._digested
         self._digested.add(event["shard"])
-        return {"run": event["run"], "shard": event["shard"], "done": not first or event["shard"] not in self.cursors}
+        return {
+            "run": event["run"],
+            "shard": event["shard"],
+            "done": not first or event["shard"] not in self.cursors,
+            "until": "",
+        }
 
     def record_shard_failure(self, event: Event) -> None:
         self._failed.add(event["shard"])

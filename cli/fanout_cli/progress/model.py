@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from fanout.model.books import Count
 from fanout.planning.waiting import Waiting
@@ -21,6 +21,8 @@ from fanout_cli.progress.work import Standing
 
 # The phases that deal with shards, and so have a share.
 WITH_SHARDS = ("copy", "verify")
+# The phases whose tasks are held to the window of the run.
+PAUSES = ("list", "copy", "finish", "delete", "verify")
 # By how much the predictions of the phases to come may be corrected, by how those of the phases before have held.
 MOST_CORRECTED = 5.0
 
@@ -39,7 +41,8 @@ class Look(Struct, frozen=True):
 
     ``course`` are its phases; ``began`` when those that have begun did, by the functions' clocks; ``predicted`` their
     seconds by the forecast. ``standing`` is about the shards of the running phase. ``running`` functions are at work
-    in the Map. ``restores`` is what the run waits for from the archives.
+    in the Map. ``restores`` is what the run waits for from the archives. ``paused_until`` says when the window of the
+    run opens, where it is closed.
     """
 
     at: float
@@ -50,6 +53,7 @@ class Look(Struct, frozen=True):
     standing: Standing | None = None
     running: int | None = None
     waiting: Waiting | None = None
+    paused_until: str = ""
     restores: RestoreStand | None = None
 
 
@@ -85,6 +89,7 @@ class Progress(Struct, frozen=True):
     failures: Mapping[str, int] = {}
     waiting: Waiting | None = None
     staged: Count = Count()
+    paused_until: str = ""
     restores: RestoreStand | None = None
 
     def document(self) -> dict[str, Any]:
@@ -115,7 +120,13 @@ def course_of(request: Request) -> tuple[str, ...]:
 
 
 def progress_of(look: Look) -> Progress:
-    """The figures of a look, for people."""
+    """The figures of a look, for people; a run whose window is closed is paused in each phase that works on an end."""
+    progress = _progress_of(look)
+    paused = look.paused_until if progress.phase in PAUSES else ""
+    return replace(progress, paused_until=paused, eta_seconds=None) if paused else progress
+
+
+def _progress_of(look: Look) -> Progress:
     begun = [name for name in look.course if name in look.began]
     now = begun[-1] if begun else look.course[0]
     at = look.course.index(now)

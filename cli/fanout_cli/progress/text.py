@@ -41,7 +41,7 @@ def details(progress: Progress, now: float | None = None) -> list[str]:
     """The lines below the phases, the most important first; ``now`` is in seconds since 1970."""
     if progress.waiting is not None:
         return [waiting_text(progress.waiting, now)]
-    parts = []
+    parts = [f"paused until {progress.paused_until}"] if progress.paused_until else []
     if progress.restores is not None:
         parts.append(restores_text(progress.restores))
     if progress.phase == "list" and progress.total_segments > 1:

@@ -42,6 +42,13 @@ WAITING = replace(
 )
 
 
+def test_a_paused_run_says_until_when() -> None:
+    paused = replace(COPYING, paused_until="22:00 Europe/Berlin", eta_seconds=None)
+    assert details(paused)[0] == "paused until 22:00 Europe/Berlin"
+    assert "paused until 22:00 Europe/Berlin" in line_of(paused)
+    assert not any("left" in part for part in details(paused))
+
+
 @pytest.mark.parametrize(
     ("progress", "line"),
     [

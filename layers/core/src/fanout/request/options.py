@@ -208,6 +208,13 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    window: Annotated[
+        str,
+        Meta(
+            description='the run works only in these hours, and waits outside of them: "22:00-06:00 Europe/Berlin", or'
+            ' with the days on which it opens "Mon-Fri 22:00-06:00 Europe/Berlin"; default: always'
+        ),
+    ] = ""
     files_per_second: (
         Annotated[
             float,

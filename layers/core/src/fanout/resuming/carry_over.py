@@ -18,6 +18,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_from_row, listed_outcomes, name_from_row
 from fanout.listing.deciding.archived import looked_at
+from fanout.listing.hand_back import hand_segment_back
 from fanout.listing.list_segment import list_segment, noting_failure
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT
 from fanout.listing.segment_writer import SegmentWriter
@@ -51,6 +52,17 @@ _ARCHIVED = (Reason.SOURCE_ARCHIVED, Reason.NOT_RESTORED)
 def list_or_carry_over(segment: Segment, context: Context) -> Json:
     """ListSegment: list a segment of the tree, or take over the parts of the earlier run that it names."""
     return noting_failure(carry_over, segment, context) if segment.carried else list_segment(segment, context)
+
+
+def list_in_window(segment: Segment, context: Context) -> Json:
+    """As ``list_or_carry_over`` in a run with a window, which may open between ListDestination and this.
+
+    Between two mounts a segment is handed back where the destination was not listed.
+    """
+    ledger = context.ledger
+    if ledger.read_plan().request.between_mounts and not ledger.has(keys.destination_listing_key(segment.id)):
+        return hand_segment_back(segment, context)
+    return list_or_carry_over(segment, context)
 
 
 def carry_over(segment: Segment, context: Context) -> Json:

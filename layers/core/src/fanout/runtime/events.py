@@ -85,6 +85,11 @@ def run_prefix_of(event: Json) -> str:
     return str(prefix)
 
 
+def window_of(event: Json) -> str:
+    """The hours in which the run works; empty for always."""
+    return str(field(event, "run").get("window", ""))
+
+
 class End(StrEnum):
     """Which ends a function is to work on: both, or the one that it sees of a transfer between two mounts."""
 

@@ -50,7 +50,7 @@ def digest_destination(shard: Shard, context: Context) -> Json:
     done = work_on(left, read, threads, deadline, unfinished, admit)
     found = {index: one for index, (_, one) in notes.along(done, lambda one: one[0])}
     if not found:  # one that is too large for a whole function is staged
-        found = {index: _STAGED for index, entry in unfinished if not context.limiter.cut_off(entry.size)}
+        found = {index: _STAGED for index, entry in unfinished if not context.leaves(entry.size)}
     if found:
         write_checksums(name, context.nonce, found, ledger)
     total = len(known) + len(found)

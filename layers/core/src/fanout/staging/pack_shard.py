@@ -89,7 +89,7 @@ def _pack(
         raise Transient(f"{len(held_back)} of {len(work)} entries failed, none was staged: {message}")
     else:
         for index, entry in copier.unfinished:
-            if not context.limiter.cut_off(entry.size):  # otherwise the next task continues it
+            if not context.leaves(entry.size):  # otherwise the next task continues it
                 writer.add(index, out_of_time_outcome(entry), [])
     writer.flush([])
 

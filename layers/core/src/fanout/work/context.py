@@ -80,6 +80,7 @@ class Context(Struct, frozen=True):
 
     - ``ends_at``: when the function is ended, in seconds since 1970. ``nonce`` tells this attempt's files from those of
       every other attempt.
+    - ``cut_short``: whether the window of the run closes before that, so that another task goes on when it opens.
     - The trees are made on first use, because most tasks need one or none. ``entry_copier`` copies if one store holds
       both trees. ``release`` closes the trees when the task ends: the process may run the next task.
     - ``archive`` restores objects of the source, where the request asks for it.
@@ -114,6 +115,7 @@ class Context(Struct, frozen=True):
     turns: Turns | None = None
     limiter: TaskLimiter = NO_LIMITS
     hold_to_budget: Callable[[Plan, Context], None] = unlimited_spending
+    cut_short: bool = False
 
     def deadline(self) -> Deadline:
         """The deadline of work that begins now; it leaves time to write what was done."""
@@ -132,6 +134,10 @@ class Context(Struct, frozen=True):
         if self.clock.now() >= ends_at:
             raise OutOfTime(plan.run_id, most)
         return replace(self, ends_at=min(self.ends_at, ends_at))
+
+    def leaves(self, size: int) -> bool:
+        """Whether an entry for which there was no time is left to the next task, which has more of it."""
+        return self.cut_short or self.limiter.cut_off(size)
 
     def begin(self, phase: str) -> None:
         """Note when a phase began."""

@@ -13,8 +13,11 @@ def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
 
     ``apart`` is the mode of a run whose ends no function sees both of; ``digests`` names the end that is read before
     the other one, where such a run compares by checksum.
+    ``window`` is there where the request names one: each task is held to it before it reads anything.
     """
     request = plan.request
     apart = request.mode.value if request.between_mounts else ""
     digests = "destination" if apart and request.mode.writes and request.compare is Compare.CHECKSUM else ""
-    return {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix, "apart": apart, "digests": digests}
+    window = {"window": request.limits.window} if request.limits.window else {}
+    place = {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix}
+    return {**place, "apart": apart, "digests": digests, **window}
