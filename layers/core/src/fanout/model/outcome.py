@@ -201,6 +201,11 @@ class Reason(StrEnum):
         "destination cannot be written",
         "the message names the refusal: mostly the function needs write permission; then retry",
     )
+    LINK_LIMIT = _failed(
+        "file has no room for another name",
+        "the file system allows a file so many names (177 on EFS): remove some of them at the destination, then retry;"
+        " or leave backup_to out",
+    )
     NO_SPACE = _failed("no space at the destination", "free space or raise the quota, then retry")
     DESTINATION_VANISHED = _failed(
         "written parts are gone", "retry; check that no lifecycle rule aborts multipart uploads within a day"

@@ -41,6 +41,13 @@ def destination_error(operation: str, error: OSError) -> ItemError:
     return _item_error(_DESTINATION, "destination", operation, error)
 
 
+def no_room_for_name(error: OSError) -> ItemError | None:
+    """The item error of a link where the file has no room for another name, or the file system keeps one; or none."""
+    if error.errno not in (errno.EMLINK, errno.EOPNOTSUPP):
+        return None
+    return ItemError(Reason.LINK_LIMIT, f"link at the destination: {errno.errorcode[error.errno]}")
+
+
 def _item_error(reasons: dict[int, Reason], end: str, operation: str, error: OSError) -> ItemError:
     number = error.errno or 0
     name = errno.errorcode.get(number, str(number))
