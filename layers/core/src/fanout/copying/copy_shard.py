@@ -137,6 +137,7 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
             block_bytes=tuning.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
             limiter=limiter,
             skips_archived=plan.request.skips_archived,
+            now=context.clock.now,
         )
 
     if processes == 1:

@@ -249,7 +249,8 @@ class Outcome(Struct, frozen=True):
     """The outcome of one entry: a row of the ledger. ``done`` and ``because`` make one.
 
     ``size`` counts bytes, ``crc64nvme`` is the checksum of what was read, as S3
-    writes it (base64 of 8 big-endian bytes).
+    writes it (base64 of 8 big-endian bytes), ``seconds`` the time from the entry's turn in the function that copied it
+    to its outcome; ``None`` where nothing measured it.
     """
 
     path: str
@@ -259,11 +260,20 @@ class Outcome(Struct, frozen=True):
     reason: Reason | None = None
     message: str = ""
     crc64nvme: str | None = None
+    seconds: float | None = None
 
     @classmethod
-    def done(cls, entry: Entry, result: Result, crc64nvme: str | None = None, message: str = "") -> Outcome:
+    def done(
+        cls,
+        entry: Entry,
+        result: Result,
+        crc64nvme: str | None = None,
+        message: str = "",
+        *,
+        seconds: float | None = None,
+    ) -> Outcome:
         """The outcome of an entry that needs no reason: copied, deleted, or compared and found equal."""
-        return cls(entry.path, entry.kind.value, entry.size, result, None, message, crc64nvme)
+        return cls(entry.path, entry.kind.value, entry.size, result, None, message, crc64nvme, seconds)
 
     @classmethod
     def because(

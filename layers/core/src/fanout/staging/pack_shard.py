@@ -54,6 +54,7 @@ def pack_shard(shard: Shard, context: Context) -> Json:
         symlinks=plan.request.symlinks,
         same=same,
         limiter=context.limiter,
+        now=context.clock.now,
     )
     notes = TaskNotes("pack", shard.id, ledger, context.nonce, context.clock, len(settled) + len(staged))
     _pack(work, copier, packs, OutcomeWriter(shard, context, plan=plan), notes, context, threads_of(ledger))
