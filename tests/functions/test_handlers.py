@@ -229,7 +229,7 @@ def test_a_failed_shard_is_recorded(s3: Any, invoke: Invoke) -> None:
 
 def test_an_event_that_no_state_sends_is_refused_by_name(invoke: Invoke) -> None:
     with pytest.raises(InvalidRequest, match=r"run\.id: is missing in the event"):
-        invoke("finish_tree", {"run": {}})
+        invoke("finish_tree", {"run": {}, "state": {}})
 
 
 @pytest.mark.parametrize("folder", sorted(path.name for path in FUNCTIONS.iterdir() if path.is_dir()))
