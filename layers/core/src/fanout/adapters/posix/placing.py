@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.backup import Backup
+from fanout.adapters.posix.errors import no_room_for_name
 from fanout.facts import tuning
 from fanout.listing.deciding.overwriting import replaces
 from fanout.model.errors import ItemError
@@ -81,7 +82,7 @@ def _linked(staged: int, staged_name: str, directory: int, name: str) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        if error.errno != errno.EMLINK:  # the last name that the file may have; the staged one counts
+        if no_room_for_name(error) is None:  # the last name that the file may have; the staged one counts
             raise
         if _found(directory, name) is not None:
             return False
