@@ -187,24 +187,41 @@ class Lab:
         opened: list[Tree] = []
 
         def tree(end: str, plan: Plan) -> Tree:
-            location = getattr(plan.request, end)
+            location, overwrite = getattr(plan.request, end), plan.request.overwrite
             if self.between_mounts and sees not in (end, "both"):
                 return UnseenTree(ledger, nonce, str(location))
             if isinstance(location, S3Location):
                 headers = write_headers(plan.request.objects)
-                opened.append(S3Tree(client, location.bucket, location.prefix, write_headers=headers))
+                opened.append(
+                    S3Tree(client, location.bucket, location.prefix, write_headers=headers, overwrite=overwrite)
+                )
             else:
                 assert isinstance(location, MountLocation)
                 follow = end == "source" and plan.request.symlinks is Symlinks.FOLLOW
                 mount = self.base / location.mount
-                opened.append(PosixTree(mount, location.path, plan.run_id, nonce, end, follow=follow))
+                kept = plan.request.backup_to if end == "destination" else None
+                place = kept.place if kept else ""
+                opened.append(
+                    PosixTree(
+                        mount,
+                        location.path,
+                        plan.run_id,
+                        nonce,
+                        end,
+                        follow=follow,
+                        overwrite=overwrite,
+                        backup_to=place,
+                    )
+                )
             return opened[-1]
 
         def copier(plan: Plan) -> S3EntryCopier | None:
             source, destination = plan.request.source, plan.request.destination
             if not isinstance(source, S3Location) or not isinstance(destination, S3Location):
                 return None
-            return S3EntryCopier(client, source, destination, whole_bytes=16_384, part_bytes=8192)
+            return S3EntryCopier(
+                client, source, destination, whole_bytes=16_384, part_bytes=8192, overwrite=plan.request.overwrite
+            )
 
         def release() -> None:
             for one in opened:

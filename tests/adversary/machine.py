@@ -15,13 +15,13 @@ from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
+from fanout.deleting.source_looks import look_at_directories, look_at_shard
 from fanout.finishing.divide import FinishShard
 from fanout.finishing.finish_shard import finish_shard
 from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_destination import list_destination
-from fanout.listing.list_segment import list_segment
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Throttled, Transient
 from fanout.model.segment import Segment
@@ -29,6 +29,8 @@ from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
+from fanout.resuming.carry_over import list_or_carry_over
+from fanout.staging.digest_destination import digest_destination
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.unpack_shard import unpack_shard
 from fanout.summary.summarise_transfer import summarise_transfer
@@ -70,12 +72,13 @@ class Machine:
         self.request: Json = {**lab.ends, **options}
         self.listed: tuple[int, int] | None = None
         self.deletions: list[Deletion] = []
+        self.looked: int | None = None
         if "resume_from" in act.options:
             self.request = {"resume_from": act.options["resume_from"]}
         self.running = Running(act.run, list(act.faults))
         self.result = Result()
         self._client = lab.client()
-        self._apart = ""
+        self._apart = self._digests = ""
         self._prefix = ""
         self._again: tuple[UseCase, str] | None = None
 
@@ -108,7 +111,7 @@ class Machine:
         error: Any = None
         verify, extras = "none", 0
         try:
-            self._apart = state["run"]["apart"]
+            self._apart, self._digests = state["run"]["apart"], state["run"]["digests"]
             what = self._list(state["list"])
             verify, extras = what["verify"], what["extras"]
             if what["next"] == "verify":
@@ -155,7 +158,7 @@ class Machine:
                 segment = convert(row, Segment)
                 if self.lab.between_mounts:
                     self._task("list destination", partial(list_destination, segment), "destination")
-                self._task("list", partial(list_segment, segment), source)
+                self._task("list", partial(list_or_carry_over, segment), source)
             number = reference["round"]
             reference = self._task("gather", partial(gather_segments, number), "none")
         return self._task("partition", partition_shards, "none")
@@ -173,6 +176,8 @@ class Machine:
             self._until_done("copy", partial(copy_shard, shard), "both")
             return
         following = "pack"
+        if self._digests:
+            self._until_done("digest", partial(digest_destination, shard), "destination")
         for _ in range(TASKS):
             if following == "pack":
                 self._task("pack", partial(pack_shard, shard), "source")
@@ -223,18 +228,32 @@ class Machine:
 
     def _delete(self) -> None:
         """RemoveDirectories comes last in any case: with it goes the run's right to write."""
+        sees = "destination" if self.lab.between_mounts else "both"
         try:
             deletion = self._task("begin deletion", begin_deletion, "none")
         except Caught:
-            self._until_done("remove directories", partial(remove_directories, broken=True), "both")
+            self._until_done("remove directories", partial(remove_directories, broken=True), sees)
             raise
         for row in self._rows(deletion["key"]) if deletion["count"] else ():
-            shard = convert(row["shard"], Shard)
             try:
-                self._until_done("delete", partial(delete_shard, shard), "both")
+                self._delete_shard(convert(row["shard"], Shard), sees)
             except Caught:
                 continue  # the Map tolerates it, and the summary finds it
-        self._until_done("remove directories", remove_directories, "both")
+        broken = False
+        if self.lab.between_mounts:
+            try:
+                self._until_done("look at directories", look_at_directories, "source")
+            except Caught:
+                broken = True
+        self._until_done("remove directories", partial(remove_directories, broken=broken), sees)
+
+    def _delete_shard(self, shard: Shard, sees: str) -> None:
+        for _ in range(TASKS):
+            if self.lab.between_mounts:
+                self._task("look", partial(look_at_shard, shard), "source")
+            if self._task("delete", partial(delete_shard, shard), sees)["done"]:
+                return
+        raise Endless("a shard is never deleted")
 
     def _verify(self) -> None:
         for row in self._rows(f"{self._prefix or f'runs/{self.run_id}/'}shards.json"):

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.adversary.deletions import judge_deletions
 from tests.adversary.differences import ATTRIBUTES, judge_verification
+from tests.adversary.keeping import judge_keeping, left_there
 from tests.adversary.scope import OF_ITS_OWN, REFUSED, Finding, Record, Scope
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, Script
 from tests.adversary.trees import Snapshot, Version
@@ -21,6 +22,7 @@ def judge(script: Script, record: Record) -> Iterator[Finding]:
     yield from _written(record)
     yield from judge_deletions(script, record, scope)
     yield from _complete(script, record, scope)
+    yield from judge_keeping(script, record)
     happened = record.told & {"kill", "os", "s3", "twice", "no answer of the ledger"}
     # The next run removes what a stopped one staged.
     ended = record.result.finished and record.result.status != "STOPPED"
@@ -104,6 +106,8 @@ def _complete(script: Script, record: Record, scope: Scope) -> Iterator[Finding]
     resting = {path: version for path, version in tree.items() if _rested(path, version, record.window)}
     for path, version in resting.items():
         if path in record.touched or path in failed or not scope.holds(path, version, tree):
+            continue
+        if left_there(record, path):
             continue
         if scope.source_of(path) in failed or any(
             failure.endswith("/") and path.startswith(failure) for failure in failed
@@ -244,6 +248,7 @@ def _linked(script: Script, record: Record, scope: Scope, resting: Snapshot) -> 
         held = all(
             name in resting and name not in record.touched and scope.holds(name, tree[name], tree) for name in names
         )
+        names = [name for name in names if not left_there(record, name)]
         marks = {record.after[name].mark for name in names if name in record.after}
         if len(names) > 1 and held and len(marks) > 1:
             yield Finding("links", f"run {record.run}: {names} are one file at the source and {len(marks)} there")

@@ -174,6 +174,7 @@ class Experiment:
             self._listed_at[act.run],
             machine.deletions,
             [] if self.script.ledger_in_s3 else [one for one in WRITING if machine.running.counts[one]],
+            lab.destination.kept(act.run) if isinstance(lab.destination, MountPlace) else {},
         )
         self._touched |= touched
         self.outcome.statuses.append((act.run, result.status))
@@ -205,6 +206,8 @@ class Experiment:
     def _watching(self, machine: Machine, state: str) -> Iterator[None]:
         """What the source held while a function worked, and what one that deletes took away."""
         first = len(self.history) - 1
+        if state in ("look", "look at directories"):
+            machine.looked = first  # between two mounts the look is a function of its own, before that which deletes
         deletes = state in ("delete", "remove directories")
         before = self._paths() if deletes else frozenset()
         try:
@@ -214,7 +217,8 @@ class Experiment:
             if state in ("list", "list destination") and not machine.verifies_after:
                 machine.listed = (machine.listed or (first, last))[0], last
             if deletes:
-                machine.deletions.append(Deletion(before - self._paths(), first, last))
+                looked = first if machine.looked is None else machine.looked
+                machine.deletions.append(Deletion(before - self._paths(), looked, last))
 
     def _paths(self) -> frozenset[str]:
         with self.lab.conductor.paused():

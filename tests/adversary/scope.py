@@ -59,7 +59,7 @@ class Record:
 
     ``window`` and ``story`` are the source, under the names that it has at the destination, during the run and from the
     script's beginning. ``raw`` is the source at the end, ``vouched`` what the run that left the first index left
-    alone, ``foreign`` what others than runs wrote there since.
+    alone, ``foreign`` what others than runs wrote there since. ``kept`` is what the run kept in ``backup_to``.
     """
 
     run: str
@@ -83,6 +83,7 @@ class Record:
     listed: tuple[int, int] = (0, 0)
     deletions: list[Deletion] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
+    kept: Snapshot = field(default_factory=dict)
 
     @property
     def mode(self) -> str:

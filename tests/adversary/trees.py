@@ -108,10 +108,16 @@ class MountPlace:
     def around(self) -> Snapshot:
         found: Snapshot = {}
         for name in sorted(os.listdir(self.mount)):
-            if name in ("in", "out", "attic"):
+            if name in ("in", "out", "attic", "kept"):
                 continue
             found[name] = _version(self.mount / name)
             _walk(self.mount / name, f"{name}/", found, skip_staging=False)
+        return found
+
+    def kept(self, run: str) -> Snapshot:
+        """What a run kept in ``backup_to``."""
+        found: Snapshot = {}
+        _walk(self.mount / "kept" / run, "", found, skip_staging=False)
         return found
 
     def staged(self, run: str) -> list[str]:

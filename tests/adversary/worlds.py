@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.adversary.deeds import deletion, in_turn, lost, soon
+from tests.adversary.keeping import keep
 from tests.adversary.script import (
     DIRECTIONS,
     INSIDE_S3,
@@ -64,6 +65,7 @@ class _Author:
         source, lists = self.tree(), self.turn[0] == "s3:ListObjectsV2"
         destination = self.older(source)
         options = self.options(source)
+        keep(Random(f"keep {self.seed}"), self.direction, options)  # a stream of its own: the rest is drawn as before
         return Script(
             self.seed,
             self.direction,

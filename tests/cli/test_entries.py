@@ -56,10 +56,12 @@ def test_entries_are_chosen_by_outcome_and_path(kept: Aws) -> None:
     assert sorted(row["path"] for row in rows) == ["photos/a.jpg", "photos/b.jpg"]
     assert {row["outcome"] for row in rows} == {"copied"}
     assert all(row["crc64nvme"] for row in rows)
+    assert all(row["seconds"] >= 0 for row in rows)
     refused = kept.fanout("entries", *MINE, "--outcome", "rejected", "--json")
     [row] = [json.loads(line) for line in refused.stdout.splitlines()]
     assert (row["path"], row["reason"]) == ("a//b", "empty name component")
     assert row["remedy"].startswith("rename the object")
+    assert row["seconds"] is None
 
 
 def test_limit_says_whether_there_are_more(kept: Aws) -> None:

@@ -27,7 +27,7 @@ TAKES = {
     "overwrite never, or only if newer": "overwrite",
     "backup of what is replaced": "backup_to",
     "move": "mode move",
-    "archived objects restored first": "archived",
+    "archived objects restored first": "restore",
     "outcome of each entry": "report_entries",
     "limit in dollars": "limits.max_dollars",
     "time window": "limits.window",

@@ -56,7 +56,7 @@ def test_the_handlers_in_the_order_of_the_state_machine(
     for number in range(5):
         s3.put_object(Bucket="data-bucket", Key=f"in/{SECRET_NAME}/{number}", Body=b"x" * number)
     state = invoke("plan_transfer", {"request": REQUEST, **started("run-1")})
-    run = {"id": "run-1", "bucket": "work-bucket", "prefix": "runs/run-1/", "apart": ""}
+    run = {"id": "run-1", "bucket": "work-bucket", "prefix": "runs/run-1/", "apart": "", "digests": ""}
     assert state["run"] == run | {"functions": {**ON_SOURCE, **ON_DESTINATION}}
     invoke("check_mount", {"run": state["run"]})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
@@ -229,7 +229,7 @@ def test_a_failed_shard_is_recorded(s3: Any, invoke: Invoke) -> None:
 
 def test_an_event_that_no_state_sends_is_refused_by_name(invoke: Invoke) -> None:
     with pytest.raises(InvalidRequest, match=r"run\.id: is missing in the event"):
-        invoke("finish_tree", {"run": {}})
+        invoke("finish_tree", {"run": {}, "state": {}})
 
 
 @pytest.mark.parametrize("folder", sorted(path.name for path in FUNCTIONS.iterdir() if path.is_dir()))

@@ -206,6 +206,9 @@ def every_run(flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path) -> None:
     events = [eventbridge("in/d1/f", bucket=SOURCE), "no event"]
     request = {"source": S3_IN, "destination": "efs:///events"}
     assert flow.batch(machine, request, events) == {"batchItemFailures": [{"itemIdentifier": "m-1"}]}
+    s3.put_object(Bucket=SOURCE, Key="in/cold/f", Body=b"cold", StorageClass="GLACIER")
+    flow.run("cold", {"source": f"{S3_IN}cold/", "destination": "efs:///cold", "archived": "restore"})
+    assert (tmp_path / "data/cold/f").read_bytes() == b"cold"
     flow.run("l", {"source": "efs://data/in", "destination": "efs://archive/l", "limits": SPLIT}, fail_shards=True)
 
 

@@ -97,17 +97,6 @@ def test_between_file_systems_there_is_nothing_to_escape(mounts: TwoMounts, on_c
         mounts.list_all({"on_conflict": on_conflict})
 
 
-@pytest.mark.parametrize(
-    ("field", "options"),
-    [
-        ("compare", {"compare": "checksum"}),
-    ],
-)
-def test_what_needs_both_ends_at_once_is_refused(mounts: TwoMounts, field: str, options: dict[str, str]) -> None:
-    with pytest.raises(InvalidRequest, match=rf"^{field}: "):
-        mounts.list_all(options)
-
-
 def test_what_a_stopped_run_staged_at_the_destination_goes_with_the_run_that_resumes_it(mounts: TwoMounts) -> None:
     mounts.list_all({"limits": SMALL})
     for shard in mounts.shards():

@@ -16,7 +16,7 @@ BUCKET = "work-bucket"
 CHOSEN = (
     *("CheckMount", "CheckOtherMount", "ListSegment", "ListDestination", "CopyShard", "PackShard", "UnpackShard"),
     *("FinishTree", "FinishShard", "VerifyShard", "DigestShard", "DeleteShard", "RemoveDirectories"),
-    *("LookAtSource", "LookAtDirectories"),
+    *("LookAtSource", "LookAtDirectories", "RestoreObjects", "DigestDestination"),
 )
 FUNCTIONS = {name: f"arn:aws:lambda:eu-west-1:123456789012:function:{name}" for name in CHOSEN}
 REQUEST = {"source": "s3://bucket/prefix/", "destination": "efs:///projects/alpha"}
@@ -41,12 +41,14 @@ class FakeTransfer:
     unfinished: int = 0
     finishing: Sequence[Sequence[str]] = ()
     extras: Sequence[str] = ()
+    archived: Sequence[str] = ()
     deletes: bool = True
     passes: int = 1
     _passed: int = 0
     _looked: int = 0
     _deleted: set[str] = field(default_factory=set)
     two_mounts: bool = False
+    digests: bool = False
     holder: str = ""
     paced: bool = False
     max_concurrency: int = 2
@@ -77,6 +79,7 @@ class FakeTransfer:
             "PackShard": self.pack_shard,
             "UnpackShard": self.unpack_shard,
             "DigestShard": self.digest_shard,
+            "DigestDestination": lambda event: {**self.digest_shard(event), "cursor": 1},
             "PaceCopy": self.pace_copy,
             "RecordShardFailure": self.record_shard_failure,
             "FinishTree": self.finish_tree,
@@ -84,6 +87,7 @@ class FakeTransfer:
             "BeginDeletion": self.begin_deletion,
             "DeleteShard": self.delete_shard,
             "RemoveDirectories": self.remove_directories,
+            "RestoreObjects": self.restore_objects,
             "LookAtSource": lambda event: {"cursor": 1},
             "LookAtDirectories": self.look_at_directories,
             "BeginVerification": self.begin_verification,
@@ -96,7 +100,7 @@ class FakeTransfer:
         segments = list(self.rounds[number]) if number < len(self.rounds) else []
         key = f"{prefix}segments/{number}.json"
         self.put(key, segments)
-        reference: Event = {"round": number, "key": key, "count": len(segments), "max_concurrency": 4}
+        reference: Event = {"round": number, "key": key, "count": len(segments), "max_concurrency": 4, "until": ""}
         if len(segments) == 1:
             reference["segment"] = segments[0]
         return reference
@@ -107,7 +111,8 @@ class FakeTransfer:
             return {"status": "SKIPPED", "reason": reason, "holder": self.holder}
         prefix = f"runs/{event['run_id']}/"
         apart = self.mode if self.two_mounts else ""
-        run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix, "apart": apart, "functions": FUNCTIONS}
+        ends = {"apart": apart, "digests": "destination" if self.two_mounts and self.digests else ""}
+        run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix, **ends, "functions": FUNCTIONS}
         return {"run": run, "list": self._list_of_round(0, prefix)}
 
     def gather_segments(self, event: Event) -> Event:
@@ -119,15 +124,22 @@ class FakeTransfer:
         if number + 1 < len(self.finishing):
             shards, key = self.finishing[number + 1], f"{event['run']['prefix']}finishing/round-{number + 1}.json"
             self.put(key, [{"shard": shard} for shard in shards])
-            return {"done": False, "count": len(shards), "key": key, "max_concurrency": 2, "round": number + 1}
+            return {
+                "done": False,
+                "until": "",
+                "count": len(shards),
+                "key": key,
+                "max_concurrency": 2,
+                "round": number + 1,
+            }
         self.unfinished -= 1
-        return {"done": self.unfinished < 0, "count": 0, "key": "", "max_concurrency": 1, "round": number}
+        return {"done": self.unfinished < 0, "until": "", "count": 0, "key": "", "max_concurrency": 1, "round": number}
 
     def finish_shard(self, event: Event) -> Event:
         """Each shard takes two tasks."""
         first = event["shard"] not in self._finished
         self._finished.add(event["shard"])
-        return {"run": event["run"], "shard": event["shard"], "done": not first}
+        return {"run": event["run"], "shard": event["shard"], "done": not first, "until": ""}
 
     def partition_shards(self, event: Event) -> Event:
         key = f"{event['run']['prefix']}shards.json"
@@ -141,8 +153,33 @@ class FakeTransfer:
             "verify": "none" if inner else self.verify,
             "max_concurrency": self.max_concurrency,
             "paced": self.paced,
+            "copies": self._copies_at_once(key) if self.archived else key,
+            "archived": len(self.archived),
+            "restores": "",
             "forecast": "stays in the work bucket",
         }
+
+    def _copies_at_once(self, key: str) -> str:
+        at_once = key.replace("shards.json", "at-once.json")
+        self.put(at_once, [{"shard": shard} for shard in self.shards if shard not in self.archived])
+        return at_once
+
+    def restore_objects(self, event: Event) -> Event:
+        """Asks in two tasks and has what is not archived copied; then waits once, and hands over a shard at a time."""
+        shards = event["shards"]
+        done = len(shards["restores"])
+        after: Event = {
+            **shards,
+            "restores": f"{shards['restores']}+",
+            "wait": 0,
+            "paced": shards["paced"] and not done,
+        }
+        if done in (0, 1, 2):
+            step = ("again", "copy", "wait")[done]
+            return {**after, "step": step, "wait": 1 if step == "wait" else 0, "archived": len(self.archived)}
+        key = f"{event['run']['prefix']}copies-{done}.json"
+        self.put(key, [{"shard": self.archived[done - 3]}])
+        return {**after, "step": "copy", "copies": key, "archived": len(self.archived) - (done - 2)}
 
     def begin_deletion(self, event: Event) -> Event:
         key = f"{event['run']['prefix']}deletions.json"
@@ -153,16 +190,21 @@ class FakeTransfer:
     def delete_shard(self, event: Event) -> Event:
         first = event["shard"] not in self._deleted
         self._deleted.add(event["shard"])
-        return {"run": event["run"], "shard": event["shard"], "done": not first or event["shard"] not in self.cursors}
+        return {
+            "run": event["run"],
+            "shard": event["shard"],
+            "done": not first or event["shard"] not in self.cursors,
+            "until": "",
+        }
 
     def remove_directories(self, event: Event) -> Event:
         self._passed += 1
-        return {"removed": 1, "done": self._passed >= self.passes}
+        return {"removed": 1, "done": self._passed >= self.passes, "until": ""}
 
     def look_at_directories(self, event: Event) -> Event:
         """Takes as many tasks as there are passes."""
         self._looked += 1
-        return {"cursor": self._looked, "done": self._looked >= self.passes}
+        return {"cursor": self._looked, "done": self._looked >= self.passes, "until": ""}
 
     def begin_verification(self, event: Event) -> Event:
         prefix = f"{event['run']['prefix']}verification/"
@@ -174,25 +216,36 @@ class FakeTransfer:
         self._verified.add(event["shard"])
         if self.mode == "verify":
             self._copied.add(event["shard"])
-        return {"run": event["run"], "shard": event["shard"], "done": not first or event["shard"] not in self.cursors}
+        return {
+            "run": event["run"],
+            "shard": event["shard"],
+            "done": not first or event["shard"] not in self.cursors,
+            "until": "",
+        }
 
     def copy_shard(self, event: Event) -> Event:
         left = [cursor for cursor in self.cursors.get(event["shard"], ()) if cursor > event["cursor"]]
         cursor = left[0] if left else event["cursor"]
         if not left:
             self._copied.add(event["shard"])
-        return {"run": event["run"], "shard": event["shard"], "cursor": cursor, "done": not left}
+        return {"run": event["run"], "shard": event["shard"], "cursor": cursor, "done": not left, "until": ""}
 
     def pace_copy(self, event: Event) -> Event:
         """Paces for some hundredths of a second, or notes that all is copied."""
         if event["copied"]:
             self._all_copied.set()
         done = event["copied"] or self._all_copied.wait(0.05)
-        return {"run": event["run"], "shards": event["shards"], "done": done}
+        return {"run": event["run"], "shards": event["shards"], "done": done, "until": ""}
 
     def pack_shard(self, event: Event) -> Event:
         self._staged[event["shard"]] += 1
-        return {"run": event["run"], "shard": event["shard"], "cursor": self._staged[event["shard"]], "done": False}
+        return {
+            "run": event["run"],
+            "shard": event["shard"],
+            "cursor": self._staged[event["shard"]],
+            "done": False,
+            "until": "",
+        }
 
     def unpack_shard(self, event: Event) -> Event:
         """A shard with cursors has as many tails: what is staged, then what is not yet, in turn."""
@@ -201,13 +254,18 @@ class FakeTransfer:
         if not left:
             self._copied.add(event["shard"])
         following = ("unpack" if len(left) % 2 else "pack") if left else "done"
-        copied = {"cursor": self._unpacked[event["shard"]], "done": not left, "next": following}
+        copied = {"cursor": self._unpacked[event["shard"]], "done": not left, "until": "", "next": following}
         return {"run": event["run"], "shard": event["shard"], **copied}
 
     def digest_shard(self, event: Event) -> Event:
         first = event["shard"] not in self._digested
         self._digested.add(event["shard"])
-        return {"run": event["run"], "shard": event["shard"], "done": not first or event["shard"] not in self.cursors}
+        return {
+            "run": event["run"],
+            "shard": event["shard"],
+            "done": not first or event["shard"] not in self.cursors,
+            "until": "",
+        }
 
     def record_shard_failure(self, event: Event) -> None:
         self._failed.add(event["shard"])

@@ -123,7 +123,7 @@ def test_what_travels_is_a_closed_list_of_references() -> None:
     travelling = {value.split(".")[1] for _, value in values(load()) if isinstance(value, str) and value[:2] == "$."}
     assert travelling == {
         *("run", "list", "gathered", "shards", "segment", "shard", "cursor", "done", "error", "summary", "finish"),
-        *("Payload", "next", "deletion", "removed", "holder", "pace", "note", "looked"),
+        *("Payload", "next", "until", "deletion", "removed", "holder", "pace", "note", "looked"),
     }
 
 

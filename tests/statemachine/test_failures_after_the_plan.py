@@ -71,7 +71,8 @@ def test_a_list_that_can_not_be_read_is_never_an_empty_one(
 
     def name_a_missing_file(event: Event) -> Event:
         payload: Event = function(event)
-        (payload["list"] if field == "list" else payload)["key"] = "runs/run-1/missing.json"
+        named = payload["list"] if field == "list" else payload
+        named["key" if field == "list" else "copies"] = "runs/run-1/missing.json"
         return payload
 
     engine.service.functions[task] = name_a_missing_file

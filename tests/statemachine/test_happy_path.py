@@ -8,7 +8,7 @@ from .definition import FUNCTION_ARN
 from .engine import Engine
 from .fake_functions import BUCKET, FUNCTIONS, REQUEST, always
 
-RUN = {"id": "run-1", "bucket": BUCKET, "prefix": "runs/run-1/", "apart": "", "functions": FUNCTIONS}
+RUN = {"id": "run-1", "bucket": BUCKET, "prefix": "runs/run-1/", "apart": "", "digests": "", "functions": FUNCTIONS}
 
 
 def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engine) -> None:
@@ -22,7 +22,7 @@ def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engi
         *("PlanTransfer", "AlreadyRunning?", "CheckMount", "OtherMount?"),
         *("OneSegment?", "ListOneSegment", "GatherSegments", "MoreToList?", "OpenRound"),
         *("OneSegment?", "ListTree", "GatherSegments", "MoreToList?"),
-        *("PartitionShards", "WhatToDo?", "CopyInPace", "CopyBroke?"),
+        *("PartitionShards", "WhatToDo?", "AnyArchived?", "CopyInPace", "CopyBroke?"),
         *("FinishTree", "TreeFinished?", "AnyExtras?", "WhatToVerify?"),
         *("SummariseTransfer", "TransferSucceeded?", "Succeeded"),
     ]
@@ -123,7 +123,8 @@ def test_the_finish_and_the_summary_get_references_only(engine: Engine) -> None:
     assert (finish["run"], sorted(finish["state"])) == (RUN, ["gathered", "list", "pace", "run", "shards"])
     state = engine.service.calls("SummariseTransfer")[0]["state"]
     assert sorted(state) == ["finish", "gathered", "list", "pace", "run", "shards"]
-    assert sorted(state["shards"]) == ["count", "extras", "key", "max_concurrency", "next", "paced", "verify"]
+    known = {"archived", "copies", "count", "extras", "key", "max_concurrency", "next", "paced", "restores", "verify"}
+    assert state["shards"].keys() == known
 
 
 def test_a_large_tree_is_finished_round_by_round_each_shard_until_it_is_done(engine: Engine) -> None:
@@ -157,3 +158,33 @@ def test_a_tree_is_finished_by_as_many_tasks_as_it_takes(engine: Engine) -> None
     engine.transfer(unfinished=2)
     assert engine.run().status == "SUCCEEDED"
     assert [event["run"] for event in engine.service.calls("FinishTree")] == [RUN] * 3
+
+
+def test_archived_shards_are_asked_for_first_and_copied_when_they_are_restored(engine: Engine) -> None:
+    engine.transfer(shards=("a", "b", "c"), archived=("b", "c"), verify="copied", paced=True)
+    assert engine.run().status == "SUCCEEDED"
+    assert [
+        one for one in engine.entered() if one in ("RestoreObjects", "CopyInPace", "WaitForArchive", "FinishTree")
+    ] == [
+        *("RestoreObjects", "RestoreObjects", "CopyInPace"),
+        *("RestoreObjects", "WaitForArchive", "RestoreObjects", "CopyInPace", "RestoreObjects", "CopyInPace"),
+        "FinishTree",
+    ]
+    assert [event["shard"] for event in engine.service.calls("CopyShard")] == ["a", "b", "c"]
+    assert sorted(event["shard"] for event in engine.service.calls("VerifyShard")) == ["a", "b", "c"]
+    asked = [event["shards"]["restores"] for event in engine.service.calls("RestoreObjects")]
+    assert asked == ["", "+", "++", "+++", "++++"]
+
+
+def test_archived_shards_alone_are_waited_for(engine: Engine) -> None:
+    engine.transfer(shards=("b",), archived=("b",))
+    assert engine.run().status == "SUCCEEDED"
+    assert [event["shard"] for event in engine.service.calls("CopyShard")] == ["b"]
+
+
+def test_a_failed_restoring_ends_the_run_after_its_finish(engine: Engine) -> None:
+    engine.transfer(shards=("a", "b"), archived=("b",))
+    engine.service.functions["RestoreObjects"] = always(LedgerBroken("restores/stand is missing"))
+    result = engine.run()
+    assert (result.status, result.error) == ("FAILED", "LedgerBroken")
+    assert engine.service.calls("CopyShard") == [] and len(engine.service.calls("FinishTree")) == 1

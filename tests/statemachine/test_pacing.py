@@ -97,7 +97,7 @@ def test_a_map_that_fails_ends_the_pacing_and_fails_the_run(engine: Engine, pace
     """Its list of shards is not there."""
     fake = engine.transfer(shards=SHARDS, paced=paced)
     partition = fake.partition_shards
-    engine.service.functions["PartitionShards"] = lambda event: {**partition(event), "key": "runs/none.json"}
+    engine.service.functions["PartitionShards"] = lambda event: {**partition(event), "copies": "runs/none.json"}
     result = engine.run()
     assert result.status == "FAILED"
     assert engine.entered()[-9:-5] == ["CopyInPace", "CopyBroke?", "KeepError", "FinishTree"]

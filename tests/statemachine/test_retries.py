@@ -11,7 +11,7 @@ from .engine import Engine
 from .fake_functions import FailFirst, always
 from .lambda_service import Event, Function, NamedError, ServiceError
 
-APART = ["CheckOtherMount", "ListDestination", "PackShard", "UnpackShard", "DigestShard"]
+APART = ["CheckOtherMount", "ListDestination", "DigestDestination", "PackShard", "UnpackShard", "DigestShard"]
 APART += ["LookAtSource", "LookAtDirectories"]
 # Of them those that such a transfer needs once, not for each of two shards.
 ONCE = {"CheckOtherMount", "LookAtSource", "LookAtDirectories"}
@@ -36,7 +36,16 @@ def with_a_broken_shard(engine: Engine, task: str = "CopyShard") -> None:
     """A transfer that calls every function of its direction: one of its two shards fails for good."""
     apart = task != "CopyShard"
     finishing = () if apart else (("d1",),)
-    engine.transfer(shards=("whole", "broken"), verify="all", two_mounts=apart, extras=("x",), finishing=finishing)
+    archived = () if apart else ("whole",)
+    engine.transfer(
+        shards=("whole", "broken"),
+        verify="all",
+        two_mounts=apart,
+        digests=apart,
+        extras=("x",),
+        finishing=finishing,
+        archived=archived,
+    )
     copy = engine.service.functions[task]
 
     def copy_shard(event: Event) -> Event:
@@ -56,7 +65,7 @@ def test_every_task_is_called_again_after_an_error_that_passes(engine: Engine, n
     assert engine.run().error == "FailedWithItems"
     called = engine.service.called()
     twice = {"ListSegment", "GatherSegments", "PartitionShards", "CopyShard", "VerifyShard"}
-    often = dict.fromkeys(twice, 4) | {"FinishTree": 4, "FinishShard": 3}
+    often = dict.fromkeys(twice, 4) | {"FinishTree": 4, "FinishShard": 3, "RestoreObjects": 8}
     assert {task: called.count(task) for task in TASKS} == {task: often.get(task, 2) for task in TASKS}
 
 

@@ -38,9 +38,18 @@ def test_a_shard_goes_between_the_sides_until_it_is_done(engine: Engine) -> None
     assert of_b == {"PackShard": 2, "UnpackShard": 4}
 
 
-@pytest.mark.parametrize("task", ["PackShard", "UnpackShard"])
+def test_where_bytes_are_compared_the_destination_is_read_first(engine: Engine) -> None:
+    engine.transfer(two_mounts=True, digests=True, shards=("a", "b"), cursors={"b": (10,)})
+    assert engine.run().status == "SUCCEEDED"
+    called = engine.service.called()
+    assert called.count("DigestDestination") == 3
+    assert called.index("DigestDestination") < called.index("PackShard") < called.index("UnpackShard")
+    assert all(call["end"] == "destination" for call in engine.service.calls("DigestDestination"))
+
+
+@pytest.mark.parametrize("task", ["DigestDestination", "PackShard", "UnpackShard"])
 def test_a_shard_that_fails_for_good_is_recorded_and_the_run_goes_on(engine: Engine, task: str) -> None:
-    engine.transfer(two_mounts=True, shards=("a", "b"))
+    engine.transfer(two_mounts=True, digests=True, shards=("a", "b"))
     engine.service.functions[task] = always(LedgerBroken("no shard"))
     result = engine.run()
     assert (result.status, result.error) == ("FAILED", "FailedWithItems")

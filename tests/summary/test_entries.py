@@ -130,7 +130,7 @@ def test_a_run_that_reports_all_writes_each_entry_once(options: dict[str, Any]) 
         found.run({**ends, **options, "report_entries": "all"})
         expected = sorted((one.phase, one.outcome.path, one.outcome.result.value) for one in of(found))
         assert sorted((row["phase"], row["path"], row["outcome"]) for row in reported(found)) == expected
-        assert {len(row) for row in reported(found)} == {8}
+        assert {len(row) for row in reported(found)} == {9}
 
 
 def test_a_run_that_reports_failures_writes_those_alone() -> None:

@@ -80,6 +80,8 @@ def _of_object(
         yield Need("s3:GetObjectTagging" if "tagging" in query else plain, arn)
     elif method == "DELETE":
         yield Need("s3:AbortMultipartUpload" if "uploadId" in query else "s3:DeleteObject", arn)
+    elif method == "POST" and "restore" in query:
+        yield Need("s3:RestoreObject", arn)
     elif method in ("PUT", "POST"):
         yield Need("s3:PutObject", arn)
         if source := headers.get("x-amz-copy-source"):

@@ -11,6 +11,7 @@ from msgspec import convert
 
 from fanout.adapters.given_tree import with_given_attributes
 from fanout.copying.copy_shard import copy_shard
+from fanout.copying.restore_objects import restore_objects
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
@@ -27,7 +28,7 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.planning.write_turn import WriteTurns
-from fanout.ports.aws import Signer
+from fanout.ports.aws import ObjectArchive, Signer
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
@@ -77,6 +78,7 @@ class World:
     prefix: str = ""
     remaining_seconds: float = 900.0
     copier: EntryCopier | None = None
+    archive: ObjectArchive | None = None
     limiter: TaskLimiter = NO_LIMITS
     objects: MemoryObjects = field(default_factory=MemoryObjects)
     meter: MemoryMeter = field(default_factory=MemoryMeter)
@@ -125,6 +127,7 @@ class World:
             source,
             destination,
             entry_copier,
+            archive=lambda plan: self.archive if plan.request.restores_archived else None,
             objects=lambda _request: self.objects,
             meter=self.meter,
             file_system_ids=self.file_system_ids,
@@ -156,9 +159,24 @@ class World:
         return reference
 
     def copy_all(self) -> None:
-        """PartitionShards and CopyShards, each shard until it is done."""
-        partition_shards(self.context())
-        for row in self.ledger.read_json("shards.json"):
+        """PartitionShards, RestoreObjects where something is archived, and CopyShards, each shard until it is done."""
+        shards = partition_shards(self.context())
+        while shards["archived"]:
+            shards = self.restore(shards)
+            if shards["step"] == "wait":
+                self.clock.sleep(shards["wait"])
+            elif shards["step"] == "copy":
+                self.copy_listed(shards["copies"].removeprefix(self.ledger.prefix))
+        if not shards["restores"]:
+            self.copy_listed("shards.json")
+
+    def restore(self, shards: Json) -> Json:
+        """RestoreObjects, which goes on where the one before it was."""
+        return {**shards, **restore_objects(shards["restores"], self.context())}
+
+    def copy_listed(self, key: str) -> None:
+        """CopyShards of a list, each shard until it is done."""
+        for row in self.ledger.read_json(key):
             shard = convert(row["shard"], Shard)
             for _ in range(1000):
                 if copy_shard(shard, self.context())["done"]:

@@ -66,8 +66,13 @@ class HandlerFlow:
             paced = {"run": run, "shards": shards, "execution": f"{EXECUTIONS}:{run_id}"}
             if shards["paced"] and self._maps_url:
                 self._pace(paced)
-            for row in self._rows(shards["key"]):
+            shards = self._restored(run, shards) if shards["archived"] else shards
+            for row in self._rows(shards["copies"]):
                 self._fail(run, row["shard"]) if fail_shards else self._copy(run, row["shard"])
+            while shards["archived"]:
+                shards = self._restored(run, shards)
+                for row in self._rows(shards["copies"]):
+                    self._copy(run, row["shard"])
             if shards["paced"] and self._maps_url:
                 assert self._call("PaceCopy", {**paced, "copied": True})["done"]
             self._finish(run, {**state, "shards": shards})
@@ -80,6 +85,14 @@ class HandlerFlow:
                 self._list(inner)
                 self._verify(inner["run"], self._call("PartitionShards", {"run": inner["run"]})["key"])
         return self._call("SummariseTransfer", {"state": {**state, "shards": shards}})
+
+    def _restored(self, run: dict[str, Any], shards: dict[str, Any]) -> Any:
+        """RestoreObjects until something can be copied; the S3 here restores at once, so nothing is waited for."""
+        for _ in range(TASKS):
+            shards = self._call(run["functions"]["RestoreObjects"], {"run": run, "shards": shards})
+            if shards["step"] == "copy":
+                return shards
+        raise AssertionError("nothing is ever restored")
 
     def plan(self, run_id: str, request: dict[str, Any]) -> Any:
         """PlanTransfer alone, as of a run that is stopped after it."""
@@ -147,6 +160,8 @@ class HandlerFlow:
         if not run["apart"]:
             self._repeat(run["functions"]["CopyShard"], event)
             return
+        if run["digests"]:
+            self._repeat(run["functions"]["DigestDestination"], {**event, "end": "destination"})
         for _ in range(TASKS):
             packed = self._call(run["functions"]["PackShard"], {**event, "end": "source"})
             step = {**event, "cursor": packed["cursor"]}

@@ -27,6 +27,7 @@ from fanout.planning.plan_transfer import plan_transfer
 from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.resuming.carry_over import list_or_carry_over
+from fanout.staging.digest_destination import digest_destination
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.unpack_shard import unpack_shard
 from fanout.staging.unseen_tree import UnseenTree
@@ -35,6 +36,7 @@ from fanout.verifying.begin_verification import begin_verification
 from fanout.verifying.digest_shard import digest_shard
 from fanout.verifying.verify_shard import verify_shard
 from fanout.work.context import Context
+from fanout.work.reference import run_reference
 from tests.support.flow import ManualClock, World
 from tests.support.memory_store import MemoryStore
 
@@ -119,6 +121,9 @@ class TwoMounts:
     def copy_shard(self, shard: Shard) -> int:
         """The child workflow of CopyShards; returns how many functions it took."""
         step: Step = pack_shard
+        if run_reference(self.world.ledger.read_plan(), self.world.ledger, "work")["digests"]:
+            while not digest_destination(shard, self.destination())["done"]:
+                pass
         for count in range(1, 1000):
             if step is pack_shard:
                 pack_shard(shard, self.source())

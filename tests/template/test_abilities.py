@@ -18,6 +18,7 @@ CHECKED = {
     "PutObject": {"s3:PutObject", "s3:PutObjectTagging", "s3:PutObjectAcl"},
     "CopyObject": {"s3:GetObject", "s3:PutObject", "s3:PutObjectTagging", "s3:PutObjectAcl"},
     "GetObjectTagging": {"s3:GetObjectTagging"},
+    "RestoreObject": {"s3:RestoreObject"},
     "DeleteObject": {"s3:DeleteObject"},
     "DeleteObjects": {"s3:DeleteObject"},
     "HeadBucket": {"s3:ListBucket"},
@@ -107,6 +108,12 @@ def test_only_who_plans_may_ask_about_runs_and_only_who_closes_the_books_may_tak
     assert asked == "states:DescribeExecution" and scope["Fn::Sub"].endswith(":execution:${Name}-transfer:*")
     (writes,) = [s for name, s in policies() if name == "TurnsPolicy"]
     assert writes["Resource"] == {"Fn::Sub": "arn:${AWS::Partition}:s3:::${WorkBucketName}/locks/*"}
+
+
+def test_only_the_function_that_asks_may_have_objects_restored() -> None:
+    """A restored copy costs money; the function is not one that a Map starts many times."""
+    roles = {name: abilities(role) for name, role in of_type("AWS::IAM::Role").items()}
+    assert {name for name, found in roles.items() if "RestoreObjectsPolicy" in found} == {"FinishTreeRole"}
 
 
 def test_only_who_checks_a_mount_sees_who_writes_to_it() -> None:

@@ -20,7 +20,7 @@ READS = ("Get", "Describe", "List", "Head")
 CHANGES = {
     *("logs:PutLogEvents", "logs:UpdateLogDelivery", "logs:DeleteLogDelivery", "logs:PutResourcePolicy"),
     *("xray:PutTraceSegments", "xray:PutTelemetryRecords"),
-    *("s3:DeleteObject", "s3:AbortMultipartUpload"),
+    *("s3:DeleteObject", "s3:AbortMultipartUpload", "s3:RestoreObject"),
     *("states:UpdateMapRun", "states:StopExecution", "states:RedriveExecution"),
     *("sqs:ReceiveMessage", "sqs:DeleteMessage", "sts:AssumeRole", "lambda:InvokeFunction"),
     *("kms:Decrypt", "kms:GenerateDataKey", "s3:PutObjectAcl", "kms:Sign"),

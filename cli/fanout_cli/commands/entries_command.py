@@ -111,6 +111,7 @@ def _document(row: EntryOutcome) -> dict[str, Any]:
         "reason": one.reason.value if one.reason else None,
         "message": one.message,
         "crc64nvme": one.crc64nvme,
+        "seconds": one.seconds,
         "remedy": one.reason.remedy if one.reason else "",
     }
 

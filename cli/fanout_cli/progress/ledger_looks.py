@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from fanout.forecast.document import ForecastDocument
 from fanout.ledger import keys
 from fanout.ledger.documents import PhaseBegan
 from fanout.ledger.ledger import Ledger
 from fanout.planning.waiting import Waiting
 from fanout.request.plan import Plan
+from fanout.request.window import opens_again, parse_window
+from fanout.shards.archives import last_stand
 from fanout_cli.progress.model import WITH_SHARDS, Look, course_of
 from fanout_cli.progress.stage import Stage
 from fanout_cli.progress.work import Standing
@@ -26,11 +31,17 @@ _LABELS = {
 _AT_THE_SOURCE = {"copy": "pack", "verify": "digest"}
 
 
+def _paused_until(window: str, now: float) -> str:
+    """When the window opens, for people; empty where tasks may work."""
+    return opens_again(window, now) if window and not parse_window(window).is_open(now) else ""
+
+
 class LedgerLooks:
     """Looks at the ledger of one run; each reads what is new since the look before."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Ledger, now: Callable[[], float] = time.time) -> None:
+        """``now`` is the time of day, which a window is about."""
+        self._ledger, self._now = ledger, now
         self._plan: Plan | None = None
         self._began: dict[str, float] = {}
         self._predicted: dict[str, float] = {}
@@ -61,6 +72,8 @@ class LedgerLooks:
             self._run.listed(at, in_map if now == "list" else None),
             self._standing(now, stage, at, in_map.running if in_map else 0),
             in_map.running if in_map else None,
+            paused_until=_paused_until(request.limits.window, self._now()),
+            restores=last_stand(self._ledger) if now == "copy" and request.restores_archived else None,
         )
 
     def _standing(self, now: str, stage: Stage, at: float, running: int) -> Standing | None:

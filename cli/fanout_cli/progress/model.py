@@ -10,16 +10,19 @@ from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from fanout.model.books import Count
 from fanout.planning.waiting import Waiting
 from fanout.request.options import Mode, Verify
 from fanout.request.request import Request
+from fanout.shards.archives import RestoreStand
 from fanout_cli.progress.work import Standing
 
 # The phases that deal with shards, and so have a share.
 WITH_SHARDS = ("copy", "verify")
+# The phases whose tasks are held to the window of the run.
+PAUSES = ("list", "copy", "finish", "delete", "verify")
 # By how much the predictions of the phases to come may be corrected, by how those of the phases before have held.
 MOST_CORRECTED = 5.0
 
@@ -38,7 +41,8 @@ class Look(Struct, frozen=True):
 
     ``course`` are its phases; ``began`` when those that have begun did, by the functions' clocks; ``predicted`` their
     seconds by the forecast. ``standing`` is about the shards of the running phase. ``running`` functions are at work
-    in the Map.
+    in the Map. ``restores`` is what the run waits for from the archives. ``paused_until`` says when the window of the
+    run opens, where it is closed.
     """
 
     at: float
@@ -49,6 +53,8 @@ class Look(Struct, frozen=True):
     standing: Standing | None = None
     running: int | None = None
     waiting: Waiting | None = None
+    paused_until: str = ""
+    restores: RestoreStand | None = None
 
 
 class Phase(Struct, frozen=True):
@@ -83,6 +89,8 @@ class Progress(Struct, frozen=True):
     failures: Mapping[str, int] = {}
     waiting: Waiting | None = None
     staged: Count = Count()
+    paused_until: str = ""
+    restores: RestoreStand | None = None
 
     def document(self) -> dict[str, Any]:
         """It as JSON values."""
@@ -91,6 +99,10 @@ class Progress(Struct, frozen=True):
             row[name] = asdict(row[name])
         row["phases"] = {phase.name: phase.state for phase in self.phases}
         row["waiting"] = asdict(self.waiting) if self.waiting else None
+        stand = row.pop("restores")
+        if stand is not None:
+            told = {name: getattr(stand, name) for name in ("asked_at", "expected_at", "ends_at")}
+            row["restores"] = {**asdict(stand.waiting), **told}
         for name in ("share", "entries_per_second", "bytes_per_second", "eta_seconds"):
             row[name] = None if row[name] is None else round(row[name], 3)
         return {"kind": "progress", **row}
@@ -108,13 +120,20 @@ def course_of(request: Request) -> tuple[str, ...]:
 
 
 def progress_of(look: Look) -> Progress:
-    """The figures of a look, for people."""
+    """The figures of a look, for people; a run whose window is closed is paused in each phase that works on an end."""
+    progress = _progress_of(look)
+    paused = look.paused_until if progress.phase in PAUSES else ""
+    return replace(progress, paused_until=paused, eta_seconds=None) if paused else progress
+
+
+def _progress_of(look: Look) -> Progress:
     begun = [name for name in look.course if name in look.began]
     now = begun[-1] if begun else look.course[0]
     at = look.course.index(now)
     states = ["done"] * at + ["now"] + ["next"] * (len(look.course) - at - 1)
     phases = tuple(map(Phase, look.course, states))
     listed = look.listed
+    restores = look.restores if look.restores is not None and look.restores.round and look.restores.left else None
     told = Progress(
         phases,
         now,
@@ -124,7 +143,8 @@ def progress_of(look: Look) -> Progress:
         failures=listed.failures,
         workers=look.running or 0,
         waiting=look.waiting if now == look.course[0] else None,
-        eta_seconds=_eta(look, at),
+        eta_seconds=_eta(look, at) if restores is None else None,  # S3 says by when, not we
+        restores=restores,
     )
     one = look.standing
     if one is None:
@@ -147,6 +167,7 @@ def progress_of(look: Look) -> Progress:
         workers=(look.running or one.tasks) if at_work else 0,
         failures={**listed.failures, **one.failures},
         staged=one.staged if at_work else Count(),
+        restores=restores,
     )
 
 

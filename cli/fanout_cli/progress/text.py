@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from fanout.model.books import Count
 from fanout.model.outcome import Reason
 from fanout.planning.waiting import Waiting
 from fanout.report.text import size, visible
+from fanout.shards.archives import RestoreStand
 from fanout_cli.progress.model import WITH_SHARDS, Phase, Progress
 
 # Classes of failures that a line names.
@@ -38,7 +41,9 @@ def details(progress: Progress, now: float | None = None) -> list[str]:
     """The lines below the phases, the most important first; ``now`` is in seconds since 1970."""
     if progress.waiting is not None:
         return [waiting_text(progress.waiting, now)]
-    parts = []
+    parts = [f"paused until {progress.paused_until}"] if progress.paused_until else []
+    if progress.restores is not None:
+        parts.append(restores_text(progress.restores))
     if progress.phase == "list" and progress.total_segments > 1:
         parts.append(f"{progress.segments:,} of {progress.total_segments:,} segments")
     if progress.share is not None:
@@ -94,6 +99,15 @@ def waiting_text(waiting: Waiting, now: float | None = None) -> str:
     tries_in = max(0.0, waiting.next_try - now)
     since = max(0.0, now - waiting.since)
     return f"{text}; for {duration(since)} so far, next try within {duration(tries_in)}"
+
+
+def restores_text(stand: RestoreStand) -> str:
+    """``waiting for 12,000 objects (1.2 TiB) from the archive, asked 21:10, expected by 09:10 UTC``."""
+    waiting = stand.waiting
+    asked, by = (datetime.fromtimestamp(int(at), UTC) for at in (stand.asked_at, stand.expected_at))
+    days = "%Y-%m-%d %H:%M" if by.date() != asked.date() else "%H:%M"
+    objects = f"{waiting.entries:,} object{'s' if waiting.entries != 1 else ''} ({size(waiting.bytes)})"
+    return f"waiting for {objects} from the archive, asked {asked:{days}}, expected by {by:{days}} UTC"
 
 
 def line_of(progress: Progress, now: float | None = None) -> str:

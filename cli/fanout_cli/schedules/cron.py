@@ -1,6 +1,8 @@
 """The cron expressions of EventBridge Scheduler: six fields, and the local times that they name.
 
 Fields and signs: docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#cron-based.
+No library is used: pyawscron 1.0.7 fails on ``LW``, on a list with ``W``, ``L`` or ``#``, and on ``L`` as a day of the
+week; croniter has no ``W`` and counts the days of the week otherwise.
 """
 
 from __future__ import annotations

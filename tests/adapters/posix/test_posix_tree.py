@@ -266,3 +266,14 @@ def test_a_file_with_another_mtime_is_not_the_copy(root: Path, tree: PosixTree) 
         tree.link(Entry("further", Kind.FILE, 4, mtime_ns=2), "first")
     tree.finish()
     assert staged(root) == []
+
+
+def test_a_segment_below_what_is_a_symlink_by_now_holds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere/e").mkdir(parents=True)
+    (tmp_path / "elsewhere/e/secret").write_text("x")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/d").symlink_to("../elsewhere")
+    tree = PosixTree(tmp_path, "tree", "r1", "n1", "source")
+    assert list(tree.list(Segment("s", prefix="d/e/"))) == []
+    assert [entry.path for entry in tree.list(Segment("s"))] == ["d"]
+    tree.close()

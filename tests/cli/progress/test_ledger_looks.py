@@ -222,3 +222,14 @@ def test_a_look_reads_no_document_twice() -> None:
     looks.look(5.0)
     assert store.gets == []
     assert store.pages == 3  # phases, attempts, notes
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [(1_795_467_600.0 - 60, "paused until 22:00 Europe/Berlin"), (1_795_467_600.0, "")],
+)
+def test_outside_of_its_window_a_run_is_paused(now: float, expected: str) -> None:
+    world = World()
+    world.list_all(world.plan({**REQUEST, "limits": {"window": "22:00-06:00 Europe/Berlin"}}))
+    line = line_of(progress_of(LedgerLooks(world.ledger, lambda: now).look(0.0)))
+    assert ("paused until" in line) is bool(expected) and expected in line

@@ -128,6 +128,7 @@ def test_a_json_line_holds_all_of_it() -> None:
         "failures": {},
         "waiting": None,
         "staged": {"entries": 0, "bytes": 0},
+        "paused_until": "",
     }
     waits = progress_of(Look(1.0, waiting=WAITING)).document()
     assert waits["waiting"]["holder"] == "slow1"

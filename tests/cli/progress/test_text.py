@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from fanout.model.books import Count
 from fanout.planning.waiting import Waiting
-from fanout_cli.progress.model import Phase, Progress
+from fanout.shards.archives import RestoreStand
+from fanout_cli.progress.model import Look, Phase, Progress, progress_of
 from fanout_cli.progress.text import clipped, details, duration, failures_line, fitted, line_of, percent, phases_line
 
 COURSE = ("plan", "list", "copy", "finish", "summarise")
@@ -39,6 +40,13 @@ WAITING = replace(
     share=None,
     waiting=Waiting("slow1", "efs://data/slow", "copy", 1_000.0, 3, 1_240.0),
 )
+
+
+def test_a_paused_run_says_until_when() -> None:
+    paused = replace(COPYING, paused_until="22:00 Europe/Berlin", eta_seconds=None)
+    assert details(paused)[0] == "paused until 22:00 Europe/Berlin"
+    assert "paused until 22:00 Europe/Berlin" in line_of(paused)
+    assert not any("left" in part for part in details(paused))
 
 
 @pytest.mark.parametrize(
@@ -113,3 +121,34 @@ def test_a_share_is_rounded_down_and_seconds_are_said_as_people_do() -> None:
     assert [percent(share) for share in (0.0, 0.629, 0.9999, 1.0)] == ["0%", "62%", "99%", "100%"]
     said = {0.4: "0 s", 89: "89 s", 90: "2 min", 5_399: "90 min", 5_400: "1 h 30 min", 7_260: "2 h 01 min"}
     assert {seconds: duration(seconds) for seconds in said} == said
+
+
+def stand(hours: float) -> RestoreStand:
+    return RestoreStand(
+        at=0.0,
+        round=1,
+        cursor=0,
+        left=["a"],
+        ready=[],
+        asked={"GLACIER": Count(12_000, 5 << 40)},
+        refused=0,
+        missed=0,
+        waiting=Count(12_000, 5 << 40),
+        asked_at=76_200.0,
+        expected_at=76_200.0 + hours * 3600,
+        ends_at=76_200.0 + 2 * hours * 3600,
+    )
+
+
+@pytest.mark.parametrize(
+    ("hours", "text"),
+    [(1.0, "asked 21:10, expected by 22:10 UTC"), (12.0, "asked 1970-01-01 21:10, expected by 1970-01-02 09:10 UTC")],
+)
+def test_a_run_that_waits_for_an_archive_says_for_what_and_until_when(hours: float, text: str) -> None:
+    look = Look(0.0, began={"plan": 0.0, "list": 1.0, "copy": 2.0}, restores=stand(hours))
+    progress = progress_of(look)
+    (told,) = details(progress, 80_000.0)
+    assert told == f"waiting for 12,000 objects (5 TiB) from the archive, {text}"
+    assert progress.eta_seconds is None
+    assert progress.document()["restores"]["expected_at"] == 76_200.0 + hours * 3600
+    assert "restores" not in progress_of(replace(look, restores=None)).document()

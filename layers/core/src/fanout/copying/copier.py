@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import nullcontext
+
+from msgspec.structs import replace
 
 from fanout.facts import aws, tuning
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
@@ -35,7 +38,7 @@ class Copier:
     the store that holds both trees copies, and no byte passes through here. ``same`` gives the
     checksum of an entry that the destination holds already, and is then all that is done. ``limiter`` holds back.
     ``block_bytes`` is the size to read and write in, where the destination does not ask for its own.
-    ``skips_archived``: an object of the source that is archived is skipped, else failed.
+    ``skips_archived``: an object of the source that is archived is skipped, else failed. ``now`` counts seconds.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class Copier:
         limiter: Limiter = NO_LIMITS,
         *,
         skips_archived: bool = False,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source, self._destination = source, destination
         self._overlaps = source.overlaps or destination.overlaps
@@ -60,6 +64,7 @@ class Copier:
         self._same = same
         self._limiter = limiter
         self._skips_archived = skips_archived
+        self._now = now
         self._deadline = deadline
         self._budget = ByteBudget(buffer_bytes)
         self._block_bytes = block_bytes
@@ -74,14 +79,14 @@ class Copier:
         """
         if self._overlaps:
             return overlap_on(
-                entries, self._outcome, threads, self._may_wait, self._deadline, self.unfinished, self._admit
+                entries, self._timed, threads, self._may_wait, self._deadline, self.unfinished, self._admit
             )
         admit = lambda: self._limiter.admit(self._deadline)  # noqa: E731
         return work_on(entries, self._done, threads, self._deadline, self.unfinished, admit)
 
     def _done(self, entry: Entry) -> Outcome:
         """Runs one copy to its end; used where operations do not overlap."""
-        steps = self._outcome(entry)
+        steps = self._timed(entry)
         while True:
             try:
                 next(steps)
@@ -107,6 +112,11 @@ class Copier:
     def _may_wait(self, entry: Entry) -> bool:
         """Small entries wait side by side; of a larger one a thread holds the bytes, and so it holds no other's."""
         return self._overlaps and entry.size <= tuning.BLOCK_BYTES_FREE
+
+    def _timed(self, entry: Entry) -> Generator[None, None, Outcome]:
+        began = self._now()
+        outcome = yield from self._outcome(entry)
+        return replace(outcome, seconds=max(0.0, self._now() - began))
 
     def _outcome(self, entry: Entry) -> Generator[None, None, Outcome]:
         try:

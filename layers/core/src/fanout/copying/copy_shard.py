@@ -137,6 +137,7 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
             block_bytes=tuning.BLOCK_BYTES_ON_MOUNTS if on_mounts else None,
             limiter=limiter,
             skips_archived=plan.request.skips_archived,
+            now=context.clock.now,
         )
 
     if processes == 1:
@@ -183,7 +184,7 @@ def copy_work(
         writer.add(index, outcome, copier.directories)
     if not writer.written:
         for index, entry in copier.unfinished:
-            if not context.limiter.cut_off(entry.size):  # otherwise the next task continues it
+            if not context.leaves(entry.size):  # otherwise the next task continues it
                 writer.add(index, out_of_time_outcome(entry), copier.directories)
     writer.flush(copier.directories)
     return writer

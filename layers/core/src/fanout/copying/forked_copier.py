@@ -49,7 +49,7 @@ class ForkedCopier:
             for index, outcome in copier.copy_all(turns, each):
                 made, copier.directories = copier.directories, []
                 is_plain = outcome.result is Result.COPIED
-                yield [(index, outcome.crc64nvme if is_plain else outcome, made)]
+                yield [(index, (outcome.crc64nvme, outcome.seconds) if is_plain else outcome, made)]
             return copier.unfinished
 
         known = dict(entries)
@@ -64,15 +64,15 @@ class ForkedCopier:
                     return
                 for index, outcome, made in batch:
                     self.directories += made
-                    yield index, outcome if isinstance(outcome, Outcome) else _copied(known[index], outcome)
+                    yield index, outcome if isinstance(outcome, Outcome) else _copied(known[index], *outcome)
 
 
-# The index of an entry, its outcome or, where it was copied, its checksum alone, and the directories made.
-_Message = tuple[int, Outcome | str | None, list[tuple[Entry, Attributes]]]
+# The index of an entry, its outcome or, where it was copied, its checksum and seconds alone, and the directories made.
+_Message = tuple[int, Outcome | tuple[str | None, float | None], list[tuple[Entry, Attributes]]]
 
 
-def _copied(entry: Entry, checksum: str | None) -> Outcome:
-    return Outcome.done(entry, Result.COPIED, checksum)
+def _copied(entry: Entry, checksum: str | None, seconds: float | None) -> Outcome:
+    return Outcome.done(entry, Result.COPIED, checksum, seconds=seconds)
 
 
 def processes_for(entries: int, threads: int, most: int = tuning.COPY_PROCESSES) -> int:

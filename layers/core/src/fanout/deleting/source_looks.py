@@ -60,6 +60,12 @@ def look_at_shard(shard: Shard, context: Context) -> Json:
     return {"cursor": _look_at(shard, look, context, deadline, lambda: context.limiter.admit(deadline)), "done": False}
 
 
+def none_looked_at(shard: Shard, context: Context) -> Json:
+    """Note that none of a shard's extras was looked for, so that DeleteShard deletes none; as ``look_at_shard``."""
+    context.ledger.write(keys.source_looks_key(shard.id), SourceLooks(context.clock.now(), [], []))
+    return {"cursor": 0, "done": False}
+
+
 def look_at_directories(context: Context) -> Json:
     """Look for the extra directories at the source; returns ``cursor``, how many shards are looked at, and ``done``.
 

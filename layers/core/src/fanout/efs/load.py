@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.efs.model import Load
 from fanout.facts import aws, tuning, units
+from fanout.model.books import Count
 from fanout.model.location import Location
 from fanout.model.shard import OPERATIONS_PER_FILE
 from fanout.request.options import Mode, Verify
@@ -26,7 +27,8 @@ class Work(Struct, frozen=True):
 
     ``longest_seconds`` is the predicted time of the longest shard. ``largest_directory`` is the number of files to copy
     in the directory that has most of them. Both are 0 where not known. ``extras`` are the entries that a sync deletes,
-    ``looked_at`` those that an estimate takes to be listed and left as they are.
+    ``looked_at`` those that an estimate takes to be listed and left as they are. ``archived`` are entries and bytes to
+    be restored, by archive.
     """
 
     listed: int
@@ -37,6 +39,7 @@ class Work(Struct, frozen=True):
     largest_directory: int = 0
     extras: int = 0
     looked_at: int = 0
+    archived: Mapping[str, Count] = field(default_factory=dict)
 
 
 class S3Requests(Struct, frozen=True):

@@ -38,6 +38,11 @@ def finish_tree(context: Context, *, deletes: bool = False, mapped: int = -1) ->
         return _answer(mapped, done=True)
 
 
+def unfinished(mapped: int) -> Json:
+    """The answer of a task that did nothing, and that another one must continue."""
+    return _answer(mapped, done=False)
+
+
 def _finish_tree(context: Context, deletes: bool, mapped: int) -> Json:
     ledger = context.ledger
     with ThreadPoolExecutor(4) as pool:

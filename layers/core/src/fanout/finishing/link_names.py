@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 from typing import Any
 
+from msgspec.structs import replace
+
+from fanout.copying.copier import Copier
 from fanout.copying.copy_shard import settled_indexes
 from fanout.facts import tuning
 from fanout.finishing.divide import LinkRange
@@ -16,7 +20,7 @@ from fanout.ledger.rows import link_from_row
 from fanout.model.books import tally
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
-from fanout.model.errors import problem_of
+from fanout.model.errors import ItemError, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
@@ -36,19 +40,22 @@ def link_names(plan: Plan, context: Context, links: Iterable[LinkRange], deadlin
     """
     done = 0
     source, destination = context.source(plan), context.destination(plan)
+    linker = _Linker(source, destination, deadline)
     with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
         for link in links:
             shard, copied = link.shard, copied_paths(link.copied_by, context.ledger)
-            outcome_of = partial(_outcome, source, destination, copied)
+            outcome_of = partial(_outcome, linker, copied)
             # Ranges of one shard may have the same nonce, so the number of a file begins with its first row.
             for number, rows in enumerate(_batches(_open_rows(link, context.ledger)), link.first):
                 if done and deadline.passed:
+                    linker.note(context)
                     return done, False
                 outcomes = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
                 name = f"{context.nonce}-{number:04d}"
                 report_done(plan, context.ledger, "copy", f"{shard.id}-{name}", outcomes.values())
                 context.ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
                 done += len(outcomes)
+    linker.note(context)
     return done, True
 
 
@@ -71,7 +78,7 @@ def _batches(rows: Iterable[tuple[int, list[Any]]]) -> Iterator[list[tuple[int, 
         yield batch
 
 
-def _outcome(source: Tree, destination: Tree, copied: frozenset[str], indexed: tuple[int, list[Any]]) -> Outcome:
+def _outcome(linker: _Linker, copied: frozenset[str], indexed: tuple[int, list[Any]]) -> Outcome:
     row = indexed[1]
     entry, first = link_from_row(row)
     if not first:
@@ -80,17 +87,71 @@ def _outcome(source: Tree, destination: Tree, copied: frozenset[str], indexed: t
         return Outcome.because(entry, Reason.FIRST_NAME, f"its first name is {first}")
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            _link(source, destination, entry, first)
+            outcome = linker.link(entry, first)
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = problem_of(error)
             if problem.reason is Reason.TRANSIENT and attempt < _ATTEMPTS:
                 continue
             return Outcome.because(entry, problem.reason, problem.message)
         break
-    return Outcome.done(entry, Result.COPIED, message=f"linked to {first}")
+    return outcome
 
 
-def _link(source: Tree, destination: Tree, entry: Entry, first: str) -> None:
-    source.open(entry).close()
-    assert destination.file_system is not None  # further names are planned between file systems alone
-    destination.file_system.link(entry, first)
+class _Linker:
+    """Links further names; copies a file that has no room for another name, and links what follows to the copy."""
+
+    def __init__(self, source: Tree, destination: Tree, deadline: Deadline) -> None:
+        assert destination.file_system is not None  # further names are planned between file systems alone
+        self._source, self._destination, self._files = source, destination, destination.file_system
+        self._deadline = deadline
+        self._copies: dict[str, str] = {}
+        self._number = 0
+        self._copying = threading.Lock()
+
+    def link(self, entry: Entry, first: str) -> Outcome:
+        """The outcome of a name that stands now. Raises ``ItemError`` if it cannot be linked, nor the file copied."""
+        self._source.open(entry).close()
+        linked = self._copies.get(first, first)
+        if self._linked(entry, linked):
+            return Outcome.done(entry, Result.COPIED, message=f"linked to {linked}")
+        with self._copying:
+            other = self._copies.get(first, first)
+            if other != linked and self._linked(entry, other):
+                return Outcome.done(entry, Result.COPIED, message=f"linked to {other}")
+            return self._copied(entry, first)
+
+    def note(self, context: Context) -> None:
+        """Note how many files were copied for names that found no room; nothing for none."""
+        if self._number:
+            text = f"{self._number:,} further names are files of their own: a file had no room for another name"
+            context.ledger.note(f"names-{context.nonce}", [text])
+
+    def _linked(self, entry: Entry, first: str) -> bool:
+        try:
+            self._files.link(entry, first)
+        except ItemError as error:
+            if error.reason is not Reason.LINK_LIMIT:
+                raise
+            return False
+        return True
+
+    def _copied(self, entry: Entry, first: str) -> Outcome:
+        """Copy the first name's file, which this run copied from the source; the next names are linked to the copy."""
+        outcome = None
+        for _ in range(_ATTEMPTS):  # names that others give the file meanwhile change its ctime
+            found = self._destination.find_stored(first)
+            if found is None or found.entry.size != entry.size:
+                raise ItemError(Reason.DESTINATION_CHANGED, f"{first} is not what was copied there")
+            copier = Copier(self._destination, self._destination, self._deadline)
+            outcome = next(copier.copy_all([(0, replace(found.entry, target=entry.path))], 1), None)
+            if outcome is not None and outcome[1].reason is not Reason.SOURCE_CHANGED:
+                break
+        if outcome is None:
+            raise ItemError(Reason.OUT_OF_TIME, f"{first} has no room for another name, and copying it takes too long")
+        done = outcome[1]
+        if done.result is not Result.COPIED:
+            return Outcome.because(entry, done.reason or Reason.UNEXPECTED, done.message)
+        self._copies[first] = entry.path
+        self._number += 1
+        message = f"copied: {first} has no room for another name"
+        return Outcome.done(entry, Result.COPIED, done.crc64nvme, message, seconds=done.seconds)

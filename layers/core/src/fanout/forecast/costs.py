@@ -28,7 +28,8 @@ SMALL_SECONDS = 60
 class Dollars(Struct, frozen=True):
     """By service. S3 and EFS are what the data takes whoever moves it, ``ledger`` the requests to the work bucket.
 
-    ``metrics`` are those of CloudWatch that the plan and the pacing ask for, ``signing`` the requests to KMS.
+    ``metrics`` are those of CloudWatch that the plan and the pacing ask for, ``restores`` what S3 takes to restore
+    archived objects, ``signing`` the requests to KMS.
     """
 
     s3: float
@@ -37,12 +38,14 @@ class Dollars(Struct, frozen=True):
     compute: float
     states: float
     metrics: float = 0.0
+    restores: float = 0.0
     signing: float = 0.0
 
     @property
     def total(self) -> float:
         """The dollars of the run."""
-        return self.s3 + self.ledger + self.efs + self.compute + self.states + self.metrics + self.signing
+        beside = self.metrics + self.restores + self.signing
+        return self.s3 + self.ledger + self.efs + self.compute + self.states + beside
 
 
 def dollars_of(
@@ -53,6 +56,7 @@ def dollars_of(
     metering: float,
     price: Mapping[str, float],
     beside: Beside = Beside(),  # noqa: B008
+    restores: float = 0.0,
 ) -> Dollars:
     """The dollars of a run whose functions work so long in all, without logs, and with ``metering`` of EFS."""
     seconds = listing.function_seconds + function_seconds + SMALL_SECONDS * listing.rounds
@@ -70,6 +74,7 @@ def dollars_of(
         + (invocations + beside.calls) * price["lambda_request"],
         states=(transitions + beside.transitions) * price["transition"],
         metrics=beside.metrics * price["metric"],
+        restores=restores,
         signing=beside.signatures * price["kms_request"],
     )
 

@@ -111,6 +111,8 @@ def by_service(dollars: Dollars) -> dict[str, float]:
         **({"kms": dollars.signing} if dollars.signing else {}),
         "total": dollars.total,
     }
+    if dollars.restores:
+        found = {"restores": dollars.restores, **found}
     return {name: round(value, 6) for name, value in found.items()}
 
 

@@ -28,6 +28,7 @@ from fanout.forecast.datasync import DataSync, datasync_of
 from fanout.forecast.deleting import Deleting, deleting_of, deletion_loads
 from fanout.forecast.listing import ListingWalk, walk_listing
 from fanout.forecast.overhead import beside_run, is_paced
+from fanout.forecast.restoring import restore_dollars, restore_seconds
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.pacing.concurrency import Pace, pace, rates_at
 from fanout.pacing.start import limited_bytes, paced_at_first, seen_at_first
@@ -136,7 +137,16 @@ def forecast(
         pace=chosen,
         states=states,
         credits=credits_of(drains, states, loads, free, percent),
-        dollars=dollars_of(work, requests, listing, busy, metering, price, aside),
+        dollars=dollars_of(
+            work,
+            requests,
+            listing,
+            busy,
+            metering,
+            price,
+            aside,
+            restore_dollars(work.archived, request.restore, price),
+        ),
         datasync=datasync_of(request, work, states, price),
     )
 
@@ -190,6 +200,8 @@ def _phases(request: Request, work: Work, copying: float, removal: Deleting, lis
         "partition": STATE_SECONDS,
         work_phase: MAP_SECONDS + copying if work.shards else 0.0,
     }
+    if work.archived:  # what is not archived is copied meanwhile
+        seconds["restore"] = max(0.0, restore_seconds(work.archived, request.restore) - copying)
     if request.mode is not Mode.VERIFY:
         seconds["finish"] = STATE_SECONDS
     if removal.shards:  # its Map, and the states before and after it

@@ -24,7 +24,14 @@ from fanout.shards.tasks.activity import Activity
 from fanout.work.context import Context
 
 
-def work_of(listed: int, big_files: int, shards: Sequence[Shard], largest_directory: int, extras: int) -> Work:
+def work_of(
+    listed: int,
+    big_files: int,
+    shards: Sequence[Shard],
+    largest_directory: int,
+    extras: int,
+    archived: Mapping[str, Count] | None = None,
+) -> Work:
     """The work in the shards, and the extras. The parts of a big file hold its bytes; the file counts once."""
     return Work(
         listed=listed,
@@ -34,6 +41,7 @@ def work_of(listed: int, big_files: int, shards: Sequence[Shard], largest_direct
         longest_seconds=max((shard.seconds for shard in shards), default=0.0),
         largest_directory=largest_directory,
         extras=extras,
+        archived=archived or {},
     )
 
 

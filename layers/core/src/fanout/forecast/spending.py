@@ -22,6 +22,7 @@ from fanout.forecast.deleting import deleting_of, deletion_loads
 from fanout.forecast.forecast import NOT_MEASURED
 from fanout.forecast.listing import ListingWalk
 from fanout.forecast.overhead import beside_run
+from fanout.forecast.restoring import restore_dollars
 from fanout.ledger import keys
 from fanout.ledger.documents import Spending
 from fanout.ledger.ledger import Ledger
@@ -30,6 +31,7 @@ from fanout.model.errors import OutOfBudget
 from fanout.rates.run_limits import PacedRate
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
+from fanout.shards.archives import restores_asked
 from fanout.shards.rounds import rounds_done
 from fanout.shards.tasks.attempt import Attempt
 from fanout.shards.tasks.attempts import attempts_by_shard
@@ -120,7 +122,8 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     held = ledger.find(keys.PACED_RATE, PacedRate) is not None
     mounts = len(known.keys() & loads.keys())
     aside = beside_run(request, work, done.copying_seconds, done.task_seconds, removal, mounts, held=held)
-    return dollars_of(work, requests, listing, done.task_seconds, metering, price, aside)
+    restores = restore_dollars(restores_asked(ledger), request.restore, price)
+    return dollars_of(work, requests, listing, done.task_seconds, metering, price, aside, restores)
 
 
 class _Tasks:

@@ -93,6 +93,8 @@ def outcome_row(outcome: Outcome, index: int | None = None) -> Json:
         row["message"] = outcome.message
     if outcome.crc64nvme is not None:
         row["crc64nvme"] = outcome.crc64nvme
+    if outcome.seconds is not None:
+        row["seconds"] = round(outcome.seconds, 4)
     return row
 
 
@@ -106,6 +108,7 @@ def outcome_from_row(row: Json) -> Outcome:
         reason=Reason(row["reason"]) if "reason" in row else None,
         message=row.get("message", ""),
         crc64nvme=row.get("crc64nvme"),
+        seconds=row.get("seconds"),
     )
 
 

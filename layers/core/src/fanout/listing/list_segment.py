@@ -8,6 +8,7 @@ from functools import partial
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.documents import SegmentFailed
+from fanout.listing.deciding.archived import with_archives
 from fanout.listing.deciding.clocks import ahead_of_runs, wider_by
 from fanout.listing.deciding.proofs import Proofs
 from fanout.listing.deciding.settle import Settler
@@ -70,11 +71,13 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     earlier, wider_ns = EarlierIndex(plan, context.ledger), wider_by(plan, context.ledger)
     proofs = Proofs(plan, earlier, source_tree, destination_tree, wider_ns, ahead_of_runs(plan, context))
     settler = Settler(writer, plan, proofs, destination_tree)
+    archive = context.archive(plan)
+    ask = settler.ask if archive is None else with_archives(settler.ask, archive)
     if segment.manifest is not None:
         looks, lookups = writer.looks, Lookups(plan, source_tree, writer.looks.find)
         in_time, objects = partial(_late, context, context.deadline(), notes), context.objects(request)
         is_late = lambda number: number == looks.rows or in_time(number)  # noqa: E731
-        with LookupQueue(settler.ask, settler.settle) as queue:
+        with LookupQueue(ask, settler.settle) as queue:
             refuse = lambda row: queue.run(partial(writer.refuse, row))  # noqa: E731
             left = list_manifest(segment.manifest, plan, objects, lookups, queue.add, refuse, is_late)
         writer.close(left)
@@ -100,7 +103,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     list_there = partial(destination_tree.list_columns, segment, prunes)
     listed_there = cut_of(segment, plan, context.ledger)
     with (
-        LookupQueue(settler.ask, settler.settle) as queue,
+        LookupQueue(ask, settler.settle) as queue,
         listed_apart(list_there, context.forks(plan)) as there,
     ):
         pairs = merge_columns(source_tree.list_columns(segment, prunes), there)

@@ -25,6 +25,7 @@ from fanout.model.shard import BigFile, Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Mode, OnConflict
 from fanout.request.plan import Plan
+from fanout.shards.archives import not_restorable
 from fanout.shards.big_files import block_bytes_of
 from fanout.shards.crowds import Crowds
 from fanout.shards.entry_report import report_done
@@ -47,7 +48,7 @@ class SegmentWriter:
         self._skips_names = plan.request.on_conflict is OnConflict.SKIP
         self._around = OpenDirectories()
         self._undecided: set[str] = set()
-        self._packer = Packer(plan.rates, plan.request.limits.shard_seconds)
+        self._packers: dict[str, Packer] = {}  # by archive: what has to be restored is in shards of its own
         self._shards: list[Shard] = []
         self._big_files: list[ListedBigFile] = []
         self._outcomes: list[Outcome] = []
@@ -147,6 +148,9 @@ class SegmentWriter:
         """
         self._place(entry)
         request = self._plan.request
+        if entry.archive and (problem := not_restorable(entry.archive, request.restore)):
+            self.settle(entry, Reason.NOT_RESTORED, problem)
+            return
         # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
         splits = request.mode is not Mode.PLAN and not request.inside_s3
         whole = compare and entry.size <= tuning.COMPARE_BYTES
@@ -183,7 +187,10 @@ class SegmentWriter:
 
     def _pack(self, entry: Entry) -> None:
         self.to_copy.add(entry.size)
-        full = self._packer.add(entry)
+        packer = self._packers.get(entry.archive)
+        if packer is None:
+            packer = self._packers[entry.archive] = Packer(self._plan.rates, self._plan.request.limits.shard_seconds)
+        full = packer.add(entry)
         if full is not None:
             self._shards.append(self._write_shard(full))
 
@@ -275,8 +282,11 @@ class SegmentWriter:
                 self._pack(directory)
             else:
                 self._leave(directory)
-        rest = self._packer.rest()
-        loose = [self._write_shard(rest)] if rest else []
+        # Numbered in one row with the full ones.
+        rests = (rest for _, packer in sorted(self._packers.items()) if (rest := packer.rest()))
+        loose: list[Shard] = []
+        for rest in rests:
+            loose.append(self._write_shard(rest, len(loose)))
         if self._outcomes or self._same:
             self._write_outcomes()
         for directory in self._implied.close():
@@ -313,12 +323,13 @@ class SegmentWriter:
         )
         self._context.ledger.write(keys.segment_key(self._segment.id), record)
 
-    def _write_shard(self, entries: list[Entry]) -> Shard:
-        shard_id = f"{self._segment.id}-{self._context.nonce}-{len(self._shards):04d}"
+    def _write_shard(self, entries: list[Entry], loose: int = 0) -> Shard:
+        shard_id = f"{self._segment.id}-{self._context.nonce}-{len(self._shards) + loose:04d}"
         size = sum(entry.size for entry in entries)
         self._crowds.add(entries)
         key = self._context.ledger.write_shard(shard_id, spread(entries))
-        return Shard(shard_id, key, len(entries), size, round(self._plan.rates.seconds(len(entries), size), 3))
+        seconds = round(self._plan.rates.seconds(len(entries), size), 3)
+        return Shard(shard_id, key, len(entries), size, seconds, archive=entries[0].archive)
 
     def _write_outcomes(self) -> None:
         number = len(self._outcome_files)

@@ -177,7 +177,11 @@ class Reason(StrEnum):
     )
     SOURCE_ARCHIVED = _failed(
         "source object is archived",
-        "restore the object (aws s3api restore-object), then retry; or request archived: skip",
+        "request archived: restore or skip, then retry; of a run that restores, retry once S3 has restored the object",
+    )
+    NOT_RESTORED = _failed(
+        "source object cannot be restored",
+        "allow s3:RestoreObject on the source to the stack's role, or change restore.tier; then retry",
     )
     SOURCE_DENIED = _failed("source cannot be read", "give the function read permission on the entry, then retry")
     UNLISTABLE = _failed(
@@ -196,6 +200,11 @@ class Reason(StrEnum):
     DESTINATION_DENIED = _failed(
         "destination cannot be written",
         "the message names the refusal: mostly the function needs write permission; then retry",
+    )
+    LINK_LIMIT = _failed(
+        "file has no room for another name",
+        "the file system allows a file so many names (177 on EFS): remove some of them at the destination, then retry;"
+        " or leave backup_to out",
     )
     NO_SPACE = _failed("no space at the destination", "free space or raise the quota, then retry")
     DESTINATION_VANISHED = _failed(
@@ -245,7 +254,8 @@ class Outcome(Struct, frozen=True):
     """The outcome of one entry: a row of the ledger. ``done`` and ``because`` make one.
 
     ``size`` counts bytes, ``crc64nvme`` is the checksum of what was read, as S3
-    writes it (base64 of 8 big-endian bytes).
+    writes it (base64 of 8 big-endian bytes), ``seconds`` the time from the entry's turn in the function that copied it
+    to its outcome; ``None`` where nothing measured it.
     """
 
     path: str
@@ -255,11 +265,20 @@ class Outcome(Struct, frozen=True):
     reason: Reason | None = None
     message: str = ""
     crc64nvme: str | None = None
+    seconds: float | None = None
 
     @classmethod
-    def done(cls, entry: Entry, result: Result, crc64nvme: str | None = None, message: str = "") -> Outcome:
+    def done(
+        cls,
+        entry: Entry,
+        result: Result,
+        crc64nvme: str | None = None,
+        message: str = "",
+        *,
+        seconds: float | None = None,
+    ) -> Outcome:
         """The outcome of an entry that needs no reason: copied, deleted, or compared and found equal."""
-        return cls(entry.path, entry.kind.value, entry.size, result, None, message, crc64nvme)
+        return cls(entry.path, entry.kind.value, entry.size, result, None, message, crc64nvme, seconds)
 
     @classmethod
     def because(

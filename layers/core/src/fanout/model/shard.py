@@ -80,6 +80,7 @@ class Shard(Struct, frozen=True, omit_defaults=True):
     """A shard as the other states know it: its file in the ledger, its size, its predicted seconds.
 
     A shard of ``blocks`` (the first, and the one after the last) is a part of the big file that ``key`` describes.
+    ``archive`` is the one that its entries lie in and must be restored from first; empty for none.
     """
 
     id: str
@@ -88,6 +89,7 @@ class Shard(Struct, frozen=True, omit_defaults=True):
     bytes: int
     seconds: float
     blocks: tuple[int, int] | None = None
+    archive: str = ""
 
     @property
     def items(self) -> int:

@@ -19,6 +19,7 @@ from fanout.partition.group_hard_links import place_names
 from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan
 from fanout.request.request import Request
+from fanout.shards.archives import archived_of
 from fanout.shards.big_files import cut
 from fanout.shards.crowds import Crowds
 from fanout.shards.packing import pack, spread, target_seconds
@@ -66,12 +67,18 @@ def partition_shards(context: Context) -> Json:
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
         would_go = listed_extras(ledger, plan.request).extra.entries if plan.request.mode is Mode.PLAN else extra
-        work = work_of(listed, len(big_files), shards, crowds.largest, would_go)
+        archived = archived_of(shards, lambda key: ledger.read(key, BigFile).entry)
+        work = work_of(listed, len(big_files), shards, crowds.largest, would_go, archived)
         found = write_forecast(plan, work, context)
         _within_budget(plan, found.dollars.total, ledger)
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context)
     ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
     ledger.write_documents(keys.SHARDS, map(MapItem, shards))
+    at_once = [shard for shard in shards if not shard.archive] if plan.request.mode.writes else shards
+    copies = keys.SHARDS
+    if len(at_once) < len(shards):  # what lies in an archive waits for it, and is copied by later Maps
+        copies = keys.COPIES_AT_ONCE
+        ledger.write_documents(copies, map(MapItem, at_once))
     if shards and plan.request.mode is not Mode.PLAN:
         context.begin("copy" if plan.request.mode.writes else plan.request.mode.value)
     return {
@@ -81,7 +88,11 @@ def partition_shards(context: Context) -> Json:
         "verify": _verifies_after(plan.request),
         "extras": extra,
         "max_concurrency": min(functions, max(1, len(shards))),
-        "paced": len(shards) > 1,
+        "paced": len(at_once) > 1,
+        "copies": ledger.prefix + copies,
+        "archived": len(shards) - len(at_once),
+        "restores": "",
+        "wait": 0,
     }
 
 
@@ -145,10 +156,12 @@ def _join(loose: list[Shard], target: float, plan: Plan, ledger: Ledger) -> list
     kept = [shard for shard in loose if (small <= shard.seconds or len(loose) == 1) and shard.seconds <= target]
     names = {shard.id for shard in kept}
     rest = [shard for shard in loose if shard.id not in names]
-    return kept + [
-        _write_shard(f"joined-{number:06d}", entries, plan, ledger)
-        for number, entries in enumerate(pack(_entries(rest, ledger), plan.rates, target))
-    ]
+    joined: list[Shard] = []
+    for archive in sorted({shard.archive for shard in rest}):  # what waits for an archive is joined with its own kind
+        own = _entries([shard for shard in rest if shard.archive == archive], ledger)
+        for entries in pack(own, plan.rates, target):
+            joined.append(_write_shard(f"joined-{len(joined):06d}", entries, plan, ledger, archive))
+    return kept + joined
 
 
 def _entries(loose: list[Shard], ledger: Ledger) -> Iterator[Entry]:
@@ -156,7 +169,8 @@ def _entries(loose: list[Shard], ledger: Ledger) -> Iterator[Entry]:
         yield from ledger.read_shard(shard)
 
 
-def _write_shard(shard_id: str, entries: list[Entry], plan: Plan, ledger: Ledger) -> Shard:
+def _write_shard(shard_id: str, entries: list[Entry], plan: Plan, ledger: Ledger, archive: str) -> Shard:
     size = sum(entry.size for entry in entries)
     key = ledger.write_shard(shard_id, spread(entries))
-    return Shard(shard_id, key, len(entries), size, round(plan.rates.seconds(len(entries), size), 3))
+    seconds = round(plan.rates.seconds(len(entries), size), 3)
+    return Shard(shard_id, key, len(entries), size, seconds, archive=archive)

@@ -5,8 +5,9 @@
 | CheckMount, ListSegment, PackShard, DigestShard      | the source; of the destination if the source has none |
 | LookAtSource, LookAtDirectories                      | the source; of the destination if the source has none |
 | CheckOtherMount, ListDestination, UnpackShard        | the destination; of the source if that has none     |
+| DigestDestination                                    | the destination; of the source if that has none     |
 | CopyShard, FinishTree, FinishShard, VerifyShard      | the destination; of the source if that has none     |
-| DeleteShard, RemoveDirectories                       | the destination; of the source if that has none     |
+| DeleteShard, RemoveDirectories, RestoreObjects       | the destination; of the source if that has none     |
 
 A transfer inside S3 runs on the first mount's functions.
 """
@@ -32,7 +33,9 @@ ON_DESTINATION = {
     "ListDestination": "ListSegment",
     "CopyShard": "CopyShard",
     "UnpackShard": "CopyShard",
+    "DigestDestination": "VerifyShard",
     "FinishTree": "FinishTree",
+    "RestoreObjects": "FinishTree",
     "FinishShard": "FinishShard",
     "VerifyShard": "VerifyShard",
     "DeleteShard": "DeleteShard",

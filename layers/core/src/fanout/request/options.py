@@ -16,6 +16,7 @@ from fanout.facts import aws, tuning
 from fanout.facts.prices import PRICES
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
 from fanout.request.given_attributes import GivenAttributes
+from fanout.request.restore import Restore
 
 # Of ``Options.calibration``, beside the id of a probe: whose rates a plan uses.
 NEWEST = "newest"
@@ -101,6 +102,7 @@ class Archived(StrEnum):
 
     FAIL = "fail"
     SKIP = "skip"
+    RESTORE = "restore"
 
 
 class ReportEntries(StrEnum):
@@ -206,6 +208,13 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    window: Annotated[
+        str,
+        Meta(
+            description='the run works only in these hours, and waits outside of them: "22:00-06:00 Europe/Berlin", or'
+            ' with the days on which it opens "Mon-Fri 22:00-06:00 Europe/Berlin"; default: always'
+        ),
+    ] = ""
     files_per_second: (
         Annotated[
             float,
@@ -269,9 +278,13 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Archived,
         Meta(
             description="objects of the source in GLACIER, DEEP_ARCHIVE or an archive tier of INTELLIGENT_TIERING that"
-            " are not restored: fail: they are failed entries; skip: they are left out, and their copies stay"
+            " are not restored: fail: they are failed entries; skip: they are left out, and their copies stay; restore:"
+            " the run has S3 restore them, waits, and copies them"
         ),
     ] = Archived.FAIL
+    restore: Annotated[Restore, Meta(description="how archived: restore has objects restored")] = field(
+        default_factory=Restore
+    )
     allow_empty_source: Annotated[
         bool,
         Meta(

@@ -19,6 +19,7 @@ from fanout.request.options import Limits, Options
 from fanout.request.prices import check_prices
 from fanout.request.request import Request, check_request
 from fanout.request.units import Size, age_of, size_of, time_of
+from fanout.request.window import parse_window
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html, less the classes that only directory buckets,
 # Outposts and FSx have.
@@ -135,6 +136,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         manifest=None if fields.manifest is None else parse_manifest_location(fields.manifest, source),
     )
     check_request(request)
+    _check_window(request)
     return request
 
 
@@ -176,6 +178,15 @@ def filters_of(fields: Fields) -> Filters:
         newer_than_ns=age_of("newer_than", fields.newer_than, "modified_after"),
         older_than_ns=age_of("older_than", fields.older_than, "modified_before"),
     )
+
+
+def _check_window(request: Request) -> None:
+    if not (text := request.limits.window):
+        return
+    window = parse_window(text)
+    if request.between_mounts and window.opens_not_daily:
+        problem = "between two mounts, what is staged in the work bucket expires after two days"
+        raise InvalidRequest("limits.window", problem, "a window that opens on every day")
 
 
 def _limits(limits: Limits, max_concurrency: int) -> Limits:

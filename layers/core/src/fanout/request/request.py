@@ -15,7 +15,6 @@ from fanout.request.object_options import ObjectOptions
 from fanout.request.options import (
     Archived,
     BucketOptions,
-    Compare,
     Mode,
     OnConflict,
     Options,
@@ -23,6 +22,7 @@ from fanout.request.options import (
     Symlinks,
     Verify,
 )
+from fanout.request.restore import Restore
 
 
 class Request(Options, frozen=True, kw_only=True):
@@ -58,6 +58,14 @@ class Request(Options, frozen=True, kw_only=True):
     def skips_archived(self) -> bool:
         """Whether an object of the source that is archived is left out."""
         return self.archived is Archived.SKIP
+
+    @property
+    def restores_archived(self) -> bool:
+        """Whether the run has S3 restore the objects of the source that are archived; a plan only says so.
+
+        Never so in a verification, which copies nothing.
+        """
+        return self.archived is Archived.RESTORE and self.mode is not Mode.VERIFY
 
     @property
     def verifies_after(self) -> Verify:
@@ -97,13 +105,8 @@ def check_request(request: Request) -> None:
             "name a tree that shares no entry with the source",
         )
     _check_bucket_options(request)
-    if request.skips_archived and not request.source.is_keyed:
-        problem = f"the source {request.source} holds no objects"
-        raise InvalidRequest("archived", problem, "leave it out, or name s3://")
+    _check_archived(request)
     _check_attributes(request)
-    if request.between_mounts and request.compare is Compare.CHECKSUM:
-        problem = f"no function sees both a file of {request.source} and one of {request.destination}"
-        raise InvalidRequest("compare", problem, "allowed between two mounts are size-mtime and always")
     same_scheme = request.source.is_keyed == request.destination.is_keyed
     if same_scheme and request.on_conflict in (OnConflict.ESCAPE, OnConflict.UNESCAPE):
         problem = f"there is nothing to {request.on_conflict.value} from {request.source} to {request.destination}"
@@ -136,6 +139,18 @@ def _check_certificate(request: Request) -> None:
     if request.manifest is not None:
         problem = f"the manifest {request.manifest} names a part of a tree, which nobody could find again to check it"
         raise InvalidRequest("certificate", problem, "leave it out, or the manifest")
+
+
+def _check_archived(request: Request) -> None:
+    if request.archived is not Archived.FAIL and not request.source.is_keyed:
+        problem = f"the source {request.source} holds no objects"
+        raise InvalidRequest("archived", problem, "leave it out, or name s3://")
+    if request.archived is Archived.RESTORE and request.mode is Mode.VERIFY:
+        problem = "mode verify has nothing restored"
+        raise InvalidRequest("archived", problem, "with it, fail and skip are allowed")
+    if request.restore != Restore() and request.archived is not Archived.RESTORE:
+        problem = f"archived is {request.archived.value}, so nothing is restored"
+        raise InvalidRequest("restore", problem, "leave it out, or name archived: restore")
 
 
 def _check_bucket_options(request: Request) -> None:

@@ -35,6 +35,7 @@ FIELDS = {
     "certificate": Decides.OBJECT,
     "objects": Decides.OBJECT,
     "archived": Decides.OBJECT,
+    "restore": Decides.OBJECT,
     "mode": Decides.ACTION,
     "delete_guard": Decides.ACTION,
     "backup_to": Decides.ACTION,

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import chain
+
+from msgspec.structs import replace
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_from_row, listed_outcomes, name_from_row
+from fanout.listing.deciding.archived import looked_at
+from fanout.listing.hand_back import hand_segment_back
 from fanout.listing.list_segment import list_segment, noting_failure
+from fanout.listing.lookups import LOOKUPS_IN_FLIGHT
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
@@ -39,10 +45,24 @@ from fanout.resuming.rules import (
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.work.context import Context
 
+# The reasons of entries that a run which restores has to look at again.
+_ARCHIVED = (Reason.SOURCE_ARCHIVED, Reason.NOT_RESTORED)
+
 
 def list_or_carry_over(segment: Segment, context: Context) -> Json:
     """ListSegment: list a segment of the tree, or take over the parts of the earlier run that it names."""
     return noting_failure(carry_over, segment, context) if segment.carried else list_segment(segment, context)
+
+
+def list_in_window(segment: Segment, context: Context) -> Json:
+    """As ``list_or_carry_over`` in a run with a window, which may open between ListDestination and this.
+
+    Between two mounts a segment is handed back where the destination was not listed.
+    """
+    ledger = context.ledger
+    if ledger.read_plan().request.between_mounts and not ledger.has(keys.destination_listing_key(segment.id)):
+        return hand_segment_back(segment, context)
+    return list_or_carry_over(segment, context)
 
 
 def carry_over(segment: Segment, context: Context) -> Json:
@@ -62,6 +82,7 @@ class _Carrier:
     def __init__(self, plan: Plan, segment: Segment, context: Context, earlier: Ledger) -> None:
         self._segment, self._context, self._earlier = segment, context, earlier
         self._apart = plan.request.between_mounts
+        self._archive = context.archive(plan)
         self._destination: Tree = context.destination(plan)
         self._writer = SegmentWriter(plan, segment, context, context.source(plan), self._destination)
         self._left: list[Segment] = []
@@ -99,13 +120,29 @@ class _Carrier:
 
     def _shard(self, shard: Shard) -> None:
         outcomes = _outcomes_of(shard.id, self._earlier)
+        again: list[Entry] = []
         for index, entry in enumerate(self._earlier.read_shard(shard)):
             outcome = outcomes.get(index)
             if outcome is not None and carried(outcome) is not None:
                 self._settle(entry, outcome)
+            elif self._archive is not None and outcome is not None and outcome.reason in _ARCHIVED:
+                again.append(entry)
             else:
-                self._count(entry)
-                self._writer.copy(entry, is_new=False)
+                self._copy(entry, shard.archive if self._archive is not None else "")
+        self._look_and_copy(again)
+
+    def _copy(self, entry: Entry, archive: str) -> None:
+        self._count(entry)
+        self._writer.copy(replace(entry, archive=archive) if entry.archive != archive else entry, is_new=False)
+
+    def _look_and_copy(self, entries: list[Entry]) -> None:
+        """Copy entries that the earlier run could not read: a look tells whether they are still archived."""
+        archive = self._archive
+        if archive is None or not entries:
+            return
+        with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="archive") as pool:
+            for entry in pool.map(lambda entry: looked_at(entry, archive), entries):
+                self._copy(entry, entry.archive)
 
     def _links(self, part: CarriedLinks) -> None:
         """Copies and the further names of the same files: each file is done with all its names, or not at all."""
@@ -148,9 +185,10 @@ class _Carrier:
             return
         if not self._apart:  # else this function does not see it, and FinishTree removes what the earlier run staged
             self._destination.open_blocks(big.entry.placed, big.token).discard()
-        if part.counted:
-            self._count(big.entry)
-            self._writer.copy(big.entry, is_new=False)
+        if part.counted and self._archive is not None:
+            self._look_and_copy([big.entry])
+        elif part.counted:
+            self._copy(big.entry, "")
 
     @cached_property
     def _big_file_outcomes(self) -> dict[str, Outcome]:

@@ -15,6 +15,7 @@ from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.given_tree import with_given_attributes
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
 from fanout.adapters.posix.tree import PosixTree
+from fanout.adapters.s3.archives.object_archive import S3Archive
 from fanout.adapters.s3.client.bucket_headers import headers_of_buckets
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
@@ -26,7 +27,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location
 from fanout.planning.write_turn import WriteTurns
-from fanout.ports.aws import Meter, Signer
+from fanout.ports.aws import Meter, ObjectArchive, Signer
 from fanout.ports.copying import EntryCopier
 from fanout.ports.pacing import Account, MapRuns
 from fanout.ports.tree import Tree
@@ -156,6 +157,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         source=lambda plan: with_given_attributes(tree("source", plan.request.source, plan), plan.request.attributes),
         destination=lambda plan: tree("destination", plan.request.destination, plan),
         entry_copier=make_entry_copier,
+        archive=make_archive,
         release=release,
         forks=both_are_mounts,
         processors=len(os.sched_getaffinity(0)),
@@ -204,6 +206,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
             write_headers=write_headers(objects),
             guess_content_type=objects.content_type is ContentType.GUESS,
             overwrite=plan.request.overwrite,
+            tells_archives=field == "source" and plan.request.restores_archived,
         )
     mount = settings().mounts.get(location.mount)
     if mount is None:
@@ -249,4 +252,12 @@ def make_entry_copier(plan: Plan) -> EntryCopier | None:
         client = _client_for(plan.request)
         headers, overwrite = write_headers(objects), plan.request.overwrite
         return S3EntryCopier(client, source, destination, headers, tags=objects.tags, overwrite=overwrite)
+    return None
+
+
+def make_archive(plan: Plan) -> ObjectArchive | None:
+    """The archives of the source's bucket, where the request has objects restored."""
+    source = plan.request.source
+    if isinstance(source, S3Location) and plan.request.restores_archived:
+        return S3Archive(_client_for(plan.request), source)
     return None

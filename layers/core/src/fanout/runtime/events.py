@@ -85,6 +85,11 @@ def run_prefix_of(event: Json) -> str:
     return str(prefix)
 
 
+def window_of(event: Json) -> str:
+    """The hours in which the run works; empty for always."""
+    return str(field(event, "run").get("window", ""))
+
+
 class End(StrEnum):
     """Which ends a function is to work on: both, or the one that it sees of a transfer between two mounts."""
 
@@ -99,6 +104,11 @@ def end_of(event: Json) -> End:
     if found not in tuple(End):
         raise InvalidRequest("end", f"{found!r} is not an end", f"allowed are {', '.join(End)}")
     return End(found)
+
+
+def restores_of(event: Json) -> Json | None:
+    """The shards as RestoreObjects is handed them, who goes on from ``restores``; ``None`` for FinishTree."""
+    return None if "state" in event else dict(field(event, "shards"))
 
 
 def has_broken_off(event: Json) -> bool:

@@ -54,4 +54,5 @@ def _row(phase: str, outcome: Outcome) -> Json:
         "reason": None if outcome.reason is None else outcome.reason.value,
         "message": outcome.message or None,
         "crc64nvme": outcome.crc64nvme,
+        "seconds": None if outcome.seconds is None else round(outcome.seconds, 4),
     }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
-from fanout.copying.copier import Copier
+from fanout.copying.copier import Copier, never_same
 from fanout.copying.copy_blocks import move_blocks
 from fanout.copying.copy_shard import OutcomeWriter, out_of_time_outcome, settled_indexes
 from fanout.forecast.of_run import threads_of
@@ -14,11 +16,14 @@ from fanout.model.entry import Entry
 from fanout.model.errors import Transient
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import BigFile, Shard
+from fanout.request.options import Compare
 from fanout.shards.tasks.attempts import Progress
 from fanout.shards.tasks.notes import TaskNotes
+from fanout.staging.digest_destination import same_as_noted
 from fanout.staging.pack_writer import PackWriter
 from fanout.staging.packed_tree import staged_entries
 from fanout.staging.staged_blocks import ConfirmedTree, StagedBlockTarget
+from fanout.verifying.verifier import Verifier
 from fanout.work.context import Context
 
 
@@ -38,12 +43,18 @@ def pack_shard(shard: Shard, context: Context) -> Json:
     work = [(index, entry) for index, entry in entries if index not in settled and entry.path not in staged]
     deadline = context.deadline()
     packs = PackWriter(ledger.staged(), shard.id, context.nonce, context.clock.now)
+    source = context.source(plan)
+    same: Callable[[Entry], str | None] = never_same
+    if plan.request.compare is Compare.CHECKSUM:
+        same = same_as_noted(shard, source, Verifier(source, deadline, context.limiter), context)
     copier = Copier(
-        context.source(plan),
+        source,
         packs,
         deadline,
         symlinks=plan.request.symlinks,
+        same=same,
         limiter=context.limiter,
+        now=context.clock.now,
     )
     notes = TaskNotes("pack", shard.id, ledger, context.nonce, context.clock, len(settled) + len(staged))
     _pack(work, copier, packs, OutcomeWriter(shard, context, plan=plan), notes, context, threads_of(ledger))
@@ -78,7 +89,7 @@ def _pack(
         raise Transient(f"{len(held_back)} of {len(work)} entries failed, none was staged: {message}")
     else:
         for index, entry in copier.unfinished:
-            if not context.limiter.cut_off(entry.size):  # otherwise the next task continues it
+            if not context.leaves(entry.size):  # otherwise the next task continues it
                 writer.add(index, out_of_time_outcome(entry), [])
     writer.flush([])
 

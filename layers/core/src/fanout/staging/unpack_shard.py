@@ -62,6 +62,7 @@ def _unpack_entries(shard: Shard, context: Context) -> tuple[Progress, bool]:
         deadline,
         symlinks=plan.request.symlinks,
         limiter=context.limiter,
+        now=context.clock.now,
     )
     unbroken = _Unbroken(copier, may_leave=_times_broken(shard, ledger.staged()) < STAGED_AGAIN)
     try:

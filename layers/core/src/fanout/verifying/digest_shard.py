@@ -62,7 +62,7 @@ def digest_shard(shard: Shard, context: Context) -> Json:
         raise Transient(f"{len(passing)} entries could not be read: {passing[0].message}")
     if not found:
         for index, entry in unfinished:
-            if context.limiter.cut_off(entry.size):
+            if context.leaves(entry.size):
                 continue  # the next task continues with it
             message = f"{entry.size} bytes are more than one function reads in its time"
             found[index] = SourceChecksum("", Reason.OUT_OF_TIME, message)

@@ -117,7 +117,7 @@ def _verify(
         raise Transient(f"{len(passing)} entries could not be verified: {passing[0].message}")
     if not outcomes:
         for index, (entry, _, _) in unfinished:
-            if context.limiter.cut_off(entry.size):
+            if context.leaves(entry.size):
                 continue  # the next task continues with it
             message = f"{entry.size} bytes are more than one function reads in its time"
             outcomes[index] = Outcome.because(entry, Reason.OUT_OF_TIME, message)

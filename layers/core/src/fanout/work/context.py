@@ -12,7 +12,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.errors import NotFound, OutOfTime, Unreachable
 from fanout.model.file_system import Described, Readings
-from fanout.ports.aws import Meter, ObjectFound, ObjectReader, Signer
+from fanout.ports.aws import Meter, ObjectArchive, ObjectFound, ObjectReader, Signer
 from fanout.ports.clock import Clock
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
@@ -25,6 +25,11 @@ from fanout.request.request import Request
 
 def no_entry_copier(_plan: Plan) -> EntryCopier | None:
     """None: bytes are read at one end and written at the other."""
+    return None
+
+
+def no_archive(_plan: Plan) -> ObjectArchive | None:
+    """None: nothing lies in an archive, or nothing is restored."""
     return None
 
 
@@ -75,8 +80,10 @@ class Context(Struct, frozen=True):
 
     - ``ends_at``: when the function is ended, in seconds since 1970. ``nonce`` tells this attempt's files from those of
       every other attempt.
+    - ``cut_short``: whether the window of the run closes before that, so that another task goes on when it opens.
     - The trees are made on first use, because most tasks need one or none. ``entry_copier`` copies if one store holds
       both trees. ``release`` closes the trees when the task ends: the process may run the next task.
+    - ``archive`` restores objects of the source, where the request asks for it.
     - ``forks``: whether both trees are mounts. ``processors`` are those of the function: it divides a copy to or from a
       bucket among so many processes, as each of them signs, parses and sums.
     - ``objects`` reads the manifest of a request. ``meter`` measures the file systems of ``file_system_ids``, by mount;
@@ -96,6 +103,7 @@ class Context(Struct, frozen=True):
     source: Callable[[Plan], Tree]
     destination: Callable[[Plan], Tree]
     entry_copier: Callable[[Plan], EntryCopier | None] = no_entry_copier
+    archive: Callable[[Plan], ObjectArchive | None] = no_archive
     release: Callable[[], None] = nothing_to_release
     forks: Callable[[Plan], bool] = never_forks
     processors: int = 1
@@ -109,6 +117,7 @@ class Context(Struct, frozen=True):
     turns: Turns | None = None
     limiter: TaskLimiter = NO_LIMITS
     hold_to_budget: Callable[[Plan, Context], None] = unlimited_spending
+    cut_short: bool = False
 
     def deadline(self) -> Deadline:
         """The deadline of work that begins now; it leaves time to write what was done."""
@@ -127,6 +136,10 @@ class Context(Struct, frozen=True):
         if self.clock.now() >= ends_at:
             raise OutOfTime(plan.run_id, most)
         return replace(self, ends_at=min(self.ends_at, ends_at))
+
+    def leaves(self, size: int) -> bool:
+        """Whether an entry for which there was no time is left to the next task, which has more of it."""
+        return self.cut_short or self.limiter.cut_off(size)
 
     def begin(self, phase: str) -> None:
         """Note when a phase began."""

@@ -19,6 +19,7 @@ import stat
 from contextlib import suppress
 
 from fanout.adapters.posix.attributes import apply_attributes
+from fanout.adapters.posix.errors import no_room_for_name
 from fanout.adapters.posix.paths.directories import Directories, parent_of
 from fanout.listing.directories.parents import UNFINISHED_MODE, is_unfinished
 from fanout.model.entry import Attributes
@@ -77,7 +78,12 @@ class Backup:
                 if not (os.path.samestat(found, known) or _is_of(found, new)):
                     problem = f"something else was written there after /{self._run} had kept what it replaces"
                     raise ItemError(Reason.DESTINATION_CHANGED, problem) from None
-            except FileNotFoundError:
+            except OSError as error:
+                full = no_room_for_name(error)
+                if full is not None:
+                    raise full from error
+                if not isinstance(error, FileNotFoundError):
+                    raise
                 with suppress(FileNotFoundError):  # then there is nothing to keep
                     os.stat(name, dir_fd=directory, follow_symlinks=False)
                     raise OSError(f"/{self._run} was removed while the run kept files there") from None

@@ -41,6 +41,19 @@ def destination_error(operation: str, error: OSError) -> ItemError:
     return _item_error(_DESTINATION, "destination", operation, error)
 
 
+# link(2): EMLINK for too many names, EPERM of a file system without hard links. An NFS server's NOTSUPP arrives as one
+# of the other two: Linux has no name for 524 outside of the kernel (include/linux/errno.h).
+_NO_ROOM = (errno.EMLINK, errno.EPERM, errno.EOPNOTSUPP, 524)
+
+
+def no_room_for_name(error: OSError) -> ItemError | None:
+    """The item error of a link where the file has no room for another name, or the file system keeps one; or none."""
+    if error.errno not in _NO_ROOM:
+        return None
+    name = errno.errorcode.get(error.errno, str(error.errno))
+    return ItemError(Reason.LINK_LIMIT, f"link at the destination: {name}")
+
+
 def _item_error(reasons: dict[int, Reason], end: str, operation: str, error: OSError) -> ItemError:
     number = error.errno or 0
     name = errno.errorcode.get(number, str(number))

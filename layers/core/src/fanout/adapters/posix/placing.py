@@ -3,10 +3,10 @@
 | overwrite | at the place                                   | then                                     |
 |-----------|------------------------------------------------|------------------------------------------|
 | any       | nothing                                        | a hard link, which replaces nothing      |
+| any       | a directory                                    | ``IsADirectoryError``: another kind of entry |
 | always    | anything else                                  | replaced by a rename                     |
-| never     | a file of the staged one's size and mtime      | left: another attempt put it there       |
+| never, if-newer | the staged one's size, mtime and bytes   | left: another attempt put it there       |
 | never     | anything else                                  | left, and the entry is kept              |
-| if-newer  | a file of the staged one's size and mtime      | left: another attempt put it there       |
 | if-newer  | a file whose mtime is the same or later        | left, and the entry is kept              |
 | if-newer  | an older file                                  | replaced by a rename                     |
 
@@ -18,9 +18,13 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import suppress
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.backup import Backup
+from fanout.adapters.posix.errors import no_room_for_name
+from fanout.facts import tuning
 from fanout.listing.deciding.overwriting import replaces
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
@@ -50,9 +54,15 @@ class Placing:
             found = _found(directory, name)
             if found is None:
                 continue
+            if stat.S_ISDIR(found.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
             new = os.stat(staged_name, dir_fd=staged, follow_symlinks=False)
-            if os.path.samestat(found, new) or (self._overwrite is not Overwrite.ALWAYS and _is_placed(found, new)):
+            if os.path.samestat(found, new):
                 break
+            if self._overwrite is not Overwrite.ALWAYS and _is_placed(found, new):
+                if _hold_the_same(staged, staged_name, directory, name):
+                    break
+                raise ItemError(Reason.KEPT, "it has the size and the mtime of the source's, and other bytes")
             if not replaces(self._overwrite, new.st_mtime_ns, found.st_mtime_ns):
                 raise ItemError(Reason.KEPT, "it was written there after it was listed")
             if self._backup is not None:
@@ -72,7 +82,7 @@ def _linked(staged: int, staged_name: str, directory: int, name: str) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        if error.errno != errno.EMLINK:  # the last name that the file may have; the staged one counts
+        if no_room_for_name(error) is None:  # the last name that the file may have; the staged one counts
             raise
         if _found(directory, name) is not None:
             return False
@@ -80,8 +90,37 @@ def _linked(staged: int, staged_name: str, directory: int, name: str) -> bool:
     return True
 
 
+def _hold_the_same(staged: int, staged_name: str, directory: int, name: str) -> bool:
+    """Whether the staged file and the one at its place hold the same bytes; not, if the latter cannot be read."""
+    here, there = ((staged, staged_name), (directory, name))
+    try:
+        kinds = {stat.S_IFMT(os.stat(one, dir_fd=at, follow_symlinks=False).st_mode) for at, one in (here, there)}
+        if kinds == {stat.S_IFLNK}:
+            return os.readlink(staged_name, dir_fd=staged) == os.readlink(name, dir_fd=directory)
+        if kinds != {stat.S_IFREG}:
+            return False
+        with _opened(*here) as new, _opened(*there) as found:
+            offset = 0
+            while block := os.pread(new, tuning.BLOCK_BYTES, offset):
+                if os.pread(found, len(block), offset) != block:
+                    return False
+                offset += len(block)
+            return not os.pread(found, 1, offset)
+    except PermissionError:
+        return False
+
+
+@contextmanager
+def _opened(directory: int, name: str) -> Iterator[int]:
+    opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=directory)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
+
+
 def _is_placed(found: os.stat_result, new: os.stat_result) -> bool:
-    """Whether another attempt put it there; a further name of a file is there only where it is that file's."""
+    """Whether another attempt may have put it there; a further name of a file only where it is that file's."""
     return new.st_nlink == 1 and (found.st_size, found.st_mtime_ns) == (new.st_size, new.st_mtime_ns)
 
 

@@ -13,7 +13,7 @@ from fanout.adapters.posix.attributes import apply_attributes, apply_link_attrib
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.deletion import delete_listed, remove_empty
-from fanout.adapters.posix.errors import source_error
+from fanout.adapters.posix.errors import no_room_for_name, source_error
 from fanout.adapters.posix.fencing.fences import fence_others
 from fanout.adapters.posix.listing.cuts import cuts_of_directories
 from fanout.adapters.posix.listing.listing import list_segment
@@ -188,7 +188,7 @@ class PosixTree:
                     require_copy(os.stat(staged_name, dir_fd=staged, follow_symlinks=False), entry)
                     self._staging.move(staged, staged_name, directory, self._root + entry.path)
         except OSError as error:
-            raise self._token.error("link", error) from error
+            raise no_room_for_name(error) or self._token.error("link", error) from error
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""

@@ -22,7 +22,7 @@ from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
 from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
-from fanout.facts import aws
+from fanout.facts import archives, aws
 from fanout.model.checksum import crc64nvme
 from fanout.model.columns import Listed, in_columns, one_by_one
 from fanout.model.entry import Attributes, Entry, Found
@@ -43,6 +43,7 @@ class S3Tree:
     A key that ends in ``/`` and holds no bytes is a directory; every other key is a file. The attributes of its source
     show whether a file is a symlink. ``write_headers`` go with every object that is written (storage class, encryption,
     ACL, tags, metadata); with ``guess_content_type`` a file that brings no Content-Type gets the one of its name.
+    With ``tells_archives`` entries tell their storage class where they may have to be restored.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class S3Tree:
         write_headers: Mapping[str, str] = _NO_HEADERS,
         guess_content_type: bool = False,
         overwrite: Overwrite = Overwrite.ALWAYS,
+        tells_archives: bool = False,
     ) -> None:
         self._client = client
         self._bucket = bucket
@@ -61,6 +63,7 @@ class S3Tree:
         self._write_headers = write_headers
         self._guess_content_type = guess_content_type
         self._overwrite = overwrite
+        self._tells_archives = tells_archives
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """The entries of the segment in the order of their keys; the key of the root itself is none."""
@@ -98,7 +101,7 @@ class S3Tree:
         )
         end = os.fsencode(segment.until)
         for page in pages:
-            yield paths_within(segment, page, len(self._prefix))
+            yield paths_within(segment, page, len(self._prefix), tells_archives=self._tells_archives)
             if end and page.keys and page.keys[-1][len(self._prefix) :].encode() > end:
                 return
 
@@ -128,6 +131,9 @@ class S3Tree:
             raise Transient(str(error)) from error
         modified_ns = to_seconds(found.headers.get("last-modified", "")) * 1_000_000_000
         entry = key_entry(path, found.total_bytes, modified_ns, found.headers.get("etag", ""))
+        storage_class = found.headers.get("x-amz-storage-class", "")
+        if self._tells_archives and storage_class in archives.CLASSES:
+            entry = replace(entry, archive=storage_class)
         return Found(entry, stored_checksum(found.headers), from_headers(found.headers))
 
     def open(self, entry: Entry) -> ObjectSource:

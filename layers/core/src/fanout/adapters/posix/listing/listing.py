@@ -18,6 +18,7 @@ from fanout.adapters.posix.paths.follow import NO_WAY, Follower, Way
 from fanout.model.columns import FileColumns, Listed, first_path, last_path
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError, ListingIncomplete, Transient
+from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Prunes, Segment, no_pruning
 
@@ -126,6 +127,10 @@ class _Listing:
                 entry = self._entry(descriptor, parent + slash, name, way)
         except OSError as error:
             if error.errno not in _LEADS_NOWHERE:
+                raise
+            return
+        except ItemError as error:  # a symlink is an entry of the segment that it lies in, and nothing is below it
+            if error.reason is not Reason.LINK_IN_PATH:
                 raise
             return
         if entry is not None and entry.kind is Kind.DIRECTORY:

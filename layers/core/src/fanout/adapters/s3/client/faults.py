@@ -44,6 +44,9 @@ PASSING_CODES = frozenset(
 UNREACHABLE = "Unreachable"
 PASSING_STATUSES = frozenset({500, 502, 503, 504})
 
+# Refusals of a restore request that say where the object is: on its way out of the archive, or not in one.
+RESTORING_CODES = frozenset({"RestoreAlreadyInProgress", "ObjectAlreadyInActiveTierError"})
+
 # Operations that S3 begins to answer with 200 before it knows how they end.
 LATE_OPERATIONS = frozenset({"CopyObject", "UploadPartCopy", "CompleteMultipartUpload"})
 _ERROR_DOCUMENT = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>/]")
@@ -61,6 +64,7 @@ _ACTIONS = {
     "DeleteObject": "s3:DeleteObject",
     "DeleteObjects": "s3:DeleteObject",
     "AbortMultipartUpload": "s3:AbortMultipartUpload",
+    "RestoreObject": "s3:RestoreObject",
     "GetObjectTagging": "s3:GetObjectTagging",
     "CopyObject": "s3:PutObject and s3:PutObjectTagging, and s3:GetObject and s3:GetObjectTagging on the source,",
     "UploadPartCopy": "s3:PutObject, and s3:GetObject on the source,",
@@ -113,6 +117,8 @@ def find_fault(operation: str, response: Response, key: str = "") -> Fault | Non
             raise WrongAnswer(f"an error inside a {response.status}: {code}")
     else:
         code = _element(body, b"Code")
+        if operation == "RestoreObject" and code in RESTORING_CODES:
+            return None
         if operation == "GetObject" and response.status == 404 and _is_of_another(body, key):
             raise WrongAnswer(f"a 404 of another key: {_element(body, b'Key')}")
     message = _element(body, b"Message")

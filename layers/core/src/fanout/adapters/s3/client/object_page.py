@@ -23,18 +23,19 @@ from fanout.adapters.s3.client.responses import (
     required,
     to_nanoseconds,
 )
+from fanout.facts.archives import CLASSES
 
 _QUOTE = '(?:&quot;|&#34;|")'
-# Key, time, ETag and size of an object, in the order in which S3 writes them.
+# Key, time, ETag, size and storage class of an object, in the order in which S3 writes them.
 _OBJECT = re.compile(
     "<Contents><Key>([^<&\r]*)</Key><LastModified>([^<&]*)</LastModified>"
     f'<ETag>{_QUOTE}([^<&"]*){_QUOTE}</ETag>'
     "(?:<ChecksumAlgorithm>[^<&]*</ChecksumAlgorithm>)*(?:<ChecksumType>[^<&]*</ChecksumType>)?"
     "<Size>([0-9]+)</Size>"
     "(?:<Owner>(?:<ID>[^<&]*</ID>)?(?:<DisplayName>[^<&]*</DisplayName>)?</Owner>)?"
-    "(?:<StorageClass>[^<&]*</StorageClass>)?</Contents>"
+    "(?:<StorageClass>([^<&]*)</StorageClass>)?</Contents>"
 )
-_COLUMNS = 4
+_COLUMNS = 5
 # Chosen: times that are kept as numbers; many objects are written in the same second.
 _TIMES = 4096
 _nanoseconds = lru_cache(_TIMES)(to_nanoseconds)
@@ -91,7 +92,8 @@ class PageAsked(Struct, frozen=True):
 class ObjectPage(Struct, frozen=True):
     """A page of a listing: keys, bytes, times in nanoseconds since 1970 and ETags, a column each.
 
-    ``continuation`` is empty on the last page.
+    ``continuation`` is empty on the last page. ``archives`` holds, by key, the storage classes of
+    ``facts.archives.CLASSES``.
     """
 
     keys: list[str] = field(default_factory=list)
@@ -101,6 +103,7 @@ class ObjectPage(Struct, frozen=True):
     common_prefixes: list[str] = field(default_factory=list)
     continuation: str = ""
     truncated: bool = False
+    archives: dict[str, str] = field(default_factory=dict)
 
     def is_in_order(self, last: str) -> bool:
         """Whether all keys come after ``last`` and each after the one before, by their bytes as by their characters."""
@@ -124,7 +127,7 @@ def parse_object_page(body: bytes, asked: PageAsked | None = None) -> ObjectPage
 def _page(body: bytes, parts: list[str]) -> tuple[ElementTree.Element, ObjectPage]:
     root = parse_document(body, _ROOT)
     step = _COLUMNS + 1
-    keys, times, sizes = parts[1::step], parts[2::step], parts[4::step]
+    keys, times, sizes, classes = parts[1::step], parts[2::step], parts[4::step], parts[5::step]
     etags = [f'"{etag}"' for etag in parts[3::step]]
     for contents in root.findall("Contents"):
         fields = {child.tag: child.text or "" for child in contents}
@@ -134,6 +137,7 @@ def _page(body: bytes, parts: list[str]) -> tuple[ElementTree.Element, ObjectPag
         times.append(fields.get("LastModified", ""))
         sizes.append(fields["Size"])
         etags.append(fields.get("ETag", ""))
+        classes.append(fields.get("StorageClass", ""))
     prefixes = [required(prefix, "Prefix") for prefix in root.findall("CommonPrefixes")]
     if root.findtext("EncodingType") == "url":
         keys, prefixes = _decoded(keys), _decoded(prefixes)
@@ -145,8 +149,15 @@ def _page(body: bytes, parts: list[str]) -> tuple[ElementTree.Element, ObjectPag
         prefixes,
         root.findtext("NextContinuationToken", ""),
         is_truncated(root),
+        _archives(keys, classes),
     )
     return root, page
+
+
+def _archives(keys: list[str], classes: list[str]) -> dict[str, str]:
+    if CLASSES.isdisjoint(classes):
+        return {}
+    return {key: one for key, one in zip(keys, classes, strict=True) if one in CLASSES}
 
 
 def _decoded(texts: list[str]) -> list[str]:

@@ -1,0 +1,1 @@
+"""Objects in archives of S3."""

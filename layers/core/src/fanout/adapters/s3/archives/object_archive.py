@@ -1,0 +1,62 @@
+"""The archives that objects of a prefix lie in: looked at by a HEAD, restored by RestoreObject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.source import REFUSALS, item_error
+from fanout.facts import archives
+from fanout.model.entry import Entry
+from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
+from fanout.model.location import S3Location
+from fanout.model.outcome import Reason
+from fanout.ports.aws import Look
+from fanout.request.restore import Restore
+
+
+class S3Archive:
+    """An ``ObjectArchive`` over a prefix. Requests name the version that was looked at, where the bucket has any."""
+
+    def __init__(self, client: S3Client, location: S3Location) -> None:
+        self._client, self._location = client, location
+
+    def look(self, entry: Entry) -> Look:
+        """See ``ports.aws.ObjectArchive``; one HEAD, pinned to the listed ETag."""
+        bucket, key = self._place(entry)
+        try:
+            found = self._client.head_object(bucket, key, if_match=entry.etag)
+        except REFUSALS as error:
+            raise item_error(f"s3://{bucket}/{key}", error) from error
+        return look_of(found.headers)
+
+    def ask(self, entry: Entry, look: Look, restore: Restore) -> None:
+        """See ``ports.aws.ObjectArchive``; objects of INTELLIGENT_TIERING take no days."""
+        bucket, key = self._place(entry)
+        days = "" if look.archive in archives.TIERS_OF_TIERING else f"<Days>{restore.days}</Days>"
+        tier = f"<GlacierJobParameters><Tier>{restore.tier.value.capitalize()}</Tier></GlacierJobParameters>"
+        try:
+            self._client.restore_object(bucket, key, f"{days}{tier}", version=look.version)
+        except (AccessDenied, InvalidRequest) as error:
+            raise ItemError(Reason.NOT_RESTORED, str(error)) from error
+        except REFUSALS as error:
+            raise item_error(f"s3://{bucket}/{key}", error) from error
+
+    def _place(self, entry: Entry) -> tuple[str, str]:
+        return self._location.bucket, self._location.prefix + entry.path
+
+
+def look_of(headers: Mapping[str, str]) -> Look:
+    """Where a HEAD says that the object is.
+
+    A restored copy is named by ``ongoing-request="false"``. An object on its way out of a tier of INTELLIGENT_TIERING
+    stays in it until it is restored.
+    """
+    storage, restoring = headers.get("x-amz-storage-class", ""), headers.get("x-amz-restore", "")
+    version = headers.get("x-amz-version-id", "")
+    if 'ongoing-request="false"' in restoring:
+        return Look(version=version)
+    archive = headers.get("x-amz-archive-status") or (storage if storage != archives.TIERING else "")
+    if archive not in archives.SECONDS:
+        return Look(version=version)
+    return Look(archive, asked='ongoing-request="true"' in restoring, version=version)

@@ -1,0 +1,248 @@
+"""RestoreObjects: has S3 restore what lies in an archive, and hands what is restored to a Map that copies it.
+
+| round | visits                                                      | ends with                        |
+|-------|-------------------------------------------------------------|----------------------------------|
+| 0     | every shard: asks for each entry that is not on its way     | the copy of what is not archived |
+| later | the shards that are left, each up to an entry not restored  | a copy of the ready ones, a wait |
+
+Asking is apart from copying and comes first: S3 restores all entries at the same time, while the others are copied.
+Every visit looks before it asks, so a task may run twice, and a run that resumes asks for no entry again that is on its
+way. When the wait is over, the shards that are left are copied all the same: an entry that is still archived fails with
+the reason.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from math import inf
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fanout.copying.copy_shard import OutcomeWriter, settled_indexes
+from fanout.ledger import keys
+from fanout.model.books import Count
+from fanout.model.deadline import Deadline
+from fanout.model.document import Json
+from fanout.model.entry import Entry
+from fanout.model.errors import ItemError, Throttled, Transient
+from fanout.model.outcome import Outcome, Reason
+from fanout.model.shard import BigFile, Shard
+from fanout.ports.aws import Look, ObjectArchive
+from fanout.request.plan import Plan
+from fanout.shards.archives import RestoreStand, not_restorable, seconds_to_restore
+from fanout.shards.blocks import failed_block
+from fanout.shards.partitioned import MapItem, shards_of
+from fanout.work.context import Context
+from fanout.work.parallel import ahead
+
+# Chosen: with two requests an entry, below the thousand a second that S3 takes.
+REQUESTS_IN_FLIGHT = 32
+# Chosen: entries of a shard that are looked at together, so that a shard which waits costs few requests.
+LOOKED_AT_TOGETHER = 64
+# Chosen: the wait ends after so many times the seconds that S3 names; it is looked so many times in one of them.
+PATIENCE, LOOKS = 2, 12
+LEAST_WAIT_SECONDS = 60
+
+
+def restore_objects(stand_key: str, context: Context) -> Json:
+    """Go on from a stand, or begin where there is none.
+
+    Returns ``step``: ``again`` where the time was up, ``copy`` the shards under ``copies``, or ``wait`` for so many
+    seconds; ``archived`` shards are left. Raises ``OutOfTime`` and ``OutOfBudget``.
+    """
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    context = context.within(plan)
+    archive = context.archive(plan)
+    assert archive is not None
+    shards = {shard.id: shard for shard in shards_of(ledger) if shard.archive}
+    stand = ledger.read(stand_key, RestoreStand) if stand_key else _begun(list(shards), context)
+    stand = _visit_all(stand, shards, archive, plan, context)
+    if stand.cursor < len(stand.left):
+        return _answer("again", stand, context)
+    return _ended_round(stand, shards, plan, context)
+
+
+def _begun(left: list[str], context: Context) -> RestoreStand:
+    now = context.clock.now()
+    return RestoreStand(
+        at=now,
+        round=0,
+        cursor=0,
+        left=left,
+        ready=[],
+        asked={},
+        refused=0,
+        missed=0,
+        waiting=Count(),
+        asked_at=now,
+        expected_at=now,
+        ends_at=inf,
+    )
+
+
+def _visit_all(
+    stand: RestoreStand, shards: dict[str, Shard], archive: ObjectArchive, plan: Plan, context: Context
+) -> RestoreStand:
+    """Visit the shards that are left in this round, as far as there is time."""
+    deadline = context.deadline()
+    thorough = stand.round == 0 or stand.missed > 0
+    missed = 0 if stand.cursor == 0 else stand.missed
+    asked = defaultdict(Count, stand.asked)
+    ready, refused, cursor = list(stand.ready), stand.refused, stand.cursor
+    for shard_id in stand.left[stand.cursor :]:
+        if deadline.passed:
+            break
+        visit = _Visit(shards[shard_id], archive, plan, context, deadline)
+        is_ready = visit.look(thorough=thorough)
+        for name, count in visit.asked.items():
+            asked[name] += count
+        refused, missed = refused + visit.refused, missed + visit.missed
+        if visit.cut_off:  # the next task visits it again, and finds on their way what this one asked for
+            break
+        cursor += 1
+        if is_ready:
+            ready.append(shard_id)
+    return replace(stand, cursor=cursor, ready=ready, asked=dict(asked), refused=refused, missed=missed)
+
+
+def _ended_round(stand: RestoreStand, shards: dict[str, Shard], plan: Plan, context: Context) -> Json:
+    now, ledger = context.clock.now(), context.ledger
+    if stand.round == 0:
+        longest = max((seconds_to_restore(one.archive, plan.request.restore) for one in shards.values()), default=0.0)
+        stand = replace(stand, asked_at=now, expected_at=now + longest, ends_at=now + PATIENCE * longest)
+    given = stand.left if now >= stand.ends_at else stand.ready
+    at_once = ledger.read_documents(keys.COPIES_AT_ONCE, MapItem) if stand.round == 0 else []
+    names = set(given)
+    left = [one for one in stand.left if one not in names]
+    _note(stand, len(given) - len(stand.ready), plan, context)
+    waiting = _held([shards[one] for one in left])
+    after = replace(stand, round=stand.round + 1, cursor=0, left=left, ready=[], waiting=waiting)
+    if not given and not at_once:
+        return _answer("wait", after, context, wait=wait_seconds(now, stand.expected_at, stand.ends_at, plan.ends_at))
+    key = keys.restore_copies_key(now, context.nonce)
+    ledger.write_documents(key, [*at_once, *(MapItem(shards[one]) for one in given)])
+    return _answer("copy", after, context, copies=ledger.prefix + key)
+
+
+def wait_seconds(now: float, expected_at: float, ends_at: float, run_ends_at: float | None) -> int:
+    """Seconds until the next look: a twelfth of what S3 takes, within the wait's end and the run's."""
+    pause = (ends_at - expected_at) / (PATIENCE - 1) / LOOKS
+    end = min(ends_at, inf if run_ends_at is None else run_ends_at)
+    return max(1, round(min(max(pause, LEAST_WAIT_SECONDS), end - now)))
+
+
+def _answer(step: str, stand: RestoreStand, context: Context, copies: str = "", wait: int = 0) -> Json:
+    now = context.clock.now()
+    key = keys.restore_key(now, context.nonce)
+    context.ledger.write(key, replace(stand, at=now))
+    return {"step": step, "restores": key, "copies": copies, "wait": wait, "archived": len(stand.left)}
+
+
+def _held(shards: Sequence[Shard]) -> Count:
+    """Entries and bytes of shards; a big file counts once."""
+    big = {shard.key for shard in shards if shard.blocks is not None}
+    return Count(sum(shard.entries for shard in shards) + len(big), sum(shard.bytes for shard in shards))
+
+
+def _note(stand: RestoreStand, given_up: int, plan: Plan, context: Context) -> None:
+    restore = plan.request.restore
+    said = [
+        f"S3 was asked to restore {count.entries:,} objects of {count.bytes:,} bytes from {archive}"
+        f" (tier {restore.tier.value}, {restore.days} days)"
+        for archive, count in sorted(stand.asked.items())
+    ]
+    if stand.refused:
+        said.append(f"S3 refused to restore {stand.refused:,} objects")
+    if given_up:
+        said.append(f"{given_up:,} shards of archived objects were not restored in twice the time that S3 names")
+    context.ledger.note("restore", said)
+
+
+class _Asked(Struct, frozen=True):
+    """The result of a visit to one entry: where it lay; whether it was asked for, refused, or is to be asked again."""
+
+    look: Look = field(default_factory=Look)
+    asked: bool = False
+    refused: ItemError | None = None
+    missed: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has to be waited for."""
+        return self.missed or (bool(self.look.archive) and self.refused is None)
+
+
+class _Visit:
+    """One look at the entries of a shard, which asks for those that nobody has asked for."""
+
+    def __init__(self, shard: Shard, archive: ObjectArchive, plan: Plan, context: Context, deadline: Deadline) -> None:
+        self._shard, self._archive, self._plan = shard, archive, plan
+        self._context, self._deadline = context, deadline
+        self.asked: defaultdict[str, Count] = defaultdict(Count)
+        self.refused = self.missed = 0
+        self.cut_off = False
+
+    def look(self, *, thorough: bool) -> bool:
+        """Whether all entries can be copied, or have an outcome; unless ``thorough``, stops where some cannot."""
+        writer = OutcomeWriter(self._shard, self._context, plan=self._plan)
+        waits = False
+        entries = self._entries()
+        while some := list(islice(entries, LOOKED_AT_TOGETHER)):
+            for (index, entry), one in ahead(lambda item: self._one(item[1]), some, REQUESTS_IN_FLIGHT):
+                waits = waits or one.waits
+                self.missed += one.missed
+                if one.asked:
+                    self.asked[one.look.archive] += Count(1, entry.size)
+                if one.refused is not None:
+                    self._refuse(index, entry, one.refused, writer)
+            if waits and not thorough:
+                break
+        writer.flush([])
+        return not waits
+
+    def _entries(self) -> Iterator[tuple[int, Entry]]:
+        """The entries that have no outcome, or the big file that the shard is a part of."""
+        ledger, shard = self._context.ledger, self._shard
+        if shard.blocks is not None:
+            if len(ledger.read_receipts(shard.id)) < shard.items:
+                yield 0, ledger.read(shard.key, BigFile).entry
+            return
+        settled = settled_indexes(shard, ledger)
+        yield from ((index, entry) for index, entry in enumerate(ledger.read_shard(shard)) if index not in settled)
+
+    def _one(self, entry: Entry) -> _Asked:
+        try:
+            look = self._archive.look(entry)
+        except ItemError:  # the copy says what it is
+            return _Asked()
+        except (Throttled, Transient):
+            return _Asked(missed=True)
+        if not look.archive or look.asked:
+            return _Asked(look)
+        problem = not_restorable(look.archive, self._plan.request.restore)
+        if problem:
+            return _Asked(look, refused=ItemError(Reason.NOT_RESTORED, problem))
+        if self._deadline.passed or not self._context.limiter.admit(self._deadline):
+            self.cut_off = True
+            return _Asked(look)
+        try:
+            self._archive.ask(entry, look, self._plan.request.restore)
+        except ItemError as error:
+            return _Asked(look, refused=error)
+        except (Throttled, Transient):  # expedited requests without capacity, too
+            return _Asked(look, missed=True)
+        return _Asked(look, asked=True)
+
+    def _refuse(self, index: int, entry: Entry, error: ItemError, writer: OutcomeWriter) -> None:
+        self.refused += 1
+        shard, ledger = self._shard, self._context.ledger
+        if shard.blocks is None:
+            writer.add(index, Outcome.because(entry, error.reason, error.message), [])
+            return
+        known = ledger.read_receipts(shard.id)
+        failed = {one: failed_block(one, error) for one in range(*shard.blocks) if one not in known}
+        ledger.write_receipts(shard.id, f"{self._context.nonce}-restore", failed, 0)
