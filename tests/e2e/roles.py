@@ -70,6 +70,7 @@ CALLS: dict[str, Callable[[Client, str], Any]] = {
     "s3:ListMultipartUploadParts": lambda client, arn: client("s3").list_parts(**_upload(arn)),
     "s3:PutObject": lambda client, arn: client("s3").put_object(**_object(f"{arn}-put"), Body=b""),
     "s3:PutObjectTagging": lambda client, arn: client("s3").put_object_tagging(**_object(arn), Tagging={"TagSet": []}),
+    "s3:RestoreObject": lambda client, arn: client("s3").restore_object(**_object(arn), RestoreRequest={"Days": 1}),
     "sqs:ReceiveMessage": lambda client, arn: client("sqs").receive_message(
         QueueUrl=client("sqs").meta.endpoint_url + f"/000000000000/{arn.rpartition(':')[2]}", MaxNumberOfMessages=1
     ),
