@@ -101,8 +101,7 @@ class _Linker:
     """Links further names; copies a file that has no room for another name, and links what follows to the copy."""
 
     def __init__(self, source: Tree, destination: Tree, deadline: Deadline) -> None:
-        assert destination.file_system is not None  # further names are planned between file systems alone
-        self._source, self._destination, self._files = source, destination, destination.file_system
+        self._source, self._destination = source, destination
         self._deadline = deadline
         self._copies: dict[str, str] = {}
         self._number = 0
@@ -127,8 +126,10 @@ class _Linker:
             context.ledger.note(f"names-{context.nonce}", [text])
 
     def _linked(self, entry: Entry, first: str) -> bool:
+        files = self._destination.file_system
+        assert files is not None  # further names are planned between file systems alone
         try:
-            self._files.link(entry, first)
+            files.link(entry, first)
         except ItemError as error:
             if error.reason is not Reason.LINK_LIMIT:
                 raise
