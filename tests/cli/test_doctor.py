@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from fanout_cli.doctor import inside
-from fanout_cli.doctor.network_checks import CALLED
+from fanout_cli.doctor.network_checks import CALLED, SIGNS
 from fanout_cli.doctor.networks import Network
 from tests.cli.conftest import REGION, Aws
 from tests.template.test_all_in_vpc import interface_endpoints
@@ -139,7 +139,7 @@ def make_interface(aws: Aws, outputs: dict[str, str], service: str, *, private: 
 
 
 def test_the_endpoints_are_those_that_the_template_makes() -> None:
-    assert set(CALLED) == set(interface_endpoints().values())
+    assert {*CALLED, SIGNS} == set(interface_endpoints().values())
 
 
 def test_endpoints_that_functions_in_the_network_need_are_found_with_their_remedies(

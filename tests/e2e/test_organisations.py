@@ -34,7 +34,7 @@ def test_the_log_groups_have_the_key(strict: LocalStack) -> None:
 def test_the_network_has_an_endpoint_of_every_service_that_is_called(strict: LocalStack) -> None:
     endpoints = strict.clients.client("ec2").describe_vpc_endpoints()["VpcEndpoints"]
     kinds = {(one["ServiceName"].rpartition(".")[2], one["VpcEndpointType"]) for one in endpoints}
-    services = ("states", "elasticfilesystem", "monitoring", "lambda")
+    services = ("states", "elasticfilesystem", "monitoring", "lambda", "kms")
     assert kinds == {("s3", "Gateway"), *((service, "Interface") for service in services)}
 
 

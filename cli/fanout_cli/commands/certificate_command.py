@@ -139,7 +139,7 @@ def key(
         answer = found.client("kms").get_public_key(KeyId=found.outputs[KEY_OUTPUT])
         pem = pem_of(answer["PublicKey"])
         if output is None:
-            sys.stdout.write(pem)
+            typer.echo(pem, nl=False)
         else:
             output.write_text(pem, encoding="ascii")
 

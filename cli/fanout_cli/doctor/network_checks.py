@@ -11,6 +11,8 @@ from fanout_cli.stacks import Stack
 
 # The services that functions outside of mounts call, by the names of their endpoints (templates/network.yaml).
 CALLED = ("states", "elasticfilesystem", "monitoring", "lambda")
+# The same of a stack that signs certificates.
+SIGNS = "kms"
 
 
 def mount_targets(stack: Stack) -> Iterator[Finding]:
@@ -55,9 +57,10 @@ def interface_endpoints(stack: Stack) -> Iterator[Finding]:
     if stack.parameters.get("AllFunctionsInVpc", "false") != "true":
         return
     own = set(subnets_of(stack))
+    called = (*CALLED, SIGNS) if stack.outputs.get("CertificateKeyArn") else CALLED
     for network in networks(stack):
         subnets = [subnet for subnet in network.subnets if subnet in own]
-        for service in CALLED if subnets else ():
+        for service in called if subnets else ():
             yield _reaches(network, subnets, service)
 
 
