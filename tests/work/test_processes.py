@@ -111,12 +111,12 @@ def test_processes_copy_what_one_does(tmp_path: Path) -> None:
     source = PosixTree(tmp_path, "in", "run", "s", "source")
     destination = writable(PosixTree(tmp_path, "out", "run", "d"))
     work = [*enumerate(source.list(Segment("all"))), (999, Entry("missing", Kind.FILE, 1))]
-    copier = ForkedCopier(Copier(source, destination, NEVER, block_bytes=units.MIB), 4)
+    copier = ForkedCopier(Copier(source, destination, NEVER, block_bytes=units.MIB, now=lambda: 7.0), 4)
     outcomes = dict(copier.copy_all(work, 16))
     assert outcomes.pop(999).reason is Reason.SOURCE_VANISHED
     assert {one.result for one in outcomes.values()} == {Result.COPIED}
     entries = dict(work)
-    one = Copier(source, writable(PosixTree(tmp_path, "one", "run", "e")), NEVER)
+    one = Copier(source, writable(PosixTree(tmp_path, "one", "run", "e")), NEVER, now=lambda: 7.0)
     assert dict(one.copy_all(work[:-1], 1)) == outcomes
     assert sorted(entry.path for entry, _ in copier.directories) == sorted(entry.path for entry, _ in one.directories)
     destination.finish()
