@@ -77,10 +77,12 @@ def operations() -> dict[str, bool]:
 
 
 def allowed() -> set[str]:
-    """The actions that the managed policies allow; they are those of the functions."""
+    """The actions that the managed policies allow, and the key to its signer; they are those of the functions."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for name, statement in policies():
-        if statement["Effect"] == "Allow" and resources()[name]["Type"] == "AWS::IAM::ManagedPolicy":
+        managed = resources()[name]["Type"] == "AWS::IAM::ManagedPolicy"
+        signer = name == "CertificateKey" and statement["Principal"] == {"AWS": {"Ref": "SignerRoleArn"}}
+        if statement["Effect"] == "Allow" and (managed or signer):
             found[name] |= set(actions(statement))
     return set().union(*found.values())
 

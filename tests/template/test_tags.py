@@ -23,7 +23,7 @@ CHANGES = {
     *("s3:DeleteObject", "s3:AbortMultipartUpload", "s3:RestoreObject"),
     *("states:UpdateMapRun", "states:StopExecution", "states:RedriveExecution"),
     *("sqs:ReceiveMessage", "sqs:DeleteMessage", "sts:AssumeRole", "lambda:InvokeFunction"),
-    *("kms:Decrypt", "kms:GenerateDataKey", "s3:PutObjectAcl", "kms:Sign"),
+    *("kms:Decrypt", "kms:GenerateDataKey", "s3:PutObjectAcl"),
     *(action for action in CALLED_BY_SERVICES["Lambda mounts the file system"]),
     *("ec2:DeleteNetworkInterface", "ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses"),
 }
