@@ -17,7 +17,7 @@ from fanout.facts import tuning
 from fanout.model.document import Json
 from fanout.model.entry import Attributes
 from fanout.ports.tree import Tree
-from fanout.request.given_attributes import GivenAttributes, Mtime
+from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from tests.contract.conftest import client_of, new_bucket
 from tests.contract.tree_use import entries, finish, read, write
 from tests.support.flow import World

@@ -23,7 +23,7 @@ from fanout.model.location import S3Location
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
 from fanout.ports.aws import Look
-from fanout.request.restore import Restore, Tier
+from fanout.request.parts.restore import Restore, Tier
 from tests.contract.conftest import client_of, new_bucket
 from tests.contract.scripted_server import ScriptedServer, answer, error
 from tests.support.s3_servers import KEY, S3Server

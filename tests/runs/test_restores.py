@@ -16,7 +16,7 @@ from fanout.model.errors import ItemError, OutOfTime, Throttled, Transient
 from fanout.model.outcome import Reason
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.aws import Look
-from fanout.request.restore import Restore
+from fanout.request.parts.restore import Restore
 from fanout.shards.archives import last_stand
 from tests.support.archives import DAY, ArchivedTree, FakeArchive, Object
 from tests.support.flow import ManualClock, World

@@ -16,8 +16,8 @@ from fanout.model.entry import Kind
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
+from fanout.request.parts.window import parse_window
 from fanout.request.plan import Plan
-from fanout.request.window import parse_window
 from fanout.runtime.handlers import not_done
 from fanout.work.windows import LAST_SECONDS, OPENING_SECONDS, held_to_window, paused_until
 from tests.support.flow import REQUEST, ManualClock, World

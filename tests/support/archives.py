@@ -15,7 +15,7 @@ from fanout.model.errors import FanoutError, ItemError
 from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.ports.aws import Look
-from fanout.request.restore import Restore
+from fanout.request.parts.restore import Restore
 from fanout.shards.archives import seconds_to_restore
 from tests.support.flow import ManualClock
 from tests.support.memory import MemorySource, MemoryTree

@@ -10,8 +10,8 @@ from fanout.ledger import keys
 from fanout.ledger.documents import PhaseBegan
 from fanout.ledger.ledger import Ledger
 from fanout.planning.waiting import Waiting
+from fanout.request.parts.window import opens_again, parse_window
 from fanout.request.plan import Plan
-from fanout.request.window import opens_again, parse_window
 from fanout.shards.archives import last_stand
 from fanout_cli.progress.model import WITH_SHARDS, Look, course_of
 from fanout_cli.progress.stage import Stage

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fanout.model.entry import Attributes, Entry, Found
 from fanout.ports.tree import Source, Tree
-from fanout.request.given_attributes import GivenAttributes
+from fanout.request.parts.given_attributes import GivenAttributes
 
 
 def with_given_attributes(tree: Tree, given: GivenAttributes) -> Tree:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fanout.facts import archives
 from fanout.forecast.costs import GB
 from fanout.model.books import Count
-from fanout.request.restore import Restore, Tier
+from fanout.request.parts.restore import Restore, Tier
 from fanout.shards.archives import seconds_to_restore
 
 _MONTH_DAYS = 30

@@ -9,7 +9,7 @@ from msgspec import Struct
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.file_system import Described, Readings
-from fanout.request.restore import Restore
+from fanout.request.parts.restore import Restore
 
 
 class Executions(Protocol):

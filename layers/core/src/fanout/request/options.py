@@ -15,8 +15,8 @@ from msgspec import Meta, Struct, field
 from fanout.facts import aws, tuning
 from fanout.facts.prices import PRICES
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
-from fanout.request.given_attributes import GivenAttributes
-from fanout.request.restore import Restore
+from fanout.request.parts.given_attributes import GivenAttributes
+from fanout.request.parts.restore import Restore
 
 # Of ``Options.calibration``, beside the id of a probe: whose rates a plan uses.
 NEWEST = "newest"

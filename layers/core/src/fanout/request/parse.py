@@ -10,16 +10,16 @@ from msgspec.structs import replace
 
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, parse_location
-from fanout.request.backup import parse_backup
 from fanout.request.checked import checked
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import parse_manifest_location
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
 from fanout.request.options import Limits, Options
+from fanout.request.parts.backup import parse_backup
+from fanout.request.parts.window import parse_window
 from fanout.request.prices import check_prices
 from fanout.request.request import Request, check_request
 from fanout.request.units import Size, age_of, size_of, time_of
-from fanout.request.window import parse_window
 
 # docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html, less the classes that only directory buckets,
 # Outposts and FSx have.

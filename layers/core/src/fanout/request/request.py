@@ -9,7 +9,6 @@ from fanout.facts import aws
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, overlap
 from fanout.request.filtering.filters import Filters
-from fanout.request.given_attributes import GivenAttributes
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
 from fanout.request.options import (
@@ -22,7 +21,8 @@ from fanout.request.options import (
     Symlinks,
     Verify,
 )
-from fanout.request.restore import Restore
+from fanout.request.parts.given_attributes import GivenAttributes
+from fanout.request.parts.restore import Restore
 
 
 class Request(Options, frozen=True, kw_only=True):

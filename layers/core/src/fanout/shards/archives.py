@@ -13,7 +13,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.entry import Entry
 from fanout.model.shard import Shard
-from fanout.request.restore import Restore, Tier
+from fanout.request.parts.restore import Restore, Tier
 
 
 def not_restorable(archive: str, restore: Restore) -> str:

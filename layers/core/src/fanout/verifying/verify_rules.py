@@ -11,8 +11,8 @@ from fanout.ledger import keys
 from fanout.ledger.coverage import Range, indexes_of, ranges_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import MountLocation
-from fanout.request.given_attributes import Mtime
 from fanout.request.object_options import metadata_headers
+from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan, compares_attributes
 from fanout.request.request import keeps_hard_links
 from fanout.verifying.differences import Rules

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from fanout.model.document import Json, utc
-from fanout.request.window import parse_window
+from fanout.request.parts.window import parse_window
 from fanout.work.context import Context
 
 # Chosen: no task begins in the last minute, which is little more than it reserves to write its results.

@@ -13,8 +13,8 @@ from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFailed
 from fanout.ports.tree import Tree
-from fanout.request.given_attributes import Mtime
 from fanout.request.options import Overwrite
+from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
 
 Look = Callable[[], Decision]

@@ -12,7 +12,7 @@ from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
 from fanout.model.location import S3Location
 from fanout.model.outcome import Reason
 from fanout.ports.aws import Look
-from fanout.request.restore import Restore
+from fanout.request.parts.restore import Restore
 
 
 class S3Archive:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fanout.model.errors import InvalidRequest
 from fanout.request.parse import parse_request
-from fanout.request.window import LEAST_MINUTES, Window, opens_again, parse_window
+from fanout.request.parts.window import LEAST_MINUTES, Window, opens_again, parse_window
 
 ZONES = ("Europe/Berlin", "America/New_York", "UTC", "Asia/Kathmandu", "Australia/Lord_Howe")
 BEGIN, END = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (2025, 2029))
