@@ -16,6 +16,7 @@ from fanout.facts import aws, tuning
 from fanout.facts.prices import PRICES
 from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
 from fanout.request.parts.given_attributes import GivenAttributes
+from fanout.request.parts.publish import Publish
 from fanout.request.parts.restore import Restore
 
 # Of ``Options.calibration``, beside the id of a probe: whose rates a plan uses.
@@ -48,18 +49,19 @@ class Mode(StrEnum):
     """The mode of a run.
 
     Copy copies new and changed entries. Sync also deletes entries that the source lacks. Verify only compares both
-    ends by checksum. Plan only says what a copy and a sync would do.
+    ends by checksum. Plan only says what a copy and a sync would do. Rollback publishes a version again.
     """
 
     COPY = "copy"
     SYNC = "sync"
     VERIFY = "verify"
     PLAN = "plan"
+    ROLLBACK = "rollback"
 
     @property
     def writes(self) -> bool:
         """Whether the destination is written."""
-        return self in (Mode.COPY, Mode.SYNC)
+        return self in (Mode.COPY, Mode.SYNC, Mode.ROLLBACK)
 
 
 class OnConflict(StrEnum):
@@ -235,7 +237,8 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Mode,
         Meta(
             description="copy: write what is new or changed, delete nothing; sync: and delete what the source lacks;"
-            " verify: only compare both ends; plan: only say what a copy and a sync would do"
+            " verify: only compare both ends; plan: only say what a copy and a sync would do; rollback: publish the"
+            " version again that the source names"
         ),
     ] = Mode.COPY
     verify: Annotated[
@@ -305,6 +308,13 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     destination_bucket: Annotated[BucketOptions, Meta(description="how the destination's bucket is asked")] = field(
         default_factory=BucketOptions
     )
+    publish: (
+        Annotated[
+            Publish,
+            Meta(description="copy into a new version beside the old ones, and switch a symlink once it is whole"),
+        ]
+        | None
+    ) = None
     delete_guard: Annotated[DeleteGuard, Meta(description="the most that a sync deletes")] = field(
         default_factory=DeleteGuard
     )

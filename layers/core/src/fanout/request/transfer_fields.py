@@ -38,6 +38,7 @@ FIELDS = {
     "restore": Decides.OBJECT,
     "mode": Decides.ACTION,
     "delete_guard": Decides.ACTION,
+    "publish": Decides.ACTION,
     "backup_to": Decides.ACTION,
     "source": Decides.TREES,
     "destination": Decides.TREES,
