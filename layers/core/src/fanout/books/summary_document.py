@@ -103,6 +103,20 @@ class CertificateIssued(Struct, frozen=True):
     destination_tree_digest: str
 
 
+class Published(Struct, frozen=True):
+    """The version that a run published, the one before it, the link, and when, in seconds since 1970.
+
+    ``linked`` are entries that got names of files of the version before; ``removed`` are versions that were not kept.
+    """
+
+    version: str
+    before: str
+    link: str
+    at: float
+    linked: Count
+    removed: list[str] = field(default_factory=list)
+
+
 class Planned(Struct, frozen=True):
     """The changes that a copy and a sync would make.
 
@@ -166,6 +180,7 @@ class SummaryDocument(Struct, frozen=True, kw_only=True):
     failures_by_class: list[FailureClass] = field(default_factory=list)
     verification: Verified | None = None
     certificate: CertificateIssued | None = None
+    published: Published | None = None
     planned: Planned | None = None
     forecast: ForecastDocument | None = None
     skipped: Skipped | None = None

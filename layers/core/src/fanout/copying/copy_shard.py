@@ -13,6 +13,7 @@ from msgspec import to_builtins
 from fanout.copying.copier import Copier, never_same
 from fanout.copying.copy_blocks import copy_blocks
 from fanout.copying.forked_copier import CopiesEntries, ForkedCopier, processes_for
+from fanout.copying.linking import linked_from, version_before
 from fanout.copying.same_content import SameContent, or_copy
 from fanout.facts import tuning
 from fanout.forecast.of_run import threads_of
@@ -126,6 +127,8 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
         if plan.request.compare is Compare.CHECKSUM:
             inside_s3 = plan.request.inside_s3
             same = or_copy(SameContent(source, destination, deadline, limiter, inside_s3=inside_s3))
+        if shard.linked:
+            same = linked_from(version_before(plan, ledger), destination)
         return Copier(
             source,
             destination,

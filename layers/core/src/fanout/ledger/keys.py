@@ -57,6 +57,9 @@ OWNERS = "owners.json"
 FENCED = "fencing/fenced.json"
 FINISHED = "fencing/finished.json"
 WITHDRAWN = "fencing/withdrawn.json"
+# The version that is published when a run begins, and what the run published.
+VERSION_BEFORE = "version-before.json"
+PUBLISHED = "published.json"
 ENTRIES = "entries/"
 DELETIONS = "deletions.json"
 DELETED_DIRECTORIES = "deleted-directories.json"
@@ -74,8 +77,10 @@ INDEXES = "indexes"
 MOUNTS = "mounts"
 # The same: the figures of the last run with a source, a destination and a mode, which the next one's report shows.
 LATEST = "latest"
+# The same: the versions of a published tree, for people who ask for them.
+VERSIONS = "versions"
 # No run can have one of these names.
-BESIDE_THE_RUNS = (BATCHES, INDEXES, MOUNTS, LATEST)
+BESIDE_THE_RUNS = (BATCHES, INDEXES, MOUNTS, LATEST, VERSIONS)
 
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
 _WITH_DIRECTORIES = re.compile(rf"{OUTCOMES}(.+)/([^/]+)-directories-(\d+)\.json")
@@ -87,6 +92,11 @@ def run_prefix(run_id: str) -> str:
     if not _RUN_ID.fullmatch(run_id):
         raise InvalidRequest("run_id", f"{run_id[:80]!r} is not allowed", "1 to 80 of A-Z, a-z, 0-9, - and _")
     return f"runs/{run_id}/"
+
+
+def versions_name(destination: str) -> str:
+    """The name of what is known of a published tree, for people, in ``VERSIONS``."""
+    return f"{sha256(destination.encode()).hexdigest()[:32]}.json"
 
 
 def round_key(number: int) -> str:

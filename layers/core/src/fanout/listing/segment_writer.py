@@ -48,7 +48,8 @@ class SegmentWriter:
         self._skips_names = plan.request.on_conflict is OnConflict.SKIP
         self._around = OpenDirectories()
         self._undecided: set[str] = set()
-        self._packers: dict[str, Packer] = {}  # by archive: what has to be restored is in shards of its own
+        # By archive, and whether they are linked: what has to be restored is in shards of its own, and what is linked.
+        self._packers: dict[tuple[str, bool], Packer] = {}
         self._shards: list[Shard] = []
         self._big_files: list[ListedBigFile] = []
         self._outcomes: list[Outcome] = []
@@ -141,10 +142,11 @@ class SegmentWriter:
         if destination is not None and destination.kind is Kind.UNLISTABLE and self._deletions:
             self.complete = False
 
-    def copy(self, entry: Entry, *, is_new: bool, compare: bool = False) -> None:
+    def copy(self, entry: Entry, *, is_new: bool, compare: bool = False, linked: bool = False) -> None:
         """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes.
 
-        A file to ``compare`` of up to ``tuning.COMPARE_BYTES`` stays whole, so that one function reads it.
+        A file to ``compare`` of up to ``tuning.COMPARE_BYTES`` stays whole, so that one function reads it, and so does
+        one that is to be ``linked``.
         """
         self._place(entry)
         request = self._plan.request
@@ -153,11 +155,11 @@ class SegmentWriter:
             return
         # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
         splits = request.mode is not Mode.PLAN and not request.inside_s3
-        whole = compare and entry.size <= tuning.COMPARE_BYTES
+        whole = linked or (compare and entry.size <= tuning.COMPARE_BYTES)
         if splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
             self._begin_big_file(entry)
         else:
-            self._pack(entry)
+            self._pack(entry, linked=linked)
         if is_new:
             self._touch(entry)
 
@@ -185,14 +187,16 @@ class SegmentWriter:
             self._undecided.discard(directory.path)
             self._pack(directory)
 
-    def _pack(self, entry: Entry) -> None:
+    def _pack(self, entry: Entry, *, linked: bool = False) -> None:
         self.to_copy.add(entry.size)
-        packer = self._packers.get(entry.archive)
+        lot = (entry.archive, linked)
+        packer = self._packers.get(lot)
         if packer is None:
-            packer = self._packers[entry.archive] = Packer(self._plan.rates, self._plan.request.limits.shard_seconds)
+            rates = self._plan.rates.of(linked=linked)
+            packer = self._packers[lot] = Packer(rates, self._plan.request.limits.shard_seconds)
         full = packer.add(entry)
         if full is not None:
-            self._shards.append(self._write_shard(full))
+            self._shards.append(self._write_shard(full, lot))
 
     def _begin_big_file(self, entry: Entry) -> None:
         """Begun here, because only here both ends are at hand before the first block is copied."""
@@ -283,10 +287,10 @@ class SegmentWriter:
             else:
                 self._leave(directory)
         # Numbered in one row with the full ones.
-        rests = (rest for _, packer in sorted(self._packers.items()) if (rest := packer.rest()))
+        rests = ((lot, rest) for lot, packer in sorted(self._packers.items()) if (rest := packer.rest()))
         loose: list[Shard] = []
-        for rest in rests:
-            loose.append(self._write_shard(rest, len(loose)))
+        for lot, rest in rests:
+            loose.append(self._write_shard(rest, lot, len(loose)))
         if self._outcomes or self._same:
             self._write_outcomes()
         for directory in self._implied.close():
@@ -323,13 +327,14 @@ class SegmentWriter:
         )
         self._context.ledger.write(keys.segment_key(self._segment.id), record)
 
-    def _write_shard(self, entries: list[Entry], loose: int = 0) -> Shard:
+    def _write_shard(self, entries: list[Entry], lot: tuple[str, bool], loose: int = 0) -> Shard:
         shard_id = f"{self._segment.id}-{self._context.nonce}-{len(self._shards) + loose:04d}"
         size = sum(entry.size for entry in entries)
         self._crowds.add(entries)
         key = self._context.ledger.write_shard(shard_id, spread(entries))
-        seconds = round(self._plan.rates.seconds(len(entries), size), 3)
-        return Shard(shard_id, key, len(entries), size, seconds, archive=entries[0].archive)
+        archive, linked = lot
+        seconds = round(self._plan.rates.of(linked=linked).seconds(len(entries), size), 3)
+        return Shard(shard_id, key, len(entries), size, seconds, archive=archive, linked=linked)
 
     def _write_outcomes(self) -> None:
         number = len(self._outcome_files)

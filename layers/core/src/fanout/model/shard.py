@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from msgspec import Struct
 
 from fanout.facts import aws
@@ -25,6 +27,10 @@ class Rates(Struct, frozen=True):
     def seconds(self, entries: int, size: int) -> float:
         """Predicted seconds for so many entries of ``size`` bytes in all."""
         return entries * self.seconds_per_entry + size / self.bytes_per_second
+
+    def of(self, *, linked: bool) -> Rates:
+        """The rates of entries that are copied, or of those that are linked, of which no byte passes."""
+        return Rates(self.seconds_per_entry, inf) if linked else self
 
 
 class Name(Struct, frozen=True):
@@ -81,6 +87,7 @@ class Shard(Struct, frozen=True, omit_defaults=True):
 
     A shard of ``blocks`` (the first, and the one after the last) is a part of the big file that ``key`` describes.
     ``archive`` is the one that its entries lie in and must be restored from first; empty for none.
+    ``linked``: the published version holds its entries as they are, so that the new one gets names of their files.
     """
 
     id: str
@@ -90,6 +97,7 @@ class Shard(Struct, frozen=True, omit_defaults=True):
     seconds: float
     blocks: tuple[int, int] | None = None
     archive: str = ""
+    linked: bool = False
 
     @property
     def items(self) -> int:

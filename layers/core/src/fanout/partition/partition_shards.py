@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from fanout.deleting.deletions import listed_extras
 from fanout.deleting.guard import empty_source
 from fanout.forecast.of_run import work_of, write_forecast
@@ -12,7 +14,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import BudgetRefused, DeleteRefused
-from fanout.model.shard import BigFile, Shard
+from fanout.model.shard import BigFile, Rates, Shard
 from fanout.pacing.begin_pacing import begin_pacing
 from fanout.partition.compare_names import compare_names
 from fanout.partition.group_hard_links import place_names
@@ -157,10 +159,13 @@ def _join(loose: list[Shard], target: float, plan: Plan, ledger: Ledger) -> list
     names = {shard.id for shard in kept}
     rest = [shard for shard in loose if shard.id not in names]
     joined: list[Shard] = []
-    for archive in sorted({shard.archive for shard in rest}):  # what waits for an archive is joined with its own kind
-        own = _entries([shard for shard in rest if shard.archive == archive], ledger)
-        for entries in pack(own, plan.rates, target):
-            joined.append(_write_shard(f"joined-{len(joined):06d}", entries, plan, ledger, archive))
+    # What waits for an archive, or is linked, is joined with its own kind.
+    for archive, linked in sorted({(shard.archive, shard.linked) for shard in rest}):
+        rates = plan.rates.of(linked=linked)
+        own = _entries([shard for shard in rest if (shard.archive, shard.linked) == (archive, linked)], ledger)
+        for entries in pack(own, rates, target):
+            shard = _write_shard(f"joined-{len(joined):06d}", entries, rates, ledger)
+            joined.append(replace(shard, archive=archive, linked=linked))
     return kept + joined
 
 
@@ -169,8 +174,7 @@ def _entries(loose: list[Shard], ledger: Ledger) -> Iterator[Entry]:
         yield from ledger.read_shard(shard)
 
 
-def _write_shard(shard_id: str, entries: list[Entry], plan: Plan, ledger: Ledger, archive: str) -> Shard:
+def _write_shard(shard_id: str, entries: list[Entry], rates: Rates, ledger: Ledger) -> Shard:
     size = sum(entry.size for entry in entries)
     key = ledger.write_shard(shard_id, spread(entries))
-    seconds = round(plan.rates.seconds(len(entries), size), 3)
-    return Shard(shard_id, key, len(entries), size, seconds, archive=archive)
+    return Shard(shard_id, key, len(entries), size, round(rates.seconds(len(entries), size), 3))

@@ -10,6 +10,7 @@ from fanout.listing.deciding.clocks import measure_clocks
 from fanout.model.document import Json
 from fanout.planning.plan_transfer import check_ends
 from fanout.ports.turns import Fence, Turn
+from fanout.publishing.begin_publishing import begin_publishing, check_versions
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
@@ -30,10 +31,12 @@ def check_mount(context: Context) -> Json:
     writes = plan.request.mode.writes and is_fenced(plan.request)
     # Checked first, so that a late attempt makes nothing.
     turn = context.turns.turn(plan) if writes and context.turns is not None else Turn()
+    check_versions(plan, context)
     check_ends(plan, context, on_mount=True)
     check_ends(plan, context, on_mount=False)
     if writes:
         _fence_others(plan, turn, context)
+    begin_publishing(plan, context)
     if plan.request.mode is Mode.SYNC and _sees_source(plan, context):
         note_source_root(context.source(plan), context.ledger)
     notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
@@ -66,7 +69,7 @@ def _try_destination(plan: Plan, context: Context) -> tuple[str, ...]:
 
 def _fence_others(plan: Plan, turn: Turn, context: Context) -> None:
     """Fence whom the run's turn names, the runs that it resumes, and whoever else has staged at its root."""
-    place = plan.request.destination.place
+    place = plan.staging_place
     known = [*turn.fences, *(Fence(place, run_id) for run_id in plan.resumes)]
 
     def beside() -> Collection[str]:

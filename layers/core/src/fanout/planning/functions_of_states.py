@@ -40,6 +40,7 @@ ON_DESTINATION = {
     "VerifyShard": "VerifyShard",
     "DeleteShard": "DeleteShard",
     "RemoveDirectories": "RemoveDirectories",
+    "PublishVersion": "FinishTree",
 }
 
 

@@ -92,6 +92,8 @@ def plan_transfer(
     measure_file_systems(request, context, calibrations, notes)
     if earlier:
         pieces = write_carried(earlier, ledger)
+    if request.mode is Mode.ROLLBACK:
+        pieces = []
     return {
         "run": {**run_reference(plan, ledger, bucket), "functions": called},
         "list": begin_round(context, 1, pieces, list_concurrency(plan)),

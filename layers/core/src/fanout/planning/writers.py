@@ -54,7 +54,8 @@ def writer_of(plan: Plan, execution: str, now: float) -> Writer:
     same = {name: value for name, value in to_builtins(request_at(request, None)).items() if name not in _OF_THE_RUN}
     digest = sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
     names = request.manifest is not None
-    return Writer(plan.run_id, execution, request.destination.place, digest, request.mode.value, names, now)
+    place, staged = request.destination.place, plan.staging_place if plan.version else ""
+    return Writer(plan.run_id, execution, place, digest, request.mode.value, names, now, staged=staged)
 
 
 def place_text(end: Location, place: str) -> str:
@@ -95,4 +96,4 @@ def writers_from_bytes(data: bytes) -> list[Writer]:
 
 def fence_of(writer: Writer) -> tuple[Fence, ...]:
     """The runs to fence when an ended writer is removed: itself, and those that it may not have fenced."""
-    return (*writer.fences, Fence(writer.place, writer.run_id))
+    return (*writer.fences, Fence(writer.staged or writer.place, writer.run_id))

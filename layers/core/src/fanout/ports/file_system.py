@@ -7,6 +7,7 @@ from typing import Protocol
 
 from fanout.model.entry import Attributes, Entry
 from fanout.ports.turns import Fence
+from fanout.ports.versions import Versions
 
 
 class FileSystem(Protocol):
@@ -20,6 +21,16 @@ class FileSystem(Protocol):
 
         Raises ``ItemError`` if that file has not the size and the mtime (0: any) of ``entry``, as its copy has.
         """
+
+    def link_from(self, entry: Entry, place: str) -> bool:
+        """Make the path of ``entry`` a further name of the file that stands there below ``place``, another version.
+
+        False where the entry has to be copied: nothing of its kind, size and mtime (0: any) stands there, or the file
+        has no room for another name. ``place`` is relative to the mount, and ends in ``/``.
+        """
+
+    def versions(self, link: str) -> Versions:
+        """The versions of the tree that this one is a version of, and their link."""
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
         """Set the attributes of a directory that has its content."""

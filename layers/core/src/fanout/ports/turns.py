@@ -22,7 +22,8 @@ class Writer(Struct, frozen=True):
 
     ``execution`` is the ARN of its execution, ``transfer`` a digest that runs of the same transfer share. ``names``:
     the run copies the entries of a manifest. ``since``: when it began, in seconds since 1970. ``fences`` are the runs
-    that it took out of the list of a mount, and fences before it lists anything.
+    that it took out of the list of a mount, and fences before it lists anything. ``staged`` is where it stages; empty
+    for ``place``.
     """
 
     run_id: str
@@ -33,6 +34,7 @@ class Writer(Struct, frozen=True):
     names: bool
     since: float
     fences: tuple[Fence, ...] = ()
+    staged: str = ""
 
 
 class Turn(Struct, frozen=True):

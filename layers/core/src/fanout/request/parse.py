@@ -16,6 +16,7 @@ from fanout.request.manifest import parse_manifest_location
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
 from fanout.request.options import Limits, Options
 from fanout.request.parts.backup import parse_backup
+from fanout.request.parts.publish_rules import check_publish
 from fanout.request.parts.window import parse_window
 from fanout.request.prices import check_prices
 from fanout.request.request import Request, check_request
@@ -135,6 +136,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         backup_to=None if fields.backup_to is None else parse_backup(fields.backup_to, source, destination, mounts),
         manifest=None if fields.manifest is None else parse_manifest_location(fields.manifest, source),
     )
+    check_publish(request)
     check_request(request)
     _check_window(request)
     return request

@@ -5,8 +5,11 @@ from __future__ import annotations
 from msgspec import Struct, to_builtins
 
 from fanout.model.document import Json
+from fanout.model.location import Location, MountLocation
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.request.options import Mode, Verify
+from fanout.request.parts.publish import version_place
+from fanout.request.parts.publish_rules import version_of
 from fanout.request.request import Request
 
 
@@ -33,6 +36,32 @@ class Plan(Struct, frozen=True):
     quota: int | None = None
     began: float = 0.0
     origin: Origin = Origin()
+
+    @property
+    def version(self) -> str:
+        """The version that the run publishes, the name of the first run that began it; empty where it publishes none.
+
+        A plan says what publishing would do, and a verification inside a run compares with its version.
+        """
+        if self.request.publish is None:
+            return ""
+        if self.request.mode is Mode.ROLLBACK:
+            return version_of(self.request.source, self.request.destination) or ""
+        return self.resumes[-1] if self.resumes else self.run_id
+
+    @property
+    def destination(self) -> Location:
+        """Where entries are written: the request's destination, or in it the version that the run publishes."""
+        end = self.request.destination
+        if not self.version or not isinstance(end, MountLocation):
+            return end
+        return MountLocation(end.mount, version_place(end.place, self.version).removesuffix("/"))
+
+    @property
+    def staging_place(self) -> str:
+        """The place in its store where the run stages, beside the versions that it publishes; else the destination."""
+        end = self.request.destination
+        return version_place(end.place, "")[:-1] if self.version else end.place
 
     @property
     def ends_at(self) -> float | None:

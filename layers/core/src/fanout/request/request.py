@@ -70,7 +70,7 @@ class Request(Options, frozen=True, kw_only=True):
     @property
     def verifies_after(self) -> Verify:
         """The verification after the copy; none in a mode that copies nothing."""
-        return self.verify if self.mode.writes else Verify.NONE
+        return self.verify if self.mode in (Mode.COPY, Mode.SYNC) else Verify.NONE
 
     @property
     def between_mounts(self) -> bool:
@@ -97,7 +97,9 @@ def knows_extras(request: Request) -> bool:
 
 
 def check_request(request: Request) -> None:
-    """Raise ``InvalidRequest`` for ends that cannot be combined."""
+    """Raise ``InvalidRequest`` for ends that cannot be combined; ``publish_rules`` says it of a rollback."""
+    if request.mode is Mode.ROLLBACK:
+        return
     if overlap(request.source, request.destination):
         raise InvalidRequest(
             "destination",

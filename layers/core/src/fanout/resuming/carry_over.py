@@ -128,12 +128,13 @@ class _Carrier:
             elif self._archive is not None and outcome is not None and outcome.reason in _ARCHIVED:
                 again.append(entry)
             else:
-                self._copy(entry, shard.archive if self._archive is not None else "")
+                self._copy(entry, shard.archive if self._archive is not None else "", linked=shard.linked)
         self._look_and_copy(again)
 
-    def _copy(self, entry: Entry, archive: str) -> None:
+    def _copy(self, entry: Entry, archive: str, *, linked: bool = False) -> None:
         self._count(entry)
-        self._writer.copy(replace(entry, archive=archive) if entry.archive != archive else entry, is_new=False)
+        entry = replace(entry, archive=archive) if entry.archive != archive else entry
+        self._writer.copy(entry, is_new=False, linked=linked)
 
     def _look_and_copy(self, entries: list[Entry]) -> None:
         """Copy entries that the earlier run could not read: a look tells whether they are still archived."""

@@ -155,7 +155,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         ends_at=clock.now() + remaining_seconds,
         nonce=nonce,
         source=lambda plan: with_given_attributes(tree("source", plan.request.source, plan), plan.request.attributes),
-        destination=lambda plan: tree("destination", plan.request.destination, plan),
+        destination=lambda plan: tree("destination", plan.destination, plan),
         entry_copier=make_entry_copier,
         archive=make_archive,
         release=release,
@@ -224,6 +224,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
         follow=follow,
         overwrite=overwrite,
         backup_to=kept.place if kept else "",
+        stages_at=plan.staging_place if field == "destination" and plan.version else None,
     )
 
 

@@ -111,13 +111,20 @@ def restores_of(event: Json) -> Json | None:
     return None if "state" in event else dict(field(event, "shards"))
 
 
+def is_to_publish(event: Json) -> bool:
+    """Whether PublishVersion calls, and not FinishTree."""
+    return event.get("publish", False) is True
+
+
 def has_broken_off(event: Json) -> bool:
     """Whether an error broke the run off before a state that runs all the same and is handed the whole state."""
     return "error" in field(event, "state")
 
 
 def deletes_later(event: Json) -> bool:
-    """Whether BeginDeletion follows FinishTree, as the state machine's choice ``AnyExtras?`` says."""
+    """Whether FinishTree is not the last to write: BeginDeletion follows, as ``AnyExtras?`` says, or PublishVersion."""
+    if field(event, "run").get("publishes"):
+        return True
     shards = field(event, "state").get("shards", {})
     return not has_broken_off(event) and shards.get("extras", 0) > 0
 

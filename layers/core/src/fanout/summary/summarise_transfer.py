@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fanout.books.failures import Failure, FailureClasses, failure_of
 from fanout.books.run_activity import listed_sizes, run_activities, tasks_done
 from fanout.books.run_books import RunBooks, run_books
-from fanout.books.summary_document import Status, SummaryDocument, totals_of
+from fanout.books.summary_document import Published, Status, SummaryDocument, totals_of
 from fanout.deleting.deletion_results import deletion_results
 from fanout.finishing.finish_directories import directories_failed
 from fanout.finishing.withdrawal import owes_nothing
@@ -22,12 +22,12 @@ from fanout.ledger import keys
 from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
 from fanout.listing.index.index_writer import name_index, no_index_note
-from fanout.model.books import Count
+from fanout.model.books import Books, Count
 from fanout.model.document import Json, utc
 from fanout.model.errors import INFRASTRUCTURE, LedgerBroken, OutOfBudget, OutOfTime, RunError, run_error
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.pacing.pace_copy import decisions
-from fanout.request.options import Mode, ReportEntries, Verify
+from fanout.request.options import Mode, ReportEntries
 from fanout.request.plan import Plan, settings_row
 from fanout.request.request import Request
 from fanout.shards.entry_report import report_done, write_entries
@@ -35,7 +35,7 @@ from fanout.summary.issue_certificate import Times, issue_certificate
 from fanout.summary.latest_run import find_earlier, write_latest
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.summary import Ending, nothing_listed, shards_done
-from fanout.summary.verification_results import Verification, verified_shards, verified_trees
+from fanout.summary.verification_results import verification_of
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.work.context import Context
 
@@ -92,9 +92,12 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     plan = ledger.read_plan()
     failures = FailureWriter(ledger, reports=plan.request.report_entries is not ReportEntries.NONE)
     error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
+    is_rollback = plan.request.mode is Mode.ROLLBACK
     planned = planned_run(plan, ledger) if plan.request.mode is Mode.PLAN and error is None else None
     if planned is not None:
         found = planned_books(ledger, failures.add)
+    elif is_rollback:
+        found = RunBooks(Books(), complete=True, shards=[], failures=[])
     else:
         found = run_books(ledger, error, failures.add, "copy" if plan.request.mode.writes else "verify")
     error = _stopped_by_limit(plan, found, error, ledger, context.clock.now())
@@ -104,7 +107,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         failures.add(outcome, "finish")
     for outcome in deleted.failures:
         failures.add(outcome, "delete")
-    verification = _verification(plan, ledger, found, error)
+    verification = verification_of(plan, ledger, found, error)
     for outcome in verification.failures if verification else []:
         if plan.request.mode.writes or outcome.reason is Reason.EXTRA:
             failures.add(outcome, "verify")
@@ -118,7 +121,11 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     seconds = {phase: round(ended - began, 3) for phase, began, ended in phases}
     books = found.books.plus(Count(), {Result.DELETED: deleted.results[Result.DELETED]})
     verified = verification.verified if verification else None
+    published = ledger.find(keys.PUBLISHED, Published)
     ending = Ending(books, found.complete, failures.count, error, planned, verified)
+    if published is None and plan.request.mode.writes and plan.version and ending.status is Status.SUCCEEDED:
+        error = RunError(INFRASTRUCTURE, f"{plan.destination} is whole, and was not published: resume the run")
+        ending = replace(ending, error=error)
     totals, times = totals_of(books), Times(utc(phases[0][1]), utc(now))
     certificate = issue_certificate(plan, ending, totals, times, context)
     notes += certificate.notes
@@ -150,11 +157,12 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         failures_by_class=[one for one, _ in classes],
         verification=verified,
         certificate=certificate.issued,
+        published=published,
         planned=planned,
         forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
         origin=plan.origin,
         earlier=earlier,
-        warnings=[] if error or books.listed.entries else [nothing_listed(plan.request)],
+        warnings=[] if error or books.listed.entries or is_rollback else [nothing_listed(plan.request)],
         notes=notes + unread,
     )
     # Here, because no other state needs the templates' import time.
@@ -200,21 +208,6 @@ def _stopped_by_limit(
         if spent >= limits.max_dollars:
             return RunError(OutOfBudget.__name__, str(OutOfBudget(plan.run_id, spent, limits.max_dollars)))
     return error
-
-
-def _verification(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError | None) -> Verification | None:
-    """The results of the verification, if the request asked for it and the run got that far."""
-    request = plan.request
-    if error is not None:
-        return None
-    if request.mode is Mode.VERIFY:
-        return verified_trees(found, ledger)
-    if request.verifies_after is Verify.COPIED:
-        return verified_shards(found.shards, ledger)
-    if request.verifies_after.whole_trees:
-        inner = ledger.verification()
-        return verified_trees(run_books(inner, None, lambda outcome, phase: None, "verify"), inner)
-    return None
 
 
 def _segment_error(ledger: Ledger) -> RunError | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from fanout.books.run_books import RunBooks
+from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import Difference, Verified
 from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
@@ -15,8 +15,11 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import outcome_from_row
 from fanout.model.books import Count, no_counts
 from fanout.model.entry import Entry, Kind
+from fanout.model.errors import RunError
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.shard import BigFile, Shard
+from fanout.request.options import Mode, Verify
+from fanout.request.plan import Plan
 from fanout.shards.rounds import whole_listing
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.verifying.differences import ATTRIBUTE_REASONS
@@ -32,6 +35,21 @@ class Verification(Struct, frozen=True):
 
     verified: Verified
     failures: list[Outcome]
+
+
+def verification_of(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError | None) -> Verification | None:
+    """The results of the verification, if the request asked for it and the run got that far."""
+    request = plan.request
+    if error is not None:
+        return None
+    if request.mode is Mode.VERIFY:
+        return verified_trees(found, ledger)
+    if request.verifies_after is Verify.COPIED:
+        return verified_shards(found.shards, ledger)
+    if request.verifies_after.whole_trees:
+        inner = ledger.verification()
+        return verified_trees(run_books(inner, None, lambda outcome, phase: None, "verify"), inner)
+    return None
 
 
 def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
-from fanout.request.options import Compare
+from fanout.request.options import Compare, Mode
 from fanout.request.plan import Plan
 
 
@@ -13,11 +13,13 @@ def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
 
     ``apart`` is the mode of a run whose ends no function sees both of; ``digests`` names the end that is read before
     the other one, where such a run compares by checksum.
+    ``publishes`` is there where the run publishes a version: its mode.
     ``window`` is there where the request names one: each task is held to it before it reads anything.
     """
     request = plan.request
     apart = request.mode.value if request.between_mounts else ""
     digests = "destination" if apart and request.mode.writes and request.compare is Compare.CHECKSUM else ""
     window = {"window": request.limits.window} if request.limits.window else {}
+    publishes = {"publishes": request.mode.value} if plan.version and request.mode is not Mode.PLAN else {}
     place = {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix}
-    return {**place, "apart": apart, "digests": digests, **window}
+    return {**place, "apart": apart, "digests": digests, **window, **publishes}

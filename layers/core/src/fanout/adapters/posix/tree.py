@@ -22,6 +22,8 @@ from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.paths.lookup import find_destination, find_source
 from fanout.adapters.posix.placing import Placing
+from fanout.adapters.posix.publishing.linking import link_from
+from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.small_files import PosixSmallFiles
 from fanout.adapters.posix.source import (
     FILE_FLAGS,
@@ -65,14 +67,18 @@ class PosixTree:
         follow: bool = False,
         overwrite: Overwrite = Overwrite.ALWAYS,
         backup_to: str = "",
+        stages_at: str | None = None,
     ) -> None:
-        """``backup_to`` is a directory of the mount, with ``/`` at its end, for what is replaced or deleted."""
+        """``backup_to`` is a directory of the mount, with ``/`` at its end, for what is replaced or deleted;
+        ``stages_at`` one that holds the run's staging directory, where that does not stand in the tree itself.
+        """
         self._root = f"{path}/" if path else ""
+        self._stages = self._root if stages_at is None else stages_at
         self._directories = Directories(str(mount), self._open_followed if follow else None, self._mode_of)
         self._follow = follow
         self._backup = Backup(self._directories, self._root, backup_to, run_id) if backup_to else None
         placing = Placing(overwrite, self._backup)
-        self._staging = Staging(self._directories, self._root, run_id, nonce, placing)
+        self._staging = Staging(self._directories, self._stages, run_id, nonce, placing)
         self._token = self._staging.token
         self._field = field
         self._made = field == "destination"
@@ -83,7 +89,7 @@ class PosixTree:
             return DEFAULT_DIRECTORY_MODE
         if self._backup is not None and self._backup.lies_below(path):
             return stat.S_IRWXU
-        return stat.S_IRWXU if path.startswith(self._root + STAGING_PREFIX) else UNFINISHED_MODE
+        return stat.S_IRWXU if path.startswith(self._stages + STAGING_PREFIX) else UNFINISHED_MODE
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """See ``ports.tree.Tree``."""
@@ -190,6 +196,18 @@ class PosixTree:
         except OSError as error:
             raise no_room_for_name(error) or self._token.error("link", error) from error
 
+    def link_from(self, entry: Entry, place: str) -> bool:
+        """See ``ports.tree.Tree``; looks at the run's right to write before."""
+        try:
+            self._token.look()
+            return link_from(self._directories, self._root, entry, place)
+        except OSError as error:
+            raise self._token.error("link", error) from error
+
+    def versions(self, link: str) -> PosixVersions:
+        """See ``ports.tree.Tree``."""
+        return PosixVersions(self._directories, self._staging, self._root, link)
+
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
         try:
@@ -252,6 +270,8 @@ class PosixTree:
         try:
             if writing:
                 self._token.make()
+                if self._stages != self._root:
+                    self._directories.hold(self._root, create=True).let_go()
                 if self._backup is not None:
                     self._backup.check()
                 return
@@ -304,7 +324,7 @@ class PosixTree:
 
     def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
         """See ``ports.tree.Tree``: removes the staging directories of the other runs."""
-        return fence_others(self._staging, self._root, known, beside)
+        return fence_others(self._staging, self._stages, known, beside)
 
     def clear(self) -> None:
         """See ``ports.tree.Tree``."""

@@ -13,7 +13,7 @@ from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFailed
 from fanout.ports.tree import Tree
-from fanout.request.options import Overwrite
+from fanout.request.options import Compare, Overwrite
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
 
@@ -39,6 +39,7 @@ class Proofs:
     ) -> None:
         self._compare, self._wider_ns = plan.request.compare, wider_ns
         self._ends = ends_to_prove(plan.request)
+        self._compares_times = plan.request.compare is Compare.SIZE_MTIME
         self._copied_now = plan.request.attributes.mtime is Mtime.NOW
         self._earlier, self._ahead_ns = earlier, ahead_ns
         self._replaces_all = plan.request.overwrite is Overwrite.ALWAYS
@@ -62,6 +63,10 @@ class Proofs:
             for standing, is_shown in zip(standings, shown, strict=True)
         ]
         return unproven if any(unproven) else None
+
+    def holds(self, source: Entry) -> bool:
+        """Whether the version before holds a file or symlink as its source still is."""
+        return self._compares_times and source.kind is not Kind.DIRECTORY and self._earlier.holds(source)
 
     def decide(self, source: Entry, destination: Entry | None) -> Decision | Look:
         """Return the decision or, if it takes requests, a look that any thread may run."""

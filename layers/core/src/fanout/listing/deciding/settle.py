@@ -28,6 +28,7 @@ class Settler:
 
     def __init__(self, writer: SegmentWriter, plan: Plan, proofs: Proofs, destination: Tree) -> None:
         self._writer, self._proofs = writer, proofs
+        self._publishes = bool(plan.version)
         self._conditions = plan.request.destination.is_keyed
         self._find = found_at_destination(destination)
         self._skips_archived = plan.request.skips_archived
@@ -100,7 +101,8 @@ class Settler:
             writer.name(Name(source, decision is Decision.UNCHANGED, there))
         elif decision in (Decision.COPY, Decision.COMPARE):
             is_new = destination is None or source.kind is not Kind.DIRECTORY
-            writer.copy(source, is_new=is_new, compare=decision is Decision.COMPARE)
+            linked = self._publishes and destination is None and self._proofs.holds(source)
+            writer.copy(source, is_new=is_new, compare=decision is Decision.COMPARE, linked=linked)
         elif decision is Decision.UNCHANGED:
             writer.unchanged(source)
         else:

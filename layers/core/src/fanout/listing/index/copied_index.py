@@ -59,11 +59,12 @@ class Standing(Enum):
 
 
 def keeps_index(plan: Plan) -> bool:
-    """Whether a run uses an index: it lists two whole trees, compares times, and one end is a bucket."""
+    """Whether a run uses an index: it lists two whole trees, compares times, and one end is a bucket or a version."""
     request = plan.request
     with_bucket = request.source.is_keyed or request.destination.is_keyed
+    with_bucket = with_bucket or bool(plan.version)
     whole = request.manifest is None and not plan.resumes and knows_extras(request)
-    by_times = request.compare is Compare.SIZE_MTIME and request.mode is not Mode.VERIFY
+    by_times = request.compare is Compare.SIZE_MTIME and request.mode not in (Mode.VERIFY, Mode.ROLLBACK)
     return with_bucket and whole and by_times
 
 
@@ -154,6 +155,11 @@ class IndexPart:
         if known == found:
             return [Standing.VOUCHED] * len(known)
         return list(map(standing, known, found))
+
+    def holds(self, source: Entry) -> bool:
+        """Whether the source was the same."""
+        known = self._known.get(source.path)
+        return known is not None and known[:4] == _state(source, None)[:4]
 
     def standing(self, source: Entry, destination: Entry) -> Standing:
         """The state of a file or symlink."""

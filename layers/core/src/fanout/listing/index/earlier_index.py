@@ -35,8 +35,11 @@ _HELD = 2
 
 
 def note_earlier_run(plan: Plan, ledger: Ledger) -> None:
-    """Write down which run's index this run uses in all its listings; none if no index can be read."""
-    if not keeps_index(plan):
+    """Write down which run's index this run uses in all its listings; none if no index can be read.
+
+    Not for a run that publishes: what it uses is that of the version before, see ``note_version_before``.
+    """
+    if not keeps_index(plan) or plan.version:
         return
     run_id, indexes, name = "", ledger.of_run(keys.INDEXES), f"{transfer_digest(plan)}.json"
     if indexes.has(name):
@@ -46,6 +49,25 @@ def note_earlier_run(plan: Plan, ledger: Ledger) -> None:
             run_id = found
         except _UNREADABLE as error:
             _note(ledger, error)
+    ledger.write(keys.EARLIER, IndexOf(run_id))
+
+
+def note_version_before(plan: Plan, version: str, ledger: Ledger) -> None:
+    """Write down that a run links what the index of the published version holds; nothing if that cannot be read."""
+    if not keeps_index(plan):
+        return
+    run_id = ""
+    if version:
+        earlier = ledger.of_run(version)
+        try:
+            _read(earlier)
+            made_alike = transfer_digest(earlier.read_plan()) == transfer_digest(plan)
+        except _UNREADABLE as error:
+            ledger.note("index", [f"the index of version {version} cannot be read, all is copied: {error}"[:500]])
+        else:
+            run_id = version if made_alike else ""
+            if not made_alike:
+                ledger.note("index", [f"version {version} was made by another request: all is copied"])
     ledger.write(keys.EARLIER, IndexOf(run_id))
 
 
@@ -91,6 +113,14 @@ class EarlierIndex:
         file = self._files.holding(source.path)
         part = self._part(file) if file else _NOTHING
         return Standing.UNKNOWN if part is None else part.standing(source, destination)
+
+    def holds(self, source: Entry) -> bool:
+        """Whether the earlier run listed the same state of a file or symlink of the source."""
+        if self._earlier is None:
+            return False
+        file = self._files.holding(source.path)
+        part = self._part(file) if file else _NOTHING
+        return part is not None and part.holds(source)
 
     def was_written_then(self, destination: Entry) -> bool:
         """Whether an object was written during the earlier run, by its Last-Modified in whole seconds."""

@@ -81,4 +81,6 @@ def name_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
         return
     files = [file for done in whole_listing(ledger) for file in done.index]
     ledger.write(keys.INDEX, Index(files, began, ended))
+    if plan.version:  # whoever publishes next finds it by the name of the version
+        return
     ledger.of_run(keys.INDEXES).write(f"{transfer_digest(plan)}.json", IndexOf(ledger.run_id))

@@ -29,7 +29,7 @@ class FencingToken:
     def __init__(self, directories: Directories, root: str, run_id: str) -> None:
         self._directories = directories
         self._root = root
-        self._run_id = run_id
+        self.run_id = run_id
         self._name = f"{STAGING_PREFIX}{run_id}"
         self._looked_at = 0.0
         self._is_making = False
@@ -67,14 +67,14 @@ class FencingToken:
         if self._looked_at and now - self._looked_at < LOOK_SECONDS:
             return
         if not self.is_there():
-            raise Superseded(self._run_id)
+            raise Superseded(self.run_id)
         self._looked_at = now
 
     def error(self, operation: str, error: OSError) -> ItemError | Superseded:
         """Translates a failed operation at the destination: the run is fenced if its directory is gone."""
         with suppress(OSError):
             if error.errno in _GONE and not self.is_there():
-                return Superseded(self._run_id)
+                return Superseded(self.run_id)
         return destination_error(operation, error)
 
     def _before_making(self, path: str) -> None:
@@ -82,6 +82,6 @@ class FencingToken:
         if self._is_making:
             return
         if self.path.startswith(path):
-            raise Superseded(self._run_id)
+            raise Superseded(self.run_id)
         if not path.startswith(self.path):
             self.look()

@@ -1,0 +1,1 @@
+"""Versions of a tree below a mount, and the symlink that names one of them."""

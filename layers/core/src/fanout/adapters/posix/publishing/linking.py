@@ -1,0 +1,60 @@
+"""Gives a file of one version a further name in the next one."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+from fanout.adapters.posix.errors import no_room_for_name
+from fanout.adapters.posix.paths.directories import Directories
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ItemError
+
+_KINDS = (stat.S_IFREG, stat.S_IFLNK)
+
+
+def link_from(directories: Directories, root: str, entry: Entry, place: str) -> bool:
+    """Make the entry's path below ``root`` a further name of what stands at that path below ``place``.
+
+    False where nothing stands there that has the entry's kind, size and mtime (0: any), where the file has no room
+    for a name, and where something else has the name already. Raises ``OSError``.
+    """
+    parent, slash, name = entry.path.rpartition("/")
+    try:
+        origin = directories.hold(f"{place}{parent}{slash}")
+    except (FileNotFoundError, NotADirectoryError, ItemError):
+        return False
+    with origin as above, directories.hold(f"{root}{parent}{slash}", create=True) as directory:
+        before = _found(above, name)
+        if before is None or not _is_copy(before, entry):
+            return False
+        try:
+            os.link(name, name, src_dir_fd=above, dst_dir_fd=directory, follow_symlinks=False)
+        except (FileExistsError, FileNotFoundError):
+            there = _found(directory, name)
+            return there is not None and os.path.samestat(before, there)
+        except OSError as error:
+            if no_room_for_name(error) is None:
+                raise
+            return False
+        made = _found(directory, name)
+        if made is not None and os.path.samestat(before, made) and _is_copy(made, entry):
+            return True
+        with suppress(FileNotFoundError):  # another client put something else there meanwhile
+            os.unlink(name, dir_fd=directory)
+        return False
+
+
+def _is_copy(found: os.stat_result, entry: Entry) -> bool:
+    """An object may be a symlink, whose bytes are its target."""
+    kind = stat.S_IFMT(found.st_mode)
+    of_kind = kind in _KINDS if entry.etag else kind == (stat.S_IFLNK if entry.kind is Kind.SYMLINK else stat.S_IFREG)
+    return of_kind and found.st_size == entry.size and entry.mtime_ns in (0, found.st_mtime_ns)
+
+
+def _found(directory: int, name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,73 @@
+"""Removing a version that was taken away, whatever its size: as far as the time lets, and on from there later."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import islice
+
+from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
+from fanout.facts import tuning
+from fanout.model.deadline import Deadline
+
+# Entries of a directory that are held in memory, and after which the clock is looked at.
+_AT_ONCE = 256
+
+
+def remove_retired(above: int, name: str, deadline: Deadline, look: Callable[[], None]) -> bool:
+    """Remove a directory with all that it holds; whether all of it was removed in time.
+
+    Directories further down are moved up into it before they are read, so neither the stack nor the number of
+    descriptors grows with the depth, and as many as operations may be in flight are emptied side by side. ``look``
+    is called before each step, and raises for a run that may not write.
+    """
+    try:
+        top = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
+    except FileNotFoundError:
+        return True
+    try:
+        with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT, thread_name_prefix="retired") as pool:
+            while entries := _some(top):
+                if deadline.passed:
+                    return False
+                look()
+                list(pool.map(lambda entry: _remove(top, entry, deadline), entries))
+    finally:
+        os.close(top)
+    with suppress(FileNotFoundError):
+        os.rmdir(name, dir_fd=above)
+    return True
+
+
+def _some(directory: int) -> list[os.DirEntry[str]]:
+    with os.scandir(directory) as found:
+        return list(islice(found, _AT_ONCE))
+
+
+def _remove(top: int, entry: os.DirEntry[str], deadline: Deadline) -> None:
+    """Remove an entry of the top; of a directory what there is time for, and then itself."""
+    with suppress(FileNotFoundError):
+        if not entry.is_dir(follow_symlinks=False):
+            os.unlink(entry.name, dir_fd=top)
+            return
+        directory = os.open(entry.name, DIRECTORY_FLAGS, dir_fd=top)
+        try:
+            while entries := _some(directory):
+                if deadline.passed:
+                    return
+                for one in entries:
+                    _empty(directory, one, top)
+        finally:
+            os.close(directory)
+        os.rmdir(entry.name, dir_fd=top)
+
+
+def _empty(directory: int, entry: os.DirEntry[str], top: int) -> None:
+    with suppress(FileNotFoundError):
+        if entry.is_dir(follow_symlinks=False):
+            os.rename(entry.name, f".{secrets.token_hex(8)}", src_dir_fd=directory, dst_dir_fd=top)
+        else:
+            os.unlink(entry.name, dir_fd=directory)

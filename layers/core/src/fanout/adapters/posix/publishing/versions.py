@@ -1,0 +1,200 @@
+"""The versions of a tree, and the link to one of them; see ``ports.versions``.
+
+| name below ``versions/``  | is                                                                |
+|---------------------------|-------------------------------------------------------------------|
+| ``ID``                    | a version                                                         |
+| ``.published-ID``         | the note of the run that published it: it was whole then          |
+| ``.publisher``            | whose versions these are                                          |
+| ``.removed-ID``           | a version on its way out                                          |
+| ``.fanout-staging-RUN``   | where a run stages, and its right to write                        |
+
+What becomes visible is made in the staging directory and moved out of it in one step, which fails once another run has
+removed that directory: a function that wakes up late switches nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+
+from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.publishing.retired import remove_retired
+from fanout.adapters.posix.staging import Staging
+from fanout.model.deadline import Deadline
+from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Superseded, Transient
+from fanout.request.parts.publish import VERSIONS
+
+_NOTE = ".published-"
+_RETIRED = ".removed-"
+_PUBLISHER = ".publisher"
+# Chosen: a note is some hundred bytes; one that somebody made larger is not read whole.
+_NOTE_BYTES = 64 * 1024
+
+
+class PosixVersions:
+    """The versions beside one of them."""
+
+    def __init__(self, directories: Directories, staging: Staging, place: str, link: str) -> None:
+        """``place`` is that of a version, ``ROOT/versions/ID/``."""
+        self._directories, self._staging, self._link = directories, staging, link
+        self._above, self._version = place[: place.rfind("/", 0, -1) + 1], place[:-1].rpartition("/")[2]
+        self._root = self._above.removesuffix(f"{VERSIONS}/")
+
+    def claim(self, owner: bytes) -> bytes:
+        """See ``ports.versions.Versions``."""
+        with self._translated("writing"), self._directories.hold(self._above) as above:
+            with suppress(FileExistsError):
+                self._put(owner, lambda staged, name: _link(staged, name, above, _PUBLISHER))
+            return _read(above, _PUBLISHER)
+
+    def published(self) -> str:
+        """See ``ports.versions.Versions``."""
+        where = f"/{self._root}{self._link}"
+        with self._translated("reading"):
+            try:
+                with self._directories.hold(self._root) as root:
+                    target = os.readlink(self._link, dir_fd=root)
+            except FileNotFoundError:
+                return ""
+            except OSError as error:
+                if error.errno != errno.EINVAL:
+                    raise
+                problem = f"{where} is there, and is no symlink"
+                raise InvalidRequest("publish.link", problem, "name another link, or move it away") from error
+        name = target.removeprefix(f"{VERSIONS}/")
+        if target != f"{VERSIONS}/{name}" or "/" in name or name.startswith(".") or not name:
+            problem = f"{where} leads to {target!r}, which is no version of /{self._root}"
+            raise InvalidRequest("publish.link", problem, "name another link, or remove this one")
+        return name
+
+    def noted(self) -> Mapping[str, bytes]:
+        """See ``ports.versions.Versions``."""
+        with self._translated("reading"):
+            names = self._names()
+            noted = [name.removeprefix(_NOTE) for name in names if name.startswith(_NOTE)]
+            if not noted:
+                return {}
+            with self._directories.hold(self._above) as above:
+                return {name: _read(above, f"{_NOTE}{name}") for name in sorted(noted) if _is_directory(above, name)}
+
+    def _names(self) -> list[str]:
+        """What is there beside the versions, and they; nothing before the first run publishes."""
+        try:
+            with self._directories.hold(self._above) as above:
+                return os.listdir(above)
+        except FileNotFoundError:
+            return []
+
+    def unfinished(self) -> Sequence[str]:
+        """See ``ports.versions.Versions``."""
+        with self._translated("reading"), self._directories.hold(self._above) as above:
+            names = set(os.listdir(above))
+            found = [name for name in names if not name.startswith(".") and f"{_NOTE}{name}" not in names]
+            return sorted(name for name in found if _is_directory(above, name))
+
+    def held(self) -> bool | None:
+        """See ``ports.versions.Versions``."""
+        with self._translated("reading"):
+            try:
+                with self._directories.hold(f"{self._above}{self._version}/") as version:
+                    return bool(os.listdir(version))
+            except FileNotFoundError:
+                return None
+
+    def note(self, data: bytes) -> None:
+        """See ``ports.versions.Versions``."""
+        with self._translated("writing"), self._directories.hold(self._above) as above:
+            self._put(data, lambda staged, name: _rename(staged, name, above, f"{_NOTE}{self._version}"))
+
+    def switch(self) -> None:
+        """See ``ports.versions.Versions``."""
+        if self.published() == self._version:
+            return
+        staged_directory, name = self._staging.place()
+        with (
+            self._translated("switching"),
+            self._directories.hold(staged_directory, create=True) as staged,
+            self._directories.hold(self._root) as root,
+        ):
+            os.symlink(f"{VERSIONS}/{self._version}", name, dir_fd=staged)
+            _rename(staged, name, root, self._link)
+
+    def retire(self, version: str) -> None:
+        """See ``ports.versions.Versions``."""
+        if version in (self._version, self.published()):
+            return
+        with self._translated("removing"), self._directories.hold(self._above) as above:
+            self._staging.token.look()
+            self._directories.forget(f"{self._above}{version}/")
+            with suppress(FileNotFoundError):
+                os.rename(version, f"{_RETIRED}{version}", src_dir_fd=above, dst_dir_fd=above)
+            with suppress(FileNotFoundError):
+                os.unlink(f"{_NOTE}{version}", dir_fd=above)
+
+    def remove_retired(self, deadline: Deadline) -> bool:
+        """See ``ports.versions.Versions``."""
+        with self._translated("removing"), self._directories.hold(self._above) as above:
+            for name in sorted(os.listdir(above)):
+                if name.startswith(_RETIRED) and not remove_retired(above, name, deadline, self._staging.token.look):
+                    return False
+        return True
+
+    def _put(self, data: bytes, place: Callable[[int, str], None]) -> None:
+        """A small file, made in the staging directory and moved to its place."""
+        staged_directory, name = self._staging.place()
+        with self._directories.hold(staged_directory, create=True) as staged:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(name, flags, 0o644, dir_fd=staged)
+            try:
+                os.write(descriptor, data)
+            finally:
+                os.close(descriptor)
+            try:
+                place(staged, name)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=staged)
+
+    @contextmanager
+    def _translated(self, action: str) -> Iterator[None]:
+        """Errors of the file system as the product's own; the caller meets ``FileExistsError`` itself."""
+        try:
+            yield
+        except FileExistsError:
+            raise
+        except ItemError as error:
+            raise Transient(f"{action} the versions of /{self._root}: {error.message}") from error
+        except PermissionError as error:
+            remedy = f"give the function write permission there ({error.strerror})"
+            raise AccessDenied(f"{action} the versions of", f"/{self._root}", remedy) from error
+        except OSError as error:
+            with suppress(OSError):
+                if not self._staging.token.is_there():
+                    raise Superseded(self._staging.token.run_id) from error
+            raise Transient(f"{action} the versions of /{self._root}: {error.strerror}") from error
+
+
+def _link(staged: int, staged_name: str, directory: int, name: str) -> None:
+    os.link(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory, follow_symlinks=False)
+
+
+def _rename(staged: int, staged_name: str, directory: int, name: str) -> None:
+    os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
+
+
+def _read(directory: int, name: str) -> bytes:
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=directory)
+    try:
+        return os.read(descriptor, _NOTE_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def _is_directory(above: int, name: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False

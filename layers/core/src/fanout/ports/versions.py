@@ -1,0 +1,46 @@
+"""The port of the versions of a published tree, and of the link that names one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from fanout.model.deadline import Deadline
+
+
+class Versions(Protocol):
+    """The versions beside the one that a run makes, and the link.
+
+    Only functions that see the mount use it. What changes something looks at the run's right to write before, and
+    raises ``Superseded`` without it. Raises ``AccessDenied`` or ``Transient`` where the file system refuses.
+    """
+
+    def claim(self, owner: bytes) -> bytes:
+        """Note whose versions these are, unless that is noted; returns what is noted."""
+
+    def published(self) -> str:
+        """The version that the link names, empty where there is no link.
+
+        Raises ``InvalidRequest`` for anything else that has the link's name.
+        """
+
+    def noted(self) -> Mapping[str, bytes]:
+        """The versions that were whole when a run published them, each with the note of that run."""
+
+    def unfinished(self) -> Sequence[str]:
+        """The versions without a note: of runs that did not succeed, and of this one before it does."""
+
+    def held(self) -> bool | None:
+        """Whether the version of the run holds anything; ``None`` where it is not there."""
+
+    def note(self, data: bytes) -> None:
+        """Note of the run's version that it is whole."""
+
+    def switch(self) -> None:
+        """Have the link name the run's version, at once."""
+
+    def retire(self, version: str) -> None:
+        """Take a version away at once; one that the link names stays."""
+
+    def remove_retired(self, deadline: Deadline) -> bool:
+        """Remove the content of versions that were taken away; whether all of it was removed in time."""

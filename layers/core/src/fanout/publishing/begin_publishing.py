@@ -1,0 +1,88 @@
+"""What CheckMount does of a run that publishes: whose versions these are, and which one is published now."""
+
+from __future__ import annotations
+
+from msgspec import MsgspecError, Struct, json
+
+from fanout.copying.linking import VersionBefore
+from fanout.ledger import keys
+from fanout.ledger.ledger import START_AGAIN
+from fanout.listing.index.earlier_index import note_version_before
+from fanout.model.errors import InvalidRequest
+from fanout.ports.versions import Versions
+from fanout.request.options import Mode
+from fanout.request.parts.publish import Publish
+from fanout.request.plan import Plan
+from fanout.work.context import Context
+
+
+class Publisher(Struct, frozen=True):
+    """Whose versions a destination holds: published under this link, from this source."""
+
+    link: str
+    source: str
+
+
+def check_versions(plan: Plan, context: Context) -> None:
+    """Refuse, before anything is made, a version that is there and should not be, or should be and is not.
+
+    Raises ``InvalidRequest``.
+    """
+    versions = _versions(plan, context)
+    if versions is None or not plan.request.mode.writes:
+        return
+    held = versions.held()
+    if plan.request.mode is Mode.ROLLBACK:
+        if plan.version not in versions.noted():
+            problem = f"{plan.request.source} is no version that was ever published, or it was removed"
+            raise InvalidRequest("source", problem, "fanout versions lists those that are there")
+    elif plan.version in versions.noted():
+        field = "resume_from" if plan.resumes else "run_id"
+        raise InvalidRequest(field, f"a version {plan.version} is published already", "start it under another name")
+    elif plan.resumes and held is None:
+        problem = f"the version that {plan.version} began was removed when a later run published"
+        raise InvalidRequest("resume_from", problem, START_AGAIN)
+    elif not plan.resumes and held:
+        problem = f"{plan.destination} is there already, and holds something"
+        raise InvalidRequest("run_id", problem, "start it under another name, or remove that directory")
+
+
+def begin_publishing(plan: Plan, context: Context) -> None:
+    """Note the version that is published now, and what of it is linked. Raises ``InvalidRequest``."""
+    versions, publish, ledger = _versions(plan, context), plan.request.publish, context.ledger
+    if versions is None or publish is None:
+        return
+    before = versions.published()
+    if plan.request.mode.writes:
+        _claim(plan, publish, versions)
+    if plan.resumes:  # what the first run linked, it linked from that one's
+        before = ledger.of_run(plan.resumes[-1]).read(keys.VERSION_BEFORE, VersionBefore).version
+    ledger.write(keys.VERSION_BEFORE, VersionBefore(before))
+    if plan.request.mode is not Mode.ROLLBACK:
+        note_version_before(plan, before, ledger)
+
+
+def _versions(plan: Plan, context: Context) -> Versions | None:
+    publish = plan.request.publish
+    files = context.destination(plan).file_system if publish is not None else None
+    return None if files is None or publish is None else files.versions(publish.link)
+
+
+def _claim(plan: Plan, publish: Publish, versions: Versions) -> None:
+    """Only one link and one source: others would link what is not theirs, and remove each other's versions."""
+    request = plan.request
+    mine = Publisher(publish.link, str(request.source))
+    try:
+        found = json.decode(versions.claim(json.encode(mine)), type=Publisher)
+    except MsgspecError as error:
+        problem = f"versions/.publisher in {request.destination} cannot be read ({error})"
+        raise InvalidRequest(
+            "destination", problem, "remove it, if these versions are published from one source"
+        ) from error
+    if found.link != mine.link:
+        problem = f"the versions of {request.destination} are published as {found.link!r}"
+        raise InvalidRequest("publish.link", problem, "name that link, or another destination")
+    if request.mode is not Mode.ROLLBACK and found.source != mine.source:
+        problem = f"the versions of {request.destination} are published from {found.source}"
+        remedy = "name another destination; if the source has moved, remove versions/.publisher there"
+        raise InvalidRequest("source", problem, remedy)

@@ -1,0 +1,63 @@
+"""Decides which versions go once a new one is published.
+
+| a version                                       | then  |
+|-------------------------------------------------|-------|
+| is the one that the link names                  | stays |
+| is among the newest, ``keep`` with that one     | stays |
+| was published less than ``keep_hours`` ago      | stays |
+| is any other that was published                 | goes  |
+| was never published: its run did not succeed    | goes  |
+
+A version that was never published goes, because the tree that its run was to publish is older than the one that is
+published now. A run that resumes it is refused then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from fanout.model.books import Count
+from fanout.request.parts.publish import Publish
+
+SECONDS_PER_HOUR = 3600.0
+
+
+class VersionNote(Struct, frozen=True):
+    """A version: the run that published it, when (seconds since 1970), from what, and how much it holds.
+
+    ``own`` is what was copied for it, and not linked; ``None`` where its run resumed another one and cannot tell.
+    """
+
+    version: str
+    run_id: str
+    published_at: float
+    source: str
+    held: Count
+    own: Count | None = None
+
+
+class PublishedTree(Struct, frozen=True):
+    """The versions of a tree, the newest first, and the one that its link names."""
+
+    destination: str
+    link: str
+    published: str
+    versions: list[VersionNote]
+
+
+def newest_first(notes: Iterable[VersionNote]) -> list[VersionNote]:
+    """The versions by the time at which they were published."""
+    return sorted(notes, key=lambda note: (-note.published_at, note.version))
+
+
+def versions_to_go(
+    notes: Mapping[str, VersionNote], unfinished: Iterable[str], published: str, publish: Publish, now: float
+) -> list[str]:
+    """The versions that go, by the table above, the oldest first; ``now`` is in seconds since 1970."""
+    others = [note for note in newest_first(notes.values()) if note.version != published]
+    stay = {note.version for note in others[: publish.keep - 1]}
+    young = now - publish.keep_hours * SECONDS_PER_HOUR
+    old = [note.version for note in reversed(others) if note.version not in stay and note.published_at <= young]
+    return [version for version in unfinished if version != published] + old

@@ -1,0 +1,128 @@
+"""PublishVersion: switches the link to a version that is whole, then removes versions that are not kept."""
+
+from __future__ import annotations
+
+from msgspec import MsgspecError, json
+from msgspec.structs import replace
+
+from fanout.books.run_books import RunBooks, run_books
+from fanout.books.summary_document import Published, Status
+from fanout.copying.linking import VersionBefore
+from fanout.finishing.finish_directories import directories_failed
+from fanout.finishing.withdrawal import is_finished, withdraw
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.books import Count
+from fanout.model.document import Json
+from fanout.model.errors import AccessDenied, Superseded, Transient
+from fanout.model.outcome import Outcome, Result
+from fanout.ports.versions import Versions
+from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_first, versions_to_go
+from fanout.request.options import Mode
+from fanout.request.parts.publish import Publish
+from fanout.request.plan import Plan
+from fanout.summary.summary import Ending
+from fanout.summary.verification_results import verification_of
+from fanout.work.context import Context
+
+
+def publish_version(context: Context, *, broken: bool = False) -> Json:
+    """Switch the link if the version is whole, and remove those that are not kept; returns ``done``.
+
+    It is a run's last change to the destination, so it gives up the right to write; for a run that is ``broken``, or
+    that has failures, it does only that. Raises ``Superseded``.
+    """
+    context = replace(context, ledger=context.ledger.whole_run())
+    ledger = context.ledger
+    plan = ledger.read_plan()
+    if broken or is_finished(ledger):
+        withdraw(plan, context)
+        return {"done": True}
+    try:
+        done = _publish(plan, context)
+    except Superseded:
+        if not is_finished(ledger):  # by an attempt beside this one
+            raise
+        return {"done": True}
+    if done:
+        withdraw(plan, context)
+    return {"done": done}
+
+
+def _publish(plan: Plan, context: Context) -> bool:
+    publish, files, ledger = plan.request.publish, context.destination(plan).file_system, context.ledger
+    assert publish is not None and files is not None  # the plan was refused otherwise
+    versions = files.versions(publish.link)
+    published = ledger.find(keys.PUBLISHED, Published)
+    if published is None:
+        context = context.within(plan)
+        context.begin("publish")
+        published = _switched(plan, versions, context)
+        if published is None:
+            return True
+        ledger.write(keys.PUBLISHED, published)
+    notes = _notes(versions)
+    try:
+        if plan.request.mode is not Mode.ROLLBACK:
+            going = versions_to_go(notes, versions.unfinished(), plan.version, publish, context.clock.now())
+            removed = [version for version in going if version not in published.removed]
+            for version in removed:
+                versions.retire(version)
+            published = replace(published, removed=[*published.removed, *removed])
+            ledger.write(keys.PUBLISHED, published)
+        done = versions.remove_retired(context.deadline())
+    except (AccessDenied, Transient) as error:  # the new version is published, and what is left the next run removes
+        ledger.note("publish", [f"old versions could not be removed: {error}"[:500]])
+        done = True
+    if done:
+        _show(plan, publish, versions, ledger)
+    return done
+
+
+def _switched(plan: Plan, versions: Versions, context: Context) -> Published | None:
+    """What was published; ``None`` where an entry is not as it should be, and the link stays."""
+    ledger, before = context.ledger, context.ledger.read(keys.VERSION_BEFORE, VersionBefore).version
+    version, publish = plan.version, plan.request.publish
+    assert publish is not None
+    if plan.request.mode is Mode.ROLLBACK:
+        versions.switch()
+        return Published(version, before, publish.link, context.clock.now(), Count())
+    found = books_if_whole(plan, ledger)
+    if found is None:
+        return None
+    held = found.books.by_result[Result.COPIED] + found.books.by_result[Result.UNCHANGED]
+    linked = Count() if plan.resumes else found.books.by_result[Result.UNCHANGED]
+    own = None if plan.resumes else found.books.by_result[Result.COPIED]
+    note = VersionNote(version, plan.run_id, context.clock.now(), str(plan.request.source), held, own)
+    versions.note(json.encode(note))
+    versions.switch()
+    return Published(version, before, publish.link, note.published_at, linked)
+
+
+def books_if_whole(plan: Plan, ledger: Ledger) -> RunBooks | None:
+    """The books of a run that has neither failures nor differences; else ``None``."""
+    failures: list[Outcome] = []
+    found = run_books(ledger, None, lambda outcome, phase: failures.append(outcome), "copy")
+    verification = verification_of(plan, ledger, found, None)
+    differences = verification.verified.differences + len(verification.failures) if verification else 0
+    count = len(failures) + len(directories_failed(ledger)) + differences
+    ending = Ending(found.books, found.complete, count)
+    return found if ending.status is Status.SUCCEEDED else None
+
+
+def _notes(versions: Versions) -> dict[str, VersionNote]:
+    """The notes of versions; one that cannot be read counts as old as can be."""
+    found: dict[str, VersionNote] = {}
+    for version, data in versions.noted().items():
+        try:
+            found[version] = json.decode(data, type=VersionNote)
+        except MsgspecError:
+            found[version] = VersionNote(version, version, 0.0, "", Count())
+    return found
+
+
+def _show(plan: Plan, publish: Publish, versions: Versions, ledger: Ledger) -> None:
+    """Write for people which versions there are, in the place of the tree."""
+    destination = plan.request.destination
+    tree = PublishedTree(str(destination), publish.link, versions.published(), newest_first(_notes(versions).values()))
+    ledger.of_run(keys.VERSIONS).write(keys.versions_name(str(destination)), tree)

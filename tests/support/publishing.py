@@ -1,0 +1,85 @@
+"""A tree that runs publish on a mount, from a source in memory or below the same mount."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from fanout.adapters.posix.tree import PosixTree
+from fanout.model.document import Json
+from fanout.ports.tree import Tree
+from fanout.publishing.publish_version import publish_version
+from fanout.request.options import Mode
+from fanout.request.plan import Plan
+from fanout.work.context import Context
+from tests.support.flow import World
+
+REQUEST: Json = {
+    "source": "s3://a-bucket/tree/",
+    "destination": "efs:///site",
+    "publish": {"link": "current", "keep": 3, "keep_hours": 0},
+}
+
+
+@dataclass
+class PublishingWorld(World):
+    """A world whose destination lies where the plan says."""
+
+    mount: Path = field(default_factory=Path)
+
+    def context(self) -> Context:
+        """See ``World``."""
+        context = super().context()
+
+        def destination(plan: Plan) -> Tree:
+            place, stages_at = plan.destination.place.rstrip("/"), plan.staging_place if plan.version else None
+            return PosixTree(self.mount, place, self.run_id, context.nonce, stages_at=stages_at)
+
+        return replace(context, destination=destination)
+
+    def publish(self, request: Json | None = None) -> Json:
+        """A whole run; returns summary.json."""
+        state = self.plan(request or REQUEST)
+        if self.ledger.read_plan().request.mode is not Mode.ROLLBACK:
+            self.list_all(state)
+            self.copy_all()
+            self.finish_all(deletes=True)
+        self.switch()
+        return self.end()
+
+    def switch(self) -> None:
+        """PublishVersion until it is done."""
+        while not publish_version(self.context())["done"]:
+            pass
+
+    def following(self, run_id: str) -> PublishingWorld:
+        """The next run."""
+        self.clock.time += 1
+        return dataclasses.replace(self, run_id=run_id)
+
+    @property
+    def current(self) -> Path:
+        """What the link leads to."""
+        return self.mount / "site" / os.readlink(self.mount / "site/current")
+
+    def versions(self) -> list[str]:
+        """What stands beside the versions, and they."""
+        return sorted(os.listdir(self.mount / "site/versions"))
+
+
+def rollback_to(version: str) -> Json:
+    """The request that publishes a version again."""
+    return {**REQUEST, "mode": "rollback", "source": f"efs:///site/versions/{version}"}
+
+
+def held(root: Path) -> dict[str, str]:
+    """The content of each file and the target of each symlink below a directory."""
+    found: dict[str, str] = {}
+    for path in sorted(root.rglob("*")):
+        if path.is_symlink() or not path.is_dir():
+            found[str(path.relative_to(root))] = os.readlink(path) if path.is_symlink() else path.read_text()
+    return found
