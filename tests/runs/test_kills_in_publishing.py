@@ -59,7 +59,7 @@ def in_a_process(task: Callable[[PublishingWorld], object], world: PublishingWor
     status = 1
     try:
         source = PosixTree(world.mount, "in", world.run_id, nonce, "source")
-        nonces = (f"{nonce}-{number}" for number in range(10_000))
+        nonces = (f"{nonce}x{number}" for number in range(10_000))
         task(dataclasses.replace(world, source=source, nonces=nonces))
         status = 0
     finally:

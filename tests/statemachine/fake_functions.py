@@ -16,7 +16,7 @@ BUCKET = "work-bucket"
 CHOSEN = (
     *("CheckMount", "CheckOtherMount", "ListSegment", "ListDestination", "CopyShard", "PackShard", "UnpackShard"),
     *("FinishTree", "FinishShard", "VerifyShard", "DigestShard", "DeleteShard", "RemoveDirectories"),
-    *("LookAtSource", "LookAtDirectories", "RestoreObjects", "DigestDestination"),
+    *("LookAtSource", "LookAtDirectories", "RestoreObjects", "DigestDestination", "PublishVersion"),
 )
 FUNCTIONS = {name: f"arn:aws:lambda:eu-west-1:123456789012:function:{name}" for name in CHOSEN}
 REQUEST = {"source": "s3://bucket/prefix/", "destination": "efs:///projects/alpha"}
@@ -49,6 +49,9 @@ class FakeTransfer:
     _deleted: set[str] = field(default_factory=set)
     two_mounts: bool = False
     digests: bool = False
+    publishes: str = ""
+    switches: int = 1
+    _switched: int = 0
     holder: str = ""
     paced: bool = False
     max_concurrency: int = 2
@@ -88,6 +91,7 @@ class FakeTransfer:
             "DeleteShard": self.delete_shard,
             "RemoveDirectories": self.remove_directories,
             "RestoreObjects": self.restore_objects,
+            "PublishVersion": self.publish_version,
             "LookAtSource": lambda event: {"cursor": 1},
             "LookAtDirectories": self.look_at_directories,
             "BeginVerification": self.begin_verification,
@@ -112,7 +116,8 @@ class FakeTransfer:
         prefix = f"runs/{event['run_id']}/"
         apart = self.mode if self.two_mounts else ""
         ends = {"apart": apart, "digests": "destination" if self.two_mounts and self.digests else ""}
-        run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix, **ends, "functions": FUNCTIONS}
+        publishes = {"publishes": self.publishes} if self.publishes else {}
+        run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix, **ends, **publishes, "functions": FUNCTIONS}
         return {"run": run, "list": self._list_of_round(0, prefix)}
 
     def gather_segments(self, event: Event) -> Event:
@@ -200,6 +205,12 @@ class FakeTransfer:
     def remove_directories(self, event: Event) -> Event:
         self._passed += 1
         return {"removed": 1, "done": self._passed >= self.passes, "until": ""}
+
+    def publish_version(self, event: Event) -> Event:
+        """Takes as many tasks as there are ``switches``."""
+        assert event["publish"] is True
+        self._switched += 1
+        return {"done": self._switched >= self.switches, "until": ""}
 
     def look_at_directories(self, event: Event) -> Event:
         """Takes as many tasks as there are passes."""

@@ -46,7 +46,7 @@ def test_the_run_is_finished_and_summarised_and_ends_failed(engine: Engine) -> N
     result = run_with_failing_tail(engine)
     assert (result.status, result.error) == ("FAILED", "FailedWithItems")
     assert result.cause == "1 shards failed, 0 entries are rejected"
-    assert engine.entered()[-9:] == [
+    assert engine.entered()[-10:] == [
         *(
             "CopyInPace",
             "CopyBroke?",
@@ -54,6 +54,7 @@ def test_the_run_is_finished_and_summarised_and_ends_failed(engine: Engine) -> N
             "TreeFinished?",
             "AnyExtras?",
             "WhatToVerify?",
+            "ToPublish?",
             "SummariseTransfer",
         ),
         *("TransferSucceeded?", "FailedWithItems"),

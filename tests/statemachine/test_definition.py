@@ -106,11 +106,12 @@ def test_every_task_says_what_it_keeps_of_the_answer(task: State) -> None:
 
 
 def test_only_the_plan_sees_the_request() -> None:
-    """Four Tasks take their whole input; the plan's answer replaces the request before the others run."""
+    """Five Tasks take their whole input; the plan's answer replaces the request before the others run."""
     whole = {task.name: dict(values(task.body["Parameters"])) for task in TASKS}
     assert {name for name, parameters in whole.items() if "$" in parameters.values()} == {
         "PlanTransfer",
         "FinishTree",
+        "PublishVersion",
         "RemoveDirectories",
         "SummariseTransfer",
     }
@@ -123,7 +124,7 @@ def test_what_travels_is_a_closed_list_of_references() -> None:
     travelling = {value.split(".")[1] for _, value in values(load()) if isinstance(value, str) and value[:2] == "$."}
     assert travelling == {
         *("run", "list", "gathered", "shards", "segment", "shard", "cursor", "done", "error", "summary", "finish"),
-        *("Payload", "next", "until", "deletion", "removed", "holder", "pace", "note", "looked"),
+        *("Payload", "next", "until", "deletion", "removed", "holder", "pace", "note", "looked", "published"),
     }
 
 

@@ -88,8 +88,8 @@ def test_the_books_of_the_run_end_green_in_one_word_only() -> None:
 def test_nothing_is_copied_after_a_caught_error_of_the_listing() -> None:
     states = dict(WORKFLOWS["root"]["States"])
     guarded = states["WhatToVerify?"]
-    assert guarded["Choices"][0] == {"Variable": "$.error", "IsPresent": True, "Next": "SummariseTransfer"}
-    states["WhatToVerify?"] = {**guarded, "Choices": guarded["Choices"][:1], "Default": "SummariseTransfer"}
+    assert guarded["Choices"][0] == {"Variable": "$.error", "IsPresent": True, "Next": "ToPublish?"}
+    states["WhatToVerify?"] = {**guarded, "Choices": guarded["Choices"][:1], "Default": "ToPublish?"}
     for name in ("PlanTransfer", "CheckMount", "ListOneSegment", "ListTree", "GatherSegments", "PartitionShards"):
         after = reached(states, {catcher["Next"] for catcher in states[name]["Catch"]})
         assert after.isdisjoint({"PartitionShards", "CopyInPace"}), name

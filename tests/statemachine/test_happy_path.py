@@ -23,7 +23,7 @@ def test_a_transfer_passes_through_every_state_of_the_root_in_order(engine: Engi
         *("OneSegment?", "ListOneSegment", "GatherSegments", "MoreToList?", "OpenRound"),
         *("OneSegment?", "ListTree", "GatherSegments", "MoreToList?"),
         *("PartitionShards", "WhatToDo?", "AnyArchived?", "CopyInPace", "CopyBroke?"),
-        *("FinishTree", "TreeFinished?", "AnyExtras?", "WhatToVerify?"),
+        *("FinishTree", "TreeFinished?", "AnyExtras?", "WhatToVerify?", "ToPublish?"),
         *("SummariseTransfer", "TransferSucceeded?", "Succeeded"),
     ]
 

@@ -100,7 +100,7 @@ def test_a_map_that_fails_ends_the_pacing_and_fails_the_run(engine: Engine, pace
     engine.service.functions["PartitionShards"] = lambda event: {**partition(event), "copies": "runs/none.json"}
     result = engine.run()
     assert result.status == "FAILED"
-    assert engine.entered()[-9:-5] == ["CopyInPace", "CopyBroke?", "KeepError", "FinishTree"]
+    assert engine.entered()[-10:-6] == ["CopyInPace", "CopyBroke?", "KeepError", "FinishTree"]
     summarised = engine.service.calls("SummariseTransfer")[0]["state"]
     assert summarised["error"]["Error"].startswith("States.")
     assert engine.service.calls("CopyShard") == [] and engine.service.calls("BeginDeletion") == []

@@ -45,6 +45,7 @@ def with_a_broken_shard(engine: Engine, task: str = "CopyShard") -> None:
         extras=("x",),
         finishing=finishing,
         archived=archived,
+        publishes="" if apart else "copy",
     )
     copy = engine.service.functions[task]
 

@@ -111,7 +111,7 @@ def test_a_listing_that_has_ended_waits_for_nothing(engine: Engine) -> None:
 def test_every_wait_is_until_a_moment_that_a_task_named() -> None:
     assert {state.name for state in WAITS} == {
         *("WaitToList", "WaitToCopy", "WaitToPace", "WaitToFinish", "WaitToFinishShard", "WaitToDelete"),
-        *("WaitToLook", "WaitToRemove", "WaitToVerify"),
+        *("WaitToLook", "WaitToRemove", "WaitToVerify", "WaitToPublish"),
     }
     for state in WAITS:
         assert state.body["TimestampPath"].endswith(".until") and "Seconds" not in state.body

@@ -11,6 +11,8 @@ from typing import Any
 from tests.support.actions import Need
 from tests.template.templates import Resource, abilities, documents, functions, resources
 
+# The parameters of nested stacks that name a role, for the statements of keys.
+ROLES = {"SignerRoleArn": "SummariseTransferRole"}
 NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
@@ -80,12 +82,24 @@ class Statement:
 
 
 def statements_of(function: str, given: Given) -> list[Statement]:
-    """What the role of a function says in a deployment."""
-    role = resources()[functions()[function]["Role"]["Fn::GetAtt"][0]]
+    """What the role of a function says in a deployment, and what a key says of it."""
+    named = functions()[function]["Role"]["Fn::GetAtt"][0]
+    role = resources()[named]
     held = [name for name, condition in abilities(role).items() if not condition or given.conditions[condition]]
     own = [("", document) for one in role["Properties"].get("Policies", []) for document in documents(one)]
     attached = [(name, document) for name in held for document in documents(resources()[name]["Properties"])]
-    return [found for name, document in own + attached for found in _parsed(name, document, given)]
+    said = [found for name, document in own + attached for found in _parsed(name, document, given)]
+    return said + list(_of_keys(named, given))
+
+
+def _of_keys(role: str, given: Given) -> Iterator[Statement]:
+    for name, key in resources().items():
+        if key["Type"] == "AWS::KMS::Key":
+            for statement in key["Properties"]["KeyPolicy"]["Statement"]:
+                principal = statement["Principal"].get("AWS")
+                if isinstance(principal, dict) and ROLES.get(principal.get("Ref", "")) == role:
+                    arn = (given.parameters[f"{name}.Arn"],)
+                    yield Statement(name, statement["Effect"], _tuple(statement["Action"]), arn, ())
 
 
 def _parsed(name: str, document: Resource, given: Given) -> Iterator[Statement]:

@@ -23,6 +23,7 @@ from fanout.model.segment import Prunes, Segment, no_pruning, within
 from fanout.model.shard import Receipt
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Fence
+from fanout.ports.versions import Versions
 from fanout.request.filtering.pruning import Pruning
 from fanout.request.options import Overwrite
 
@@ -286,6 +287,14 @@ class MemoryTree:
     def overlaps(self) -> bool:
         """See ``ports.tree.Tree``; memory does not wait."""
         return False
+
+    def link_from(self, entry: Entry, place: str) -> bool:
+        """See ``ports.tree.Tree``; no run publishes to memory."""
+        raise AssertionError(f"{entry.path} is to be linked from {place}")
+
+    def versions(self, link: str) -> Versions:
+        """See ``ports.tree.Tree``; no run publishes to memory."""
+        raise AssertionError(f"{link} is to be published")
 
     @property
     def file_system(self) -> Self:

@@ -84,6 +84,15 @@ COMMANDS = {
             "fanout certificate check certificate-RUN.json --key key.pem --tree /mnt/archive",
         ),
     ),
+    "versions": Known(
+        "versions_command", RUNS, "list the versions of a published tree", ("fanout versions efs:///site",)
+    ),
+    "rollback": Known(
+        "versions_command",
+        RUNS,
+        "publish an old version again",
+        ("fanout rollback efs:///site", "fanout rollback efs:///site copy-2026-11-20-030000"),
+    ),
     "limit": Known("limit_command", RUNS, "change the rates of a run", ('fanout limit --bytes-per-second "50 MiB"',)),
     "stop": Known("run_commands", RUNS, "stop a run", ("fanout stop RUN",)),
     "retry": Known("run_commands", RUNS, "go on with a run", ("fanout retry --watch", "fanout retry RUN --again")),

@@ -25,6 +25,8 @@ _NAMES = {
     "destination_bucket.requester_pays": "destination-requester-pays",
     "destination_bucket.expected_owner": "destination-owner",
     "attributes.override": "override-attributes",
+    "publish.link": "publish",
+    "publish.keep": "keep-versions",
     "restore.tier": "restore-tier",
     "restore.days": "restore-days",
     "allow_empty_source": "refuse-empty-source",

@@ -75,5 +75,5 @@ def _run(
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for mode in Mode:
+    for mode in _DOES:
         app.command(name=mode.value)(_command_of(mode))

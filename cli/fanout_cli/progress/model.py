@@ -22,7 +22,7 @@ from fanout_cli.progress.work import Standing
 # The phases that deal with shards, and so have a share.
 WITH_SHARDS = ("copy", "verify")
 # The phases whose tasks are held to the window of the run.
-PAUSES = ("list", "copy", "finish", "delete", "verify")
+PAUSES = ("list", "copy", "finish", "delete", "verify", "publish")
 # By how much the predictions of the phases to come may be corrected, by how those of the phases before have held.
 MOST_CORRECTED = 5.0
 
@@ -114,9 +114,12 @@ def course_of(request: Request) -> tuple[str, ...]:
         return ("plan", "list", "summarise")
     if request.mode is Mode.VERIFY:
         return ("plan", "list", "verify", "summarise")
+    if request.mode is Mode.ROLLBACK:
+        return ("plan", "publish", "summarise")
+    publishes = () if request.publish is None else ("publish",)
     deletes = ("delete",) if request.mode is Mode.SYNC else ()
     verifies = () if request.verifies_after is Verify.NONE else ("verify",)
-    return ("plan", "list", "copy", "finish", *deletes, *verifies, "summarise")
+    return ("plan", "list", "copy", "finish", *deletes, *verifies, *publishes, "summarise")
 
 
 def progress_of(look: Look) -> Progress:

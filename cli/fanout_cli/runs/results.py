@@ -22,7 +22,7 @@ EXIT_SUCCEEDED = 0
 EXIT_FAILED = 1
 EXIT_INVALID_REQUEST = 2
 EXIT_SKIPPED = 3
-PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "summarise")
+PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "publish", "summarise")
 # How the state machine ends an execution that has closed its books.
 _WITH_SUMMARY = ("SUCCEEDED", "FAILED")
 

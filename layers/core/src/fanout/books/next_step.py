@@ -94,6 +94,7 @@ RULES = (
         Step("follow the run that does the work", Verb.WATCH_HOLDER),
         statuses=frozenset({Status.SKIPPED.value}),
     ),
+    Rule("a rollback that succeeded", Step("nothing", Verb.NONE), modes=_of(Mode.ROLLBACK), statuses=_SUCCEEDED),
     Rule(
         "succeeded, and nothing was listed",
         Step("check the bucket and the prefix, or the path, of the source; then start the right request", Verb.START),

@@ -1,4 +1,4 @@
-"""What CheckMount does of a run that publishes: whose versions these are, and which one is published now."""
+"""The part of CheckMount for a run that publishes: whose versions these are, and which one is published now."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _publish(plan: Plan, context: Context) -> bool:
 
 
 def _switched(plan: Plan, versions: Versions, context: Context) -> Published | None:
-    """What was published; ``None`` where an entry is not as it should be, and the link stays."""
+    """The version that was published; ``None`` where an entry is not as it should be, and the link stays."""
     ledger, before = context.ledger, context.ledger.read(keys.VERSION_BEFORE, VersionBefore).version
     version, publish = plan.version, plan.request.publish
     assert publish is not None

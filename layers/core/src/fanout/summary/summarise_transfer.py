@@ -41,7 +41,7 @@ from fanout.work.context import Context
 
 # Rows of one file of failures: bounds the memory that writing it takes.
 FAILURES_PER_FILE = 100_000
-PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "summarise")
+PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "publish", "summarise")
 
 
 class FailureWriter:

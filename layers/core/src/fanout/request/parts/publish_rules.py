@@ -1,4 +1,4 @@
-"""Which requests can publish, and which can publish an old version again."""
+"""Rules of requests that publish, and of those that publish an old version again."""
 
 from __future__ import annotations
 
