@@ -25,7 +25,7 @@ def test_every_field_has_an_option_of_its_own() -> None:
     assert len(set(options.values())) == len(options)
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", sorted(set(Mode) - {Mode.ROLLBACK}))
 def test_a_command_starts_its_mode(aws: Aws, mode: Mode) -> None:
     started = aws.fanout(mode.value, *ENDS, "--name", "run-1", *MINE)
     assert started.exit_code == 0, started.stderr

@@ -82,3 +82,23 @@ def test_a_backup_of_a_bucket_is_refused_with_its_remedy(local: Stack) -> None:
     ended = stack.wait(stack.start_execution(request, "refused"))
     assert ended["status"] == "FAILED"
     assert "backup_to" in ended["cause"] and "versioning" in ended["cause"]
+
+
+def test_a_tree_is_published_changed_published_again_and_gone_back_to(local: Stack) -> None:
+    stack = local.stack
+    s3 = stack.clients.s3
+    s3.create_bucket(Bucket="pages")
+    for name, text in (("index", "one"), ("d/same", "same")):
+        s3.put_object(Bucket="pages", Key=f"site/{name}", Body=text.encode())
+    request = {"source": "s3://pages/site/", "destination": "efs:///site", "publish": {"link": "current"}}
+    current = local.mount / "site/current"
+    assert run(local, "first", {**request, "verify": "all"}) == {"listed": 2, "copied": 2}
+    s3.put_object(Bucket="pages", Key="site/index", Body=b"two")
+    assert run(local, "second", request) == {"listed": 2, "copied": 1, "unchanged": 1}
+    assert os.readlink(current) == "versions/second"
+    assert contents(current.resolve()) == {"index": "two", "d/same": "same"}
+    assert (local.mount / "site/versions/first/d/same").samefile(current / "d/same")
+    back = {**request, "mode": "rollback", "source": "efs:///site/versions/first"}
+    assert run(local, "back", back) == {}
+    assert contents(current.resolve()) == {"index": "one", "d/same": "same"}
+    assert sorted(name for name in os.listdir(local.mount / "site/versions") if name[0] != ".") == ["first", "second"]

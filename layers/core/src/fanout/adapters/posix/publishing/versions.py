@@ -81,7 +81,7 @@ class PosixVersions:
                 return {name: _read(above, f"{_NOTE}{name}") for name in sorted(noted) if _is_directory(above, name)}
 
     def _names(self) -> list[str]:
-        """What is there beside the versions, and they; nothing before the first run publishes."""
+        """The names beside the versions, and theirs; nothing before the first run publishes."""
         try:
             with self._directories.hold(self._above) as above:
                 return os.listdir(above)
