@@ -25,8 +25,8 @@ class FileSystem(Protocol):
     def link_from(self, entry: Entry, place: str) -> bool:
         """Make the path of ``entry`` a further name of the file that stands there below ``place``, another version.
 
-        False where the entry has to be copied: nothing of its kind, size and mtime (0: any) stands there, or the file
-        has no room for another name. ``place`` is relative to the mount, and ends in ``/``.
+        False where the entry has to be copied: nothing of its kind, size and (of a file system) mtime stands there, or
+        the file has no room for another name. ``place`` is relative to the mount, and ends in ``/``.
         """
 
     def versions(self, link: str) -> Versions:

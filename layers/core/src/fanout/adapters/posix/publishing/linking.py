@@ -17,8 +17,8 @@ _KINDS = (stat.S_IFREG, stat.S_IFLNK)
 def link_from(directories: Directories, root: str, entry: Entry, place: str) -> bool:
     """Make the entry's path below ``root`` a further name of what stands at that path below ``place``.
 
-    False where nothing stands there that has the entry's kind, size and mtime (0: any), where the file has no room
-    for a name, and where something else has the name already. Raises ``OSError``.
+    False where nothing stands there that has the entry's kind, size and (of a file system) mtime, where the file has
+    no room for a name, and where something else has the name already. Raises ``OSError``.
     """
     parent, slash, name = entry.path.rpartition("/")
     try:
@@ -47,10 +47,12 @@ def link_from(directories: Directories, root: str, entry: Entry, place: str) -> 
 
 
 def _is_copy(found: os.stat_result, entry: Entry) -> bool:
-    """An object may be a symlink, whose bytes are its target."""
+    """An object may be a symlink, whose bytes are its target; a listing does not tell the mtime that its copy has."""
     kind = stat.S_IFMT(found.st_mode)
-    of_kind = kind in _KINDS if entry.etag else kind == (stat.S_IFLNK if entry.kind is Kind.SYMLINK else stat.S_IFREG)
-    return of_kind and found.st_size == entry.size and entry.mtime_ns in (0, found.st_mtime_ns)
+    if entry.etag:
+        return kind in _KINDS and found.st_size == entry.size
+    expected = stat.S_IFLNK if entry.kind is Kind.SYMLINK else stat.S_IFREG
+    return (kind, found.st_size, found.st_mtime_ns) == (expected, entry.size, entry.mtime_ns)
 
 
 def _found(directory: int, name: str) -> os.stat_result | None:
