@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from fanout.model.entry import Kind
-from fanout.model.errors import InvalidRequest
+from fanout.model.errors import InvalidRequest, Superseded
+from fanout.ports.turns import Fence, Turn
+from fanout.request.plan import Plan
 from tests.support.memory import MemoryTree
 from tests.support.publishing import REQUEST, PublishingWorld, held, rollback_to
 
@@ -20,6 +22,22 @@ def world(tmp_path: Path) -> PublishingWorld:
     for path, text in (("a.txt", "a"), ("d/b.txt", "b"), ("d/e/c.txt", "c")):
         put(world, path, text)
     return world
+
+
+class Fenced:
+    """Turns of a run that is to fence others."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    def take(self, plan: Plan, execution: str) -> None:
+        return None
+
+    def turn(self, plan: Plan) -> Turn:
+        return self._turn
+
+    def release(self, plan: Plan) -> None:
+        return None
 
 
 def put(world: PublishingWorld, path: str, text: str) -> None:
@@ -60,7 +78,10 @@ def test_the_next_version_has_names_of_the_files_that_did_not_change(world: Publ
     assert held(first) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
     assert (first / "d/e/c.txt").samefile(world.current / "d/e/c.txt")
     assert not (first / "d/b.txt").samefile(world.current / "d/b.txt")
-    assert summary["published"]["linked"] == {"entries": 1, "bytes": 1}
+    assert summary["published"]["linked"] == summary["forecast"]["linked"] == {"entries": 1, "bytes": 1}
+    page = following.ledger.read_bytes("report.html").decode()
+    assert "leads to version <code><bdi>v2</bdi></code>; before, it led to <code><bdi>v1</bdi></code>" in page
+    assert "1 entries (1 B) have the files of that version, and were not copied." in page
 
 
 def test_a_rollback_switches_the_link_back_and_the_next_run_builds_on_that(world: PublishingWorld) -> None:
@@ -114,6 +135,7 @@ def test_a_run_with_a_failed_entry_leaves_the_link_and_a_resumed_one_publishes(w
     second.switch()
     summary = second.end()
     assert (summary["status"], summary["published"]) == ("FAILED_WITH_ITEMS", None)
+    assert "<strong>Not published:</strong>" in second.ledger.read_bytes("report.html").decode()
     assert os.readlink(world.mount / "site/current") == "versions/v1"
     assert ".published-v2" not in world.versions()
     put(world, "other.txt", "o")
@@ -261,3 +283,27 @@ def test_a_version_that_was_never_published_cannot_be_gone_back_to(world: Publis
     shutil.rmtree(world.mount / "site/versions/v1")
     with pytest.raises(InvalidRequest, match="source: efs://data/site/versions/v1 is no version"):
         world.following("back-2").publish(rollback_to("v1"))
+
+
+def test_a_function_that_wakes_up_after_a_rollback_switches_nothing(world: PublishingWorld) -> None:
+    world.publish()
+    put(world, "a.txt", "aa")
+    second = world.following("v2")
+    second.list_all(second.plan(REQUEST))
+    second.copy_all()
+    second.finish_all(deletes=True)
+    turns = Turn((Fence("site/versions/", "v2"),))
+    third = world.following("v3")
+    third.turns = Fenced(turns)  # type: ignore[assignment]
+    assert third.publish()["status"] == "SUCCEEDED"
+    with pytest.raises(Superseded):
+        second.switch()
+    assert os.readlink(world.mount / "site/current") == "versions/v3"
+    assert held(world.current)["a.txt"] == "aa"
+
+
+def test_an_attempt_beside_the_one_that_switched_ends_as_done(world: PublishingWorld) -> None:
+    world.publish()
+    world.switch()
+    assert os.readlink(world.mount / "site/current") == "versions/v1"
+    assert world.versions() == [".published-v1", ".publisher", "v1"]

@@ -17,6 +17,8 @@ from fanout.request.request import Request
 
 # The operations of reading one file: a look-up with its attributes, an open, and a read.
 READ_OPERATIONS_PER_FILE = 3.0
+# Those of linking one: two look-ups with attributes, and the link.
+LINK_OPERATIONS_PER_FILE = 3.0
 LIST_PAGE = 1_000
 # Lists and probes of a segment beside its pages.
 LISTS_PER_SEGMENT = 20
@@ -28,7 +30,8 @@ class Work(Struct, frozen=True):
     ``longest_seconds`` is the predicted time of the longest shard. ``largest_directory`` is the number of files to copy
     in the directory that has most of them. Both are 0 where not known. ``extras`` are the entries that a sync deletes,
     ``looked_at`` those that an estimate takes to be listed and left as they are. ``archived`` are entries and bytes to
-    be restored, by archive.
+    be restored, by archive. ``linked`` is what gets names of files that the destination holds; it is in no other
+    figure but ``listed`` and ``shards``.
     """
 
     listed: int
@@ -40,6 +43,7 @@ class Work(Struct, frozen=True):
     extras: int = 0
     looked_at: int = 0
     archived: Mapping[str, Count] = field(default_factory=dict)
+    linked: Count = Count()
 
 
 class S3Requests(Struct, frozen=True):
@@ -121,8 +125,9 @@ def loads_to_list(request: Request, entries: int) -> Mapping[str, Load]:
 
 
 def _written(work: Work) -> Load:
-    operations = work.entries * OPERATIONS_PER_FILE
-    return Load(written_operations=operations + _more(work), written_bytes=_metered(work, OPERATIONS_PER_FILE))
+    operations, links = work.entries * OPERATIONS_PER_FILE, work.linked.entries * LINK_OPERATIONS_PER_FILE
+    metered = _metered(work, OPERATIONS_PER_FILE) + links * aws.EFS_LEAST_METERED
+    return Load(written_operations=operations + links + _more(work), written_bytes=metered)
 
 
 def _read(work: Work) -> Load:

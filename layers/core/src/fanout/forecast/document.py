@@ -14,6 +14,7 @@ from fanout.forecast.costs import Dollars
 from fanout.forecast.credits import Credits
 from fanout.forecast.datasync import TaskMode
 from fanout.forecast.forecast import Forecast, Limit
+from fanout.model.books import Count
 from fanout.model.document import utc
 from fanout.model.file_system import ThroughputMode
 
@@ -75,6 +76,7 @@ class ForecastDocument(Struct, frozen=True):
     datasync_dollars: dict[str, float]
     datasync_mode: TaskMode
     prices_date: str
+    linked: Count = Count()
 
 
 def forecast_document(found: Forecast, begins: float) -> ForecastDocument:
@@ -96,6 +98,7 @@ def forecast_document(found: Forecast, begins: float) -> ForecastDocument:
         datasync_dollars={name: round(value, 6) for name, value in datasync.items()},
         datasync_mode=other.mode,
         prices_date=prices.DATE,
+        linked=found.linked,
     )
 
 

@@ -29,6 +29,7 @@ from fanout.forecast.deleting import Deleting, deleting_of, deletion_loads
 from fanout.forecast.listing import ListingWalk, walk_listing
 from fanout.forecast.overhead import beside_run, is_paced
 from fanout.forecast.restoring import restore_dollars, restore_seconds
+from fanout.model.books import Count
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.pacing.concurrency import Pace, pace, rates_at
 from fanout.pacing.start import limited_bytes, paced_at_first, seen_at_first
@@ -59,7 +60,7 @@ class Limit(StrEnum):
 class Forecast(Struct, frozen=True):
     """``seconds`` is by phase, ``limit_seconds`` what each limit alone would make of the copying.
 
-    ``states`` and ``credits`` are by mount.
+    ``states`` and ``credits`` are by mount. ``linked`` is what is linked and need not be copied.
     """
 
     seconds: Mapping[str, float]
@@ -69,6 +70,7 @@ class Forecast(Struct, frozen=True):
     credits: Mapping[str, Credits]
     dollars: Dollars
     datasync: DataSync
+    linked: Count = Count()
 
     @property
     def binding(self) -> Limit:
@@ -148,6 +150,7 @@ def forecast(
             restore_dollars(work.archived, request.restore, price),
         ),
         datasync=datasync_of(request, work, states, price),
+        linked=work.linked,
     )
 
 

@@ -33,15 +33,17 @@ def work_of(
     archived: Mapping[str, Count] | None = None,
 ) -> Work:
     """The work in the shards, and the extras. The parts of a big file hold its bytes; the file counts once."""
+    copied = [shard for shard in shards if not shard.linked]
     return Work(
         listed=listed,
-        entries=sum(shard.entries for shard in shards if shard.blocks is None) + big_files,
-        bytes=sum(shard.bytes for shard in shards),
+        entries=sum(shard.entries for shard in copied if shard.blocks is None) + big_files,
+        bytes=sum(shard.bytes for shard in copied),
         shards=len(shards),
         longest_seconds=max((shard.seconds for shard in shards), default=0.0),
         largest_directory=largest_directory,
         extras=extras,
         archived=archived or {},
+        linked=sum((Count(shard.entries, shard.bytes) for shard in shards if shard.linked), Count()),
     )
 
 
