@@ -1,4 +1,5 @@
-"""One deployment for each module: no run and no measurement of one is there for another."""
+"""One deployment for each module, so that no run and no measurement of one is there for another; but for those that
+copy trees of their own on ``local``, which share one."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ import pytest
 from fanout_cli.local import LocalPaths, LocalStack, find_toolchain
 from tests.e2e.command import fanout
 from tests.e2e.processes import Workers
+from tests.e2e.windowed import Windowed, begin_windowed
 
 
 @pytest.fixture(scope="module")
@@ -24,21 +26,22 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass
 class Stack:
-    """The stack with a directory that stands for EFS."""
+    """The stack with a directory that stands for EFS; ``windowed`` began when it was up, before its window opens."""
 
     stack: LocalStack
     mount: Path
     workers: Workers
+    windowed: Windowed
 
 
-@pytest.fixture(scope="module")
-def local(state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """The stack, up, for one module; no command can run beside it on its state."""
+@pytest.fixture(scope="session")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The stack, up; no command can run beside it on its state."""
     mount = tmp_path_factory.mktemp("mount")
-    paths = LocalPaths.find(state=state)
+    paths = LocalPaths.find(state=tmp_path_factory.mktemp("state"))
     mounts = {"data": mount, "sealed": Path("/sys/kernel")}
     with LocalStack(paths, find_toolchain(paths.repo), mounts) as stack:
-        yield Stack(stack, mount, Workers(stack.endpoint))
+        yield Stack(stack, mount, Workers(stack.endpoint), begin_windowed(stack, mount))
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_a_sync_keeps_what_goes_and_a_transfer_brings_it_back(local: Stack) -> N
     assert contents(local.mount / "mirror") == {"changed": "ours"}
     assert contents(local.mount / "backups/mirror/kept-1") == before
     back = {"source": "efs:///backups/mirror/kept-1", "destination": "efs:///mirror", "compare": "always"}
-    assert run(local, "back", back)["copied"] == 3
+    assert run(local, "gone-back", back)["copied"] == 3
     assert contents(local.mount / "mirror") == before
 
 
@@ -99,6 +99,6 @@ def test_a_tree_is_published_changed_published_again_and_gone_back_to(local: Sta
     assert contents(current.resolve()) == {"index": "two", "d/same": "same"}
     assert (local.mount / "site/versions/first/d/same").samefile(current / "d/same")
     back = {**request, "mode": "rollback", "source": "efs:///site/versions/first"}
-    assert run(local, "back", back) == {}
+    assert run(local, "gone-back", back) == {}
     assert contents(current.resolve()) == {"index": "one", "d/same": "same"}
     assert sorted(name for name in os.listdir(local.mount / "site/versions") if name[0] != ".") == ["first", "second"]

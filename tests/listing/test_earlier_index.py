@@ -197,7 +197,7 @@ PATHS = st.sets(st.text(alphabet="ab/", min_size=1, max_size=4), min_size=1, max
 CHANGES = st.lists(st.tuples(st.integers(0, 11), st.sampled_from(["new", "back", "there", "gone"])), max_size=6)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(PATHS, st.lists(CHANGES, max_size=3), st.sampled_from([TO_S3, INSIDE_S3]), st.integers(1, 5), st.integers(1, 5))
 def test_nothing_that_changed_counts_as_unchanged(
     paths: set[str], rounds: list[list[tuple[int, str]]], request_: Json, budget: int, a_file: int

@@ -44,7 +44,7 @@ def run(world: World, request: dict[str, str]) -> None:
     assert summary["totals"]["copied"] == summary["totals"]["listed"]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(keys)
 def test_keys_go_there_and_back(names: set[str]) -> None:
     source = tree_of(names, directories=True)
@@ -57,7 +57,7 @@ def test_keys_go_there_and_back(names: set[str]) -> None:
     assert contents(back.destination) == contents(source)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(file_names)
 def test_file_names_go_there_and_back(names: set[str]) -> None:
     source = tree_of({name for name in names if not name.endswith("/")}, directories=False)

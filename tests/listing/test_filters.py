@@ -139,7 +139,7 @@ def leaves(names: set[str]) -> set[str]:
     return {name for name in names if not any(other.startswith(f"{name}/") for other in names)}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.sets(names, max_size=12), globs, globs)
 def test_exactly_the_files_that_the_filters_take_are_copied(
     paths: set[str], include: list[str], exclude: list[str]

@@ -162,7 +162,7 @@ def test_parts_and_rows_handed_back_for_time_lose_no_row_and_double_none(
     assert contents(world.destination).keys() == set(paths)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(
     st.lists(st.text(alphabet="ab\r é", min_size=1, max_size=9), max_size=30), st.integers(1, 40), st.integers(1, 30)
 )
