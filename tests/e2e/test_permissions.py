@@ -21,9 +21,9 @@ from tests.e2e.roles import NAME, UNSEEN, Role, also_allowed, denied, listed, pe
 from tests.template.templates import resources
 
 # Data lies in these buckets alone: a role that may read any bucket reads the ledger without the ledger's statement.
-READ, WRITE = "read-permission", "write-permission"
+READ, WRITE, MOVES = "read-permission", "write-permission", "write-moves"
 PARAMETERS = {
-    "ReadBucketArns": "arn:aws:s3:::read-*",
+    "ReadBucketArns": f"arn:aws:s3:::read-*,arn:aws:s3:::{MOVES}",
     "WriteBucketArns": "arn:aws:s3:::write-*",
     "EventBucketName": READ,
     "EventRequest": """'{"source":"s3://read-permission/none/","destination":"efs:///none"}'""",
@@ -81,7 +81,7 @@ def stack(state: Path, mount: Path, tmp_path_factory: pytest.TempPathFactory) ->
     mounts = {"data": mount, "archive": tmp_path_factory.mktemp("archive")}
     with LocalStack(paths, find_toolchain(paths.repo), mounts, parameters=PARAMETERS) as stack:
         s3 = stack.clients.s3
-        for bucket in (READ, WRITE):
+        for bucket in (READ, WRITE, MOVES):
             s3.create_bucket(Bucket=bucket)
             s3.put_object(Bucket=bucket, Key=NAME, Body=b"")
             s3.put_object(Bucket=bucket, Key="in/a/b", Body=b"data")
@@ -124,13 +124,18 @@ def test_what_a_statement_of_a_role_allows_is_denied_without_it(stack: LocalStac
         (f"s3://{READ}/in/", f"s3://{WRITE}/copy/", {"mode": "sync", "verify": "all"}),
         ("efs:///there", f"s3://{WRITE}/there/", {"verify": "all", "mode": "sync"}),
         ("efs:///there", "efs://archive/there", {"verify": "all"}),
+        (f"s3://{MOVES}/moves/", "efs:///moves", {"mode": "move"}),
+        ("efs:///moves", "efs://archive/moves", {"mode": "move"}),
     ],
 )
 def test_the_roles_suffice_for_a_run(
     stack: LocalStack, mount: Path, source: str, destination: str, options: dict[str, Any]
 ) -> None:
-    (mount / "there").mkdir(exist_ok=True)
-    (mount / "there" / "file").write_bytes(b"data")
+    for name in ("there", "moves"):
+        (mount / name).mkdir(exist_ok=True)
+        (mount / name / "file").write_bytes(b"data")
+    for key in ("moves/d/", "moves/d/object"):
+        stack.clients.s3.put_object(Bucket=MOVES, Key=key, Body=b"")
     s3, run_id = stack.clients.s3, f"suffices-{time.time_ns()}"
     bucket, _, prefix = destination.removeprefix("s3://").partition("/")
     if options.get("mode") == "sync":
@@ -142,6 +147,10 @@ def test_the_roles_suffice_for_a_run(
     if options.get("mode") == "sync":
         found = s3.list_objects_v2(Bucket=bucket, Prefix=prefix)["Contents"]
         assert f"{prefix}extra" not in {one["Key"] for one in found}
+    if options.get("mode") == "move" and source.startswith("s3:"):
+        assert "Contents" not in s3.list_objects_v2(Bucket=MOVES, Prefix="moves/")
+    elif options.get("mode") == "move":
+        assert list((mount / "moves").iterdir()) == []
 
 
 def test_a_run_ends_with_the_name_of_what_the_role_of_a_function_lacks(stack: LocalStack) -> None:

@@ -24,7 +24,8 @@ def plan(run_id: str, **fields: Any) -> Plan:
 
 
 def writer(run_id: str, **fields: Any) -> Writer:
-    return writer_of(plan(run_id, **fields), f"arn:{run_id}", 1.0)
+    made = plan(run_id, **fields)
+    return writer_of(made, made.request.destination, f"arn:{run_id}", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,17 @@ def test_the_table(mine: dict[str, Any], other: dict[str, Any], expected: Meetin
     assert meeting(writer("other", **other), writer("mine", **mine)) is expected
 
 
+def test_a_move_meets_who_writes_at_its_source() -> None:
+    moving = plan("m", source="efs:///x", destination="s3://b-bucket/out/", mode="move")
+    at_source = writer_of(moving, moving.request.source, "arn:m", 1.0)
+    assert moving.request.written_ends == (moving.request.destination, moving.request.source)
+    assert meeting(at_source, writer("copy")) is WAITS  # it writes efs:///x/y
+    assert meeting(at_source, writer("named", **NAMED)) is WAITS
+    assert meeting(at_source, writer("beside", destination="efs:///y")) is APART
+    assert plan("c").request.written_ends == (plan("c").request.destination,)
+    assert plan("v", mode="verify").request.written_ends == ()
+
+
 def test_a_run_does_not_meet_itself() -> None:
     assert meeting(writer("run-1"), writer("run-1")) is APART
 
@@ -67,9 +79,9 @@ def test_in_s3_a_prefix_is_the_place_and_the_bucket_the_store() -> None:
     beside = writer("c", source="efs:///in", destination="s3://b-bucket/output/")
     assert (meeting(outer, inner), meeting(outer, beside)) == (WAITS, APART)
     whole = plan("d", source="efs:///in", destination="s3://b-bucket/")
-    assert list_key(whole.request) == "locks/s3/b-bucket.json"
-    assert meeting(writer_of(whole, "", 0.0), beside) is WAITS
-    assert list_key(plan("e", destination="efs://more/x").request) == "locks/mounts/more.json"
+    assert list_key(whole.request.destination) == "locks/s3/b-bucket.json"
+    assert meeting(writer_of(whole, whole.request.destination, "", 0.0), beside) is WAITS
+    assert list_key(plan("e", destination="efs://more/x").request.destination) == "locks/mounts/more.json"
 
 
 @given(st.lists(st.builds(Writer, *(st.text() for _ in range(5)), st.booleans(), st.floats(0, 1e10)), max_size=5))

@@ -62,7 +62,7 @@ BAD = [
     ({**GOOD, "limits": {"max_concurrency": "5"}}, "limits.max_concurrency", "'5' is not allowed"),
     ({**GOOD, "limits": {"max_concurrency": 0}}, "limits.max_concurrency", "allowed: integer, at least 1, at most"),
     ({**GOOD, "limits": {"max_concurrency": 11}}, "limits.max_concurrency", "over the stack's 10"),
-    ({**GOOD, "mode": "move"}, "mode", "'move' is not allowed"),
+    ({**GOOD, "mode": "mirror"}, "mode", "'mirror' is not allowed"),
     ({**GOOD, "symlinks": "dereference"}, "symlinks", "'dereference' is not allowed"),
     (
         {"source": "efs:///a", "destination": "efs://other/b", "on_conflict": "escape"},
@@ -219,7 +219,7 @@ def test_modes_and_comparisons_come_through_the_plan(mode: str, compare: str) ->
     request = parse({**GOOD, "mode": mode, "compare": compare, "delete_guard": guard})
     assert (request.mode, request.compare) == (mode, compare)
     assert request.delete_guard == DeleteGuard(7, 3.5)
-    assert parse(GOOD).delete_guard == DeleteGuard(None, 10.0)
+    assert parse(GOOD).delete_guard == DeleteGuard(None, None)
     assert through_the_ledger(Plan("run", request, DEFAULT_RATES)).request == request
 
 

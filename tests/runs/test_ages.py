@@ -134,6 +134,7 @@ def test_two_nights_are_one_transfer_and_share_their_index() -> None:
     second = following.ledger.read_plan()
     assert first.request != second.request
     assert transfer_digest(first) == transfer_digest(second)
-    assert writer_of(first, "", 0.0).transfer == writer_of(second, "", 0.0).transfer
+    end = first.request.destination
+    assert writer_of(first, end, "", 0.0).transfer == writer_of(second, end, "", 0.0).transfer
     assert (summary["totals"]["copied"]["entries"], summary["totals"]["unchanged"]["entries"]) == (1, 5)
     assert following.ledger.read(keys.EARLIER, IndexOf).run == "run-1"

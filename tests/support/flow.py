@@ -223,6 +223,8 @@ class World:
         inner.list_all(reference)
         partition_shards(inner.context())
         inner.verify_all()
+        if "moves" in reference["run"]:
+            inner.delete_all()
 
     def run(self, request: Json | None = None) -> Json:
         """The whole flow; returns summary.json."""

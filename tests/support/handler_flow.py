@@ -84,6 +84,8 @@ class HandlerFlow:
                 inner = self._call("BeginVerification", {"run": run})
                 self._list(inner)
                 self._verify(inner["run"], self._call("PartitionShards", {"run": inner["run"]})["key"])
+                if "moves" in inner["run"]:
+                    self._delete(inner["run"])
         return self._call("SummariseTransfer", {"state": {**state, "shards": shards}})
 
     def _restored(self, run: dict[str, Any], shards: dict[str, Any]) -> Any:
@@ -184,14 +186,14 @@ class HandlerFlow:
         deletion = self._call("BeginDeletion", {"run": run})
         for row in self._rows(deletion["key"]) if deletion["count"] else []:
             self._delete_shard(run, row["shard"])
-        if run["apart"]:
+        if run["apart"] and "moves" not in run:
             self._repeat(run["functions"]["LookAtDirectories"], {"run": run, "end": "source"})
         self._repeat(run["functions"]["RemoveDirectories"], {"run": run, "state": {"run": run}})
 
     def _delete_shard(self, run: dict[str, Any], shard: Any) -> None:
         event, done = {"run": run, "shard": shard}, False
         while not done:
-            if run["apart"]:
+            if run["apart"] and "moves" not in run:
                 self._call(run["functions"]["LookAtSource"], {**event, "end": "source"})
             done = self._call(run["functions"]["DeleteShard"], event)["done"]
 

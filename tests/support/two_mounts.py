@@ -78,7 +78,7 @@ class TwoMounts:
         return self.base / "archive" / "out"
 
     def source_tree(self, nonce: str) -> PosixTree:
-        return PosixTree(self.base / "data", "in", "run-1", nonce, "source", follow=self.follow)
+        return PosixTree(self.base / "data", "in", self.run_id, nonce, "source", follow=self.follow)
 
     def destination_tree(self, nonce: str) -> PosixTree:
         return PosixTree(self.base / "archive", "out", self.run_id, nonce)
@@ -159,6 +159,15 @@ class TwoMounts:
         while not remove_directories(self.destination())["done"]:
             pass
 
+    def delete_moved(self) -> None:
+        """BeginDeletion to RemoveDirectories of a move, at the source."""
+        begin_deletion(self.neither())
+        for row in self.world.ledger.read_json("deletions.json"):
+            while not delete_shard(convert(row["shard"], Shard), self.source())["done"]:
+                pass
+        while not remove_directories(self.source())["done"]:
+            pass
+
     def end(self, verify: str = "none") -> Any:
         """What follows the copy; returns summary.json."""
         if verify == "copied":
@@ -169,6 +178,8 @@ class TwoMounts:
             outer, self.world = self.world, dataclasses.replace(self.world, prefix=begun["run"]["prefix"])
             self.list_rounds(begun["list"])
             self.verify_all()
+            if "moves" in begun["run"]:
+                self.delete_moved()
             self.world = outer
         summarise_transfer(None, self.neither())
         summary = self.world.ledger.read_json("summary.json")

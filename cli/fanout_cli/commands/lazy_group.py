@@ -40,6 +40,12 @@ COMMANDS = {
         "copy, and delete what the source lacks",
         ("fanout sync efs:///projects s3://bucket/projects/ --max-delete 1000",),
     ),
+    "move": Known(
+        "transfer_commands",
+        TRANSFER,
+        "copy, and delete the source once it is proven",
+        ("fanout move efs:///results s3://archive/results/ --older-than 30d",),
+    ),
     "plan": Known("transfer_commands", TRANSFER, "say what would be done", ("fanout plan s3://bucket/in/ efs:///in",)),
     "verify": Known("transfer_commands", TRANSFER, "compare two trees", ("fanout verify s3://bucket/in/ efs:///in",)),
     "start": Known("run_commands", TRANSFER, "start a run from a request file", ("fanout start request.json --watch",)),

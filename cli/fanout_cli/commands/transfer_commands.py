@@ -1,4 +1,4 @@
-"""The commands ``copy``, ``sync``, ``plan`` and ``verify``: a request as a command line, followed to its end."""
+"""The commands `copy`, `sync`, `move`, `plan` and `verify`: a request as a command line, followed to its end."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from fanout_cli.terminal import Terminal
 _DOES = {
     Mode.COPY: "Copy what is new or changed, and delete nothing.",
     Mode.SYNC: "Copy what is new or changed, and delete what the source lacks, within a guard.",
+    Mode.MOVE: "Copy, compare both ends, and delete at the source what is proven equal.",
     Mode.PLAN: "Say what a copy and a sync would do, and write nothing.",
     Mode.VERIFY: "Compare both trees, and write nothing.",
 }

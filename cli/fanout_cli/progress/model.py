@@ -119,6 +119,8 @@ def course_of(request: Request) -> tuple[str, ...]:
     publishes = () if request.publish is None else ("publish",)
     deletes = ("delete",) if request.mode is Mode.SYNC else ()
     verifies = () if request.verifies_after is Verify.NONE else ("verify",)
+    if request.mode is Mode.MOVE:  # only what is proven
+        return ("plan", "list", "copy", "finish", *verifies, "delete", "summarise")
     return ("plan", "list", "copy", "finish", *deletes, *verifies, *publishes, "summarise")
 
 

@@ -53,7 +53,7 @@ def retry_run(stack: Stack, run_id: str, new_id: str = "", *, again: bool = Fals
     planned = read_ledger(stack, run_id, PLAN) is not None
     if described["status"] == "RUNNING":
         raise CommandError(f"{run_id} still runs; wait for it, or stop it first: {stack.command('stop', run_id)}")
-    resumes = planned and not again and mode_of(stack, run_id) in (Mode.COPY, None)
+    resumes = planned and not again and mode_of(stack, run_id) in (Mode.COPY, Mode.MOVE, None)
     request = {"resume_from": run_id} if resumes else _stored_request(stack, run_id, described, again)
     return start_run(stack, request, new_id or new_run_id("retry"))
 

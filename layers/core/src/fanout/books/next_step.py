@@ -116,7 +116,7 @@ RULES = (
     Rule(
         "`DeleteRefused`",
         Step(
-            "check that the source is whole; if so, raise delete_guard in the request and start it",
+            "check that the source is whole and, of a move, how much it holds; then raise delete_guard and start it",
             Verb.START,
         ),
         errors=frozenset({"DeleteRefused"}),
@@ -150,28 +150,28 @@ RULES = (
     Rule(
         "only rejected entries are left",
         Step("rename them, or set the field that their remedy names; then start the request again", Verb.AGAIN),
-        modes=_of(Mode.COPY),
+        modes=_of(Mode.COPY, Mode.MOVE),
         statuses=_WITH_ITEMS,
         only=frozenset({Left.REJECTED}),
     ),
     Rule(
         "entries changed while they were copied",
         Step("wait until nobody writes to either end, then start the request again", Verb.AGAIN),
-        modes=_of(Mode.COPY),
+        modes=_of(Mode.COPY, Mode.MOVE),
         statuses=_WITH_ITEMS,
         only=frozenset({Left.CHANGED, Left.REJECTED}),
     ),
     Rule(
         "the verification found differences",
         Step("start a request with compare: always, which copies these entries again", Verb.START),
-        modes=_of(Mode.COPY, Mode.SYNC),
+        modes=_of(Mode.COPY, Mode.SYNC, Mode.MOVE),
         statuses=_WITH_ITEMS,
         only=frozenset({Left.DIFFERS}),
     ),
     Rule(
         "failed entries",
         Step("follow the remedies of the failures; a retry copies what is left, without listing again", Verb.RETRY),
-        modes=_of(Mode.COPY),
+        modes=_of(Mode.COPY, Mode.MOVE),
         statuses=_WITH_ITEMS,
     ),
     Rule(
@@ -182,7 +182,7 @@ RULES = (
     Rule(
         "stopped, out of time or budget, or broken off",
         Step("a retry copies what is left, without listing again", Verb.RETRY),
-        modes=_of(Mode.COPY),
+        modes=_of(Mode.COPY, Mode.MOVE),
     ),
     Rule(
         "stopped, out of time or budget, or broken off",

@@ -1,13 +1,16 @@
-"""BeginDeletion: what a sync deletes, decided again when everything is copied."""
+"""BeginDeletion: what a sync deletes, decided again when everything is copied, or what a move has proven."""
 
 from __future__ import annotations
 
 from fanout.books.run_books import run_books
 from fanout.deleting.deletions import Deletions, ListedExtras, listed_extras
+from fanout.deleting.moves import proven_entries, refused_move
 from fanout.finishing.finish_directories import directories_failed
 from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.outcome import TROUBLE
+from fanout.model.shard import Deletion
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 
@@ -15,27 +18,39 @@ from fanout.work.context import Context
 def begin_deletion(context: Context) -> Json:
     """Write deletions.json; returns its key, the number of shards of files, and how many run at once.
 
-    Nothing is deleted, and a note says why, where a single entry was not copied: what it was to replace
-    may be what is extra.
+    Nothing of a sync is deleted, and a note says why, where a single entry was not copied: what it was to replace
+    may be what is extra. Raises ``DeleteRefused`` for a move over its guard.
     """
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    extras = listed_extras(ledger, plan.request)
-    problem = _problem(plan, extras, context)
-    deletions = [] if problem else extras.deletions
-    if problem:
-        note = f"none of {extras.extra.entries:,} entries that are not at the source was deleted: {problem}"
-        ledger.note("delete", [note])
+    deletions, note = _of_move(plan, ledger) if plan.moves else _of_sync(plan, context)
+    if note:
+        ledger.whole_run().note("delete", [note])
     ledger.write(keys.DELETED_DIRECTORIES, Deletions([one for one in deletions if one.directories]))
     files = [one for one in deletions if not one.directories]
     ledger.write_documents(keys.DELETIONS, files)
-    context.begin("delete")
+    ledger.whole_run().begin("delete", context.clock.now())
     return {
         "count": len(files),
         "key": ledger.prefix + keys.DELETIONS,
         "max_concurrency": min(plan.request.limits.max_concurrency, max(1, len(files))),
     }
+
+
+def _of_move(plan: Plan, ledger: Ledger) -> tuple[list[Deletion], str]:
+    """The shards to delete at the source, and why there are none."""
+    problem = refused_move(ledger)
+    return ([], f"nothing was deleted at the source: {problem}") if problem else (proven_entries(plan, ledger), "")
+
+
+def _of_sync(plan: Plan, context: Context) -> tuple[list[Deletion], str]:
+    """The shards to delete at the destination, and why there are none."""
+    extras = listed_extras(context.ledger, plan.request)
+    problem = _problem(plan, extras, context)
+    if not problem:
+        return extras.deletions, ""
+    return [], f"none of {extras.extra.entries:,} entries that are not at the source was deleted: {problem}"
 
 
 def _problem(plan: Plan, extras: ListedExtras, context: Context) -> str:

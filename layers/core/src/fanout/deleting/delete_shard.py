@@ -1,10 +1,14 @@
-"""DeleteShard: deletes the extras of a shard that have no outcome yet, until they are done or the time is up."""
+"""DeleteShard: deletes entries of a shard that have no outcome yet, until they are done or the time is up.
+
+They are the extras of a sync at the destination or, of a move, what is proven equal, at the source.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from fanout.copying.copy_shard import settled_indexes
+from fanout.deleting.copy_looks import look_at_copy
 from fanout.deleting.missing_at_source import Look, look_at_source
 from fanout.deleting.source_looks import looked_at, noted_look
 from fanout.facts import tuning
@@ -25,7 +29,8 @@ Batch = list[tuple[int, Entry]]
 def delete_shard(shard: Shard, context: Context) -> Json:
     """Delete files, symlinks and objects that are still as listed, and still missing at the source.
 
-    Between two mounts only those that a function at the source looked for just before.
+    Between two mounts only those that a function at the source looked for just before. A move deletes at the source
+    instead, what still has its copy.
 
     Returns ``cursor`` (outcomes so far) and ``done``. An entry that is gone already counts as deleted, so a
     second delivery changes nothing. Raises ``Transient`` if nothing at all could be deleted for
@@ -35,19 +40,23 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     plan = ledger.read_plan()
     context = context.within(plan)
     destination = context.destination(plan)
-    bucket = destination if plan.request.destination.is_keyed else None
     settled, entries = settled_indexes(shard, ledger), list(ledger.read_shard(shard))
     left = [(index, entry) for index, entry in enumerate(entries) if index not in settled]
-    if plan.request.between_mounts:
+    tree = destination
+    if plan.moves:
+        tree = context.source(plan)
+        look = look_at_copy(tree, destination, plan, ledger)
+    elif plan.request.between_mounts:
         look, left = noted_look(shard, entries, ledger), looked_at(shard, left, context.clock.now(), ledger)
     else:
+        bucket = destination if plan.request.destination.is_keyed else None
         look = look_at_source(context.source(plan), plan, ledger, bucket)
-    size = destination.delete_batch
+    size = tree.delete_batch
     batches = [left[start : start + size] for start in range(0, len(left), size)]
     deadline = context.deadline()
     outcomes: dict[int, Outcome] = {}
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(batches)) or 1
-    work = deleter(look, destination)
+    work = deleter(look, tree, Reason.SOURCE_NOT_DELETED if plan.moves else Reason.DESTINATION_DENIED)
     admit = lambda: context.limiter.admit(deadline, min(size, len(left)))  # noqa: E731
     for _, found in work_on(enumerate(batches), work, threads, deadline, [], admit):
         outcomes |= found
@@ -57,22 +66,22 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     if left and not outcomes:
         raise Transient(f"none of {len(left)} entries could be deleted in time")
     if outcomes:
-        report_done(plan, ledger, "delete", f"{shard.id}-{context.nonce}", outcomes.values())
+        report_done(plan, ledger.whole_run(), "delete", f"{shard.id}-{context.nonce}", outcomes.values())
         ledger.write_outcomes(shard.id, context.nonce, outcomes, tally(outcomes.values()))
     total = len(settled) + len(outcomes)
     return {"cursor": total, "done": total >= shard.entries}
 
 
-def deleter(look: Look, destination: Tree) -> Callable[[Batch], dict[int, Outcome]]:
-    """Return the function that deletes a batch and returns the outcomes by index."""
+def deleter(look: Look, tree: Tree, denied: Reason) -> Callable[[Batch], dict[int, Outcome]]:
+    """Return the function that deletes a batch and returns the outcomes by index; ``denied`` is why it may not."""
 
     def delete(batch: Batch) -> dict[int, Outcome]:
         kept = {index: problem for index, entry in batch if (problem := look(entry)) is not None}
         going = [(index, entry) for index, entry in batch if index not in kept]
         try:
-            problems = destination.delete([entry for _, entry in going]) if going else {}
+            problems = tree.delete([entry for _, entry in going]) if going else {}
         except AccessDenied as error:
-            problems = {entry.path: ItemError(Reason.DESTINATION_DENIED, str(error)) for _, entry in going}
+            problems = {entry.path: ItemError(denied, str(error)) for _, entry in going}
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = problem_of(error)
             problems = {entry.path: problem for _, entry in going}
@@ -82,7 +91,7 @@ def deleter(look: Look, destination: Tree) -> Callable[[Batch], dict[int, Outcom
 
 
 def outcome_of(entry: Entry, problem: ItemError | None) -> Outcome:
-    """The outcome of an extra: deleted, or why it was kept."""
+    """The outcome of an entry: deleted, or why it was kept."""
     if problem is None:
         return Outcome.done(entry, Result.DELETED)
     return Outcome.because(entry, problem.reason, problem.message)

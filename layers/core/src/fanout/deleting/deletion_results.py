@@ -1,4 +1,4 @@
-"""Reads the outcomes of a sync's extras from its ledger."""
+"""Reads the outcomes of what a sync deletes at the destination, or a move at the source, from its ledger."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ from fanout.model.shard import Shard
 from fanout.shards.shard_results import ShardResult, shard_result
 
 
+def ledger_of_deletion(ledger: Ledger) -> Ledger:
+    """The ledger that holds what a run deletes: of a move that of its comparison."""
+    return ledger.verification() if ledger.read_plan().moves else ledger
+
+
 def deletion_results(ledger: Ledger) -> ShardResult:
-    """The result of all shards of extras; one without an outcome is failed. Nothing if no deletion began."""
+    """The result of all shards to delete; an entry without an outcome is failed. Nothing if no deletion began."""
+    ledger = ledger_of_deletion(ledger)
     results = no_counts()
     failures: list[Outcome] = []
     for shard in deletion_shards(ledger):
@@ -25,7 +31,8 @@ def deletion_results(ledger: Ledger) -> ShardResult:
 
 
 def deleted_entries(ledger: Ledger) -> Iterator[Outcome]:
-    """The outcomes of the entries that a sync deleted, each once. Raises ``LedgerBroken``."""
+    """The outcomes of the entries that the run deleted, each once. Raises ``LedgerBroken``."""
+    ledger = ledger_of_deletion(ledger)
     for shard in deletion_shards(ledger):
         told: set[int] = set()
         for file in ledger.outcome_files(shard.id):
@@ -36,10 +43,12 @@ def deleted_entries(ledger: Ledger) -> Iterator[Outcome]:
 
 
 def deletion_shards(ledger: Ledger) -> list[Shard]:
-    """The shards of a sync's extras; none if no deletion began. Raises ``LedgerBroken``."""
-    if not ledger.has(keys.phase_key("delete")) and not ledger.has(keys.DELETIONS):
+    """The shards to delete, of ``ledger_of_deletion``; none if no deletion began. Raises ``LedgerBroken``."""
+    if not ledger.whole_run().has(keys.phase_key("delete")) and not ledger.has(keys.DELETIONS):
         return []
     shards = [one.shard for one in (*deleted_files(ledger), *deleted_directories(ledger))]
+    if ledger.is_verification:
+        return shards
     held = sum(shard.entries for shard in shards)
     extra = listed_extras(ledger, ledger.read_plan().request).extra.entries
     if held != extra and (held or not ledger.has(keys.note_key("delete"))):  # the note says why none was to go

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.request.options import DeleteGuard
+from fanout.request.options import DEFAULT_PERCENT, DeleteGuard
 
 
 class Found(Struct, frozen=True):
@@ -47,8 +47,9 @@ def refusal(found: Found, guard: DeleteGuard) -> str:
     if guard.max_count is not None and found.extra > guard.max_count:
         return f"{what}, over delete_guard.max_count {guard.max_count:,}; {_WAY_OUT}"
     percent = 100 * found.extra / found.destination
-    if percent > guard.max_percent:
-        return f"{what}: {percent:.1f} %, over delete_guard.max_percent {guard.max_percent:g}; {_WAY_OUT}"
+    most = DEFAULT_PERCENT if guard.max_percent is None else guard.max_percent
+    if percent > most:
+        return f"{what}: {percent:.1f} %, over delete_guard.max_percent {most:g}; {_WAY_OUT}"
     return ""
 
 

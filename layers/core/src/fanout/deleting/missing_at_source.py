@@ -43,16 +43,17 @@ def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None
     extra, as in ``fanout.listing.directories.extras``. Raises the errors of ``check``.
     """
     source.check(writing=False)
-    moved = _moved(source, ledger) if not plan.request.source.is_keyed else None
+    replaced = same_root(source, ledger) if not plan.request.source.is_keyed else None
     follows = plan.request.symlinks is Symlinks.FOLLOW
-    return lambda entry: moved or _appeared(lambda: _held(source, entry, bucket, follows=follows))
+    return lambda entry: replaced or _appeared(lambda: _held(source, entry, bucket, follows=follows))
 
 
 def _identity(source: Tree) -> str:
     return source.file_system.identity() if source.file_system is not None else ""
 
 
-def _moved(source: Tree, ledger: Ledger) -> ItemError | None:
+def same_root(source: Tree, ledger: Ledger) -> ItemError | None:
+    """Why nothing may be deleted: the root of the source is not the directory that it was; ``None`` where it is."""
     try:
         same = _identity(source) == ledger.read(keys.SOURCE_ROOT, SourceRoot).identity
     except ItemError as error:

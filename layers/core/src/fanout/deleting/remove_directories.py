@@ -1,27 +1,33 @@
-"""RemoveDirectories: removes extra directories that are empty by now, and mends the attributes of those above."""
+"""RemoveDirectories: removes directories that are empty by now: extra ones of a sync, or the source's of a move.
+
+At the destination it mends the attributes of those above.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 from fanout.copying.copy_shard import settled_indexes
+from fanout.deleting.copy_looks import look_at_copy
 from fanout.deleting.delete_shard import outcome_of
 from fanout.deleting.deletions import deleted_directories, deleted_files
 from fanout.deleting.missing_at_source import Look, look_at_source
 from fanout.deleting.source_looks import noted_look
 from fanout.facts import tuning
 from fanout.finishing.finish_directories import finish_directories
-from fanout.finishing.withdrawal import is_finished, withdraw
+from fanout.finishing.withdrawal import has_left_source, is_finished, withdraw, withdraw_from_source
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import tally
 from fanout.model.deadline import NEVER
 from fanout.model.document import Json
 from fanout.model.entry import Entry
-from fanout.model.errors import Superseded, Transient, problem_of
+from fanout.model.errors import ItemError, Superseded, Transient, problem_of
 from fanout.model.outcome import Outcome, Reason
+from fanout.model.segment import Segment
 from fanout.model.shard import Shard
-from fanout.ports.file_system import FileSystem
+from fanout.ports.tree import Tree
 from fanout.request.filtering.filters import Filters
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
@@ -35,26 +41,29 @@ _NOTHING_LEFT: Json = {"removed": 0, "done": True}
 def remove_directories(context: Context, *, broken: bool = False) -> Json:
     """Remove the directories of all shards, deepest first; returns how many and ``done``.
 
-    This is a sync's last change to the destination, so it gives up the right to write. For a sync that is ``broken``,
-    or that deletes nothing, it does only that.
+    This is a sync's last change to the destination, or a move's to the source, so it gives up the right to write there.
+    For a run that is ``broken``, or that deletes nothing, it does only that.
     """
     ledger = context.ledger
     plan = ledger.read_plan()
-    if broken or is_finished(ledger) or _deletes_nothing(ledger):
-        withdraw(plan, context)
+    leave, has_left = (withdraw_from_source, has_left_source) if plan.moves else (withdraw, is_finished)
+    if broken or has_left(ledger) or _deletes_nothing(plan, ledger):
+        leave(plan, context)
         return _NOTHING_LEFT
     try:
         stands = _remove_directories(plan, context)
     except Superseded:
-        if not is_finished(ledger):  # by an attempt beside this one
+        if not has_left(ledger):  # by an attempt beside this one
             raise
         return _NOTHING_LEFT
     if stands["done"]:
-        withdraw(plan, context)
+        leave(plan, context)
     return stands
 
 
-def _deletes_nothing(ledger: Ledger) -> bool:
+def _deletes_nothing(plan: Plan, ledger: Ledger) -> bool:
+    if plan.moves and not ledger.has(keys.DELETIONS):  # it broke off before, or there was nothing to compare
+        return True
     return not deleted_files(ledger) and not deleted_directories(ledger)
 
 
@@ -62,15 +71,20 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     """Remove the directories, without giving up the right to write.
 
     One shard is held at a time. A directory may be listed before its contents, so the shards are read
-    again as long as a pass removes something. A directory that is not empty then is failed and stays.
+    again as long as a pass removes something. A directory that is not empty then stays: of a sync it is failed.
     Raises ``Transient`` if the time ended before one was removed.
     """
     ledger = context.ledger
     destination = context.destination(plan)
-    files = destination.file_system
-    if files is None:  # a bucket has no shards of directories
+    if destination.file_system is None and not plan.moves:  # a bucket has no shards of directories
         return _NOTHING_LEFT
-    own = None if plan.request.between_mounts else look_at_source(context.source(plan), plan, ledger)
+    tree = context.source(plan) if plan.moves else destination
+    own = None
+    if plan.moves:
+        own = look_at_copy(tree, destination, plan, ledger)
+    elif not plan.request.between_mounts:
+        own = look_at_source(context.source(plan), plan, ledger)
+    remove = remover(tree)
     shards = [one.shard for one in deleted_directories(ledger)]
     deadline = context.deadline()
     removed = number = 0
@@ -78,17 +92,19 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     while True:
         gone = waiting = 0
         for shard in shards:
-            for outcomes in _remove(shard, own, files, context):
+            for outcomes in _remove(shard, own, remove, context):
                 number += 1
                 full = [index for index, one in outcomes.items() if one.reason is Reason.NOT_EMPTY]
                 waiting += len(full)
                 if not last:
                     outcomes = {index: one for index, one in outcomes.items() if index not in full}
+                elif plan.moves:  # what did not move, and what came since
+                    outcomes |= {index: _stays(outcomes[index], Reason.HOLDS_MORE) for index in full}
                 elif plan.request.filters != Filters():  # what fills it may be what the filters protect
-                    outcomes |= {index: _filtered(outcomes[index]) for index in full}
+                    outcomes |= {index: _stays(outcomes[index], Reason.FILTERED_NOT_EMPTY) for index in full}
                 if outcomes:
                     name = f"{context.nonce}-{number:06d}"
-                    report_done(plan, ledger, "delete", f"{shard.id}-{name}", outcomes.values())
+                    report_done(plan, ledger.whole_run(), "delete", f"{shard.id}-{name}", outcomes.values())
                     ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
                 gone += len(outcomes)
                 if deadline.passed:
@@ -99,16 +115,38 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
         if last or not waiting:
             break
         last = not gone
+    if plan.moves:
+        return {"removed": removed, "done": True}
     made, mended = made_directories(ledger), keys.DIRECTORIES_MENDED
     _, done = finish_directories(context, destination, deadline, made, mended)
     return {"removed": removed, "done": done}
 
 
-def _filtered(outcome: Outcome) -> Outcome:
-    return outcome.instead(Reason.FILTERED_NOT_EMPTY, outcome.message)
+def _stays(outcome: Outcome, reason: Reason) -> Outcome:
+    return outcome.instead(reason, outcome.message)
 
 
-def _remove(shard: Shard, own: Look | None, files: FileSystem, context: Context) -> Iterator[dict[int, Outcome]]:
+def remover(tree: Tree) -> Callable[[Entry], None]:
+    """Return the function that removes a directory that is empty, or in a bucket the object of one.
+
+    It raises ``ItemError`` with ``Reason.NOT_EMPTY`` for one that is not.
+    """
+    if tree.file_system is not None:
+        return tree.file_system.remove_directory
+
+    def remove_object(entry: Entry) -> None:
+        if any(one.path != entry.path for one in islice(tree.list(Segment("", entry.path)), 2)):
+            raise ItemError(Reason.NOT_EMPTY, "it holds an entry that was not deleted")
+        problem = tree.delete([entry]).get(entry.path)
+        if problem is not None:
+            raise problem
+
+    return remove_object
+
+
+def _remove(
+    shard: Shard, own: Look | None, remove_one: Callable[[Entry], None], context: Context
+) -> Iterator[dict[int, Outcome]]:
     """Outcomes of the shard's directories that have none yet, those of one depth together, deepest first.
 
     Without an ``own`` look at the source, what a function there noted counts.
@@ -124,7 +162,7 @@ def _remove(shard: Shard, own: Look | None, files: FileSystem, context: Context)
         problem = look(entry)
         if problem is None:
             try:
-                files.remove_directory(entry)
+                remove_one(entry)
             except Exception as error:  # noqa: BLE001 - see problem_of
                 problem = problem_of(error)
         return outcome_of(entry, problem)

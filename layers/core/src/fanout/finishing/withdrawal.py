@@ -22,6 +22,25 @@ def withdraw(plan: Plan, context: Context) -> None:
     context.ledger.mark(keys.WITHDRAWN)
 
 
+def withdraw_from_source(plan: Plan, context: Context) -> None:
+    """Remove the staging directory of a move at its source, for the last state that deletes there; noted as above.
+
+    A function that does not see the source leaves the directory to the next run.
+    """
+    ledger = context.ledger.whole_run()
+    ledger.mark(keys.SOURCE_FINISHED)
+    files = context.source(plan).file_system
+    left = files.finish() if files is not None else ()
+    if left:
+        ledger.note("source", left)
+    ledger.mark(keys.SOURCE_WITHDRAWN)
+
+
+def has_left_source(ledger: Ledger) -> bool:
+    """Whether a move has deleted at its source all that it will."""
+    return ledger.whole_run().is_marked(keys.SOURCE_FINISHED)
+
+
 def is_finished(ledger: Ledger) -> bool:
     """Whether all that the run writes to the destination is there."""
     return ledger.is_marked(keys.FINISHED)
@@ -29,5 +48,9 @@ def is_finished(ledger: Ledger) -> bool:
 
 def owes_nothing(plan: Plan, ledger: Ledger) -> bool:
     """Whether the next run need not fence this one, nor those that this one was to fence."""
-    marks = (keys.FENCED, keys.WITHDRAWN)
-    return not is_fenced(plan.request) or all(ledger.is_marked(key) for key in marks)
+    marks = {
+        plan.request.destination: (keys.FENCED, keys.WITHDRAWN),
+        plan.request.source: (keys.SOURCE_FENCED, keys.SOURCE_WITHDRAWN),
+    }
+    owed = [key for end in plan.request.written_ends if is_fenced(end) for key in marks[end]]
+    return all(ledger.is_marked(key) for key in owed)

@@ -1,6 +1,7 @@
-"""Forecasts the deletion of a sync's extras.
+"""Forecasts the deletion of a sync's extras, or of what a move deletes at the source.
 
-Before a function deletes an extra, it looks for its name at the source. It checks a file again at the destination.
+Before a function deletes an extra, it looks for its name at the source. It checks a file again at the destination. A
+move does the same with the ends changed about: it looks for the copy.
 
 | destination   | one function has in flight                        | an extra takes                         |
 |---------------|---------------------------------------------------|----------------------------------------|
@@ -16,6 +17,8 @@ from msgspec import Struct
 
 from fanout.efs.model import Load
 from fanout.facts import aws, tuning
+from fanout.model.location import Location
+from fanout.request.options import Mode
 from fanout.request.request import Request
 
 # docs.aws.amazon.com/efs/latest/ug/performance.html: best-case read latency.
@@ -34,10 +37,20 @@ class Deleting(Struct, frozen=True):
     looks: int = 0
 
 
+def end_deleted_from(request: Request) -> Location:
+    """The end at which the run deletes."""
+    return request.source if request.mode is Mode.MOVE else request.destination
+
+
+def _end_looked_at(request: Request) -> Location:
+    """The end at which the run looks before it deletes."""
+    return request.destination if request.mode is Mode.MOVE else request.source
+
+
 def deleting_of(request: Request, extras: int, write_iops: float) -> Deleting:
     """The Map that deletes so many extras, with shards as the listing of the destination makes them.
 
-    ``write_iops`` is what the destination's file system does at most, if it is one.
+    ``write_iops`` is what the file system that it deletes from does at most, if it is one.
     """
     if not extras:
         return Deleting()
@@ -45,7 +58,7 @@ def deleting_of(request: Request, extras: int, write_iops: float) -> Deleting:
     most = request.limits.max_concurrency
     of_one = _shard_seconds(request, extras / shards)
     seconds = max(math.ceil(shards / most) * of_one, _least_seconds(request, extras, write_iops))
-    looks = extras if request.source.is_keyed else 0
+    looks = extras if _end_looked_at(request).is_keyed else 0
     return Deleting(seconds, shards, max(shards * of_one, min(shards, most) * seconds), looks)
 
 
@@ -53,7 +66,7 @@ def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
     """The load of the deletion by mount: a look-up at each mounted end, and the removal, at the least metered size."""
     least = aws.EFS_LEAST_METERED * float(extras)
     loads: dict[str, Load] = {}
-    for end, is_written in ((request.source, False), (request.destination, True)):
+    for end, is_written in ((_end_looked_at(request), False), (end_deleted_from(request), True)):
         if not end.is_keyed and extras:
             load = Load(float(extras), least, extras * float(is_written), least * is_written)
             loads[end.mount] = loads.get(end.mount, Load()) + load
@@ -61,9 +74,9 @@ def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
 
 
 def _shard_seconds(request: Request, extras: float) -> float:
-    look = EFS_LOOK_SECONDS if not request.source.is_keyed else S3_LOOK_SECONDS
+    look = EFS_LOOK_SECONDS if not _end_looked_at(request).is_keyed else S3_LOOK_SECONDS
     in_flight = tuning.CLIENT_OPERATIONS_IN_FLIGHT
-    if not request.destination.is_keyed:
+    if not end_deleted_from(request).is_keyed:
         return extras * (look + EFS_LOOK_SECONDS + aws.EFS_WRITE_SECONDS) / min(in_flight, max(1.0, extras))
     batch = min(extras, aws.DELETE_OBJECTS)
     return math.ceil(math.ceil(extras / batch) / in_flight) * (batch * look + DELETE_OBJECTS_SECONDS)
@@ -71,6 +84,6 @@ def _shard_seconds(request: Request, extras: float) -> float:
 
 def _least_seconds(request: Request, extras: int, write_iops: float) -> float:
     """The least seconds of the services: look-ups, deletions (S3 counts each key), one EFS operation a removal."""
-    on_mount = not request.destination.is_keyed
-    looks = 0.0 if not request.source.is_keyed else extras / aws.S3_GET_PER_SECOND
+    on_mount = not end_deleted_from(request).is_keyed
+    looks = 0.0 if not _end_looked_at(request).is_keyed else extras / aws.S3_GET_PER_SECOND
     return max(looks, extras / (write_iops if on_mount else aws.S3_PUT_PER_SECOND))

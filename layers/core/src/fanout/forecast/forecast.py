@@ -25,7 +25,7 @@ from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.credits import Credits, credits_of, paced_drains, throughput_seconds
 from fanout.forecast.datasync import DataSync, datasync_of
-from fanout.forecast.deleting import Deleting, deleting_of, deletion_loads
+from fanout.forecast.deleting import Deleting, deleting_of, deletion_loads, end_deleted_from
 from fanout.forecast.listing import ListingWalk, walk_listing
 from fanout.forecast.overhead import beside_run, is_paced
 from fanout.forecast.restoring import restore_dollars, restore_seconds
@@ -181,10 +181,10 @@ def _s3_seconds(requests: S3Requests) -> float:
 
 
 def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> Deleting:
-    """The deletion of a sync; for a plan, the one that a sync would do."""
-    if request.mode not in (Mode.SYNC, Mode.PLAN):
+    """The deletion of a sync or a move; for a plan, the one that a sync would do."""
+    if request.mode not in (Mode.SYNC, Mode.PLAN, Mode.MOVE):
         return Deleting()
-    end = request.destination
+    end = end_deleted_from(request)
     writes = states[end.mount].quota.write_iops if not end.is_keyed else inf
     return deleting_of(request, work.extras, writes)
 
@@ -207,10 +207,13 @@ def _phases(request: Request, work: Work, copying: float, removal: Deleting, lis
         seconds["restore"] = max(0.0, restore_seconds(work.archived, request.restore) - copying)
     if request.mode is not Mode.VERIFY:
         seconds["finish"] = STATE_SECONDS
-    if removal.shards:  # its Map, and the states before and after it
-        seconds["delete"] = 2 * STATE_SECONDS + MAP_SECONDS + removal.seconds
+    deletion = {"delete": 2 * STATE_SECONDS + MAP_SECONDS + removal.seconds} if removal.shards else {}
+    if request.mode is not Mode.MOVE:
+        seconds |= deletion
     if _verifies(request):
         again = listing.seconds if request.verify.whole_trees else 0.0
         seconds["verify"] = MAP_SECONDS + copying + again
+    if request.mode is Mode.MOVE:  # only what is proven
+        seconds |= deletion
     seconds["summarise"] = STATE_SECONDS + work.shards * SUMMARY_SECONDS_PER_SHARD
     return seconds

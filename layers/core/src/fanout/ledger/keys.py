@@ -57,12 +57,17 @@ OWNERS = "owners.json"
 FENCED = "fencing/fenced.json"
 FINISHED = "fencing/finished.json"
 WITHDRAWN = "fencing/withdrawn.json"
+# The same at the source of a move.
+SOURCE_FENCED = "fencing/source-fenced.json"
+SOURCE_FINISHED = "fencing/source-finished.json"
+SOURCE_WITHDRAWN = "fencing/source-withdrawn.json"
 # The version that is published when a run begins, and what the run published.
 VERSION_BEFORE = "version-before.json"
 PUBLISHED = "published.json"
 ENTRIES = "entries/"
 DELETIONS = "deletions.json"
 DELETED_DIRECTORIES = "deleted-directories.json"
+PROVEN = "deletions/proven/"
 SOURCE_ROOT = "source-root.json"
 SEGMENTS_FAILED = "segments/failed/"
 CARRIED = "segments/carried-"
@@ -224,6 +229,11 @@ def extras_key(segment_id: str, nonce: str) -> str:
 def deletion_key(shard_id: str) -> str:
     """Entries that a sync is to delete, as the destination's listing showed them."""
     return f"deletions/{shard_id}.jsonl.gz"
+
+
+def proven_key(shard_id: str, name: str) -> str:
+    """Which shards hold what an attempt at a verification shard proved, in a move."""
+    return f"{PROVEN}{shard_id}/{name}.json"
 
 
 def source_looks_key(shard_id: str) -> str:

@@ -33,7 +33,8 @@ from fanout.model.path_rules import FilesAbove
 from fanout.model.segment import Segment, cut, no_pruning, rest_of
 from fanout.ports.tree import Tree
 from fanout.request.options import Mode
-from fanout.request.request import Request, knows_extras
+from fanout.request.plan import Plan
+from fanout.request.request import knows_extras
 from fanout.shards.tasks.notes import TaskNotes
 from fanout.work.context import Context
 from fanout.work.garbage import rare_collections
@@ -131,7 +132,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
                 place = intake.add(source, destination, partial(place_of, source, parents_of(source)))
                 if may_be_above and place.reason is None and source.kind is Kind.FILE:
                     above.add(source.path)
-            elif destination is not None and _reports_extras(request) and not filters.protects(destination):
+            elif destination is not None and _reports_extras(plan) and not filters.protects(destination):
                 queue.run(partial(writer.extra, destination))
             last = source or destination
             at_cut = destination is not None and destination.path == listed_there
@@ -204,6 +205,11 @@ def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:
     return cut(rest, source.cuts(rest, rest.ways) or destination.cuts(rest, rest.ways))
 
 
-def _reports_extras(request: Request) -> bool:
-    """An escaped name has no counterpart under its own path, so it cannot be told from an extra one."""
-    return (request.mode is Mode.VERIFY and knows_extras(request)) or lists_extras(request)
+def _reports_extras(plan: Plan) -> bool:
+    """An escaped name has no counterpart under its own path, so it cannot be told from an extra one.
+
+    A move adds to what the destination holds.
+    """
+    request = plan.request
+    verifies = request.mode is Mode.VERIFY and not plan.proves_move
+    return (verifies and knows_extras(request)) or lists_extras(request)

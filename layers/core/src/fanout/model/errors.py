@@ -81,26 +81,27 @@ class LedgerBroken(FanoutError):
 
 
 class DeleteRefused(FanoutError):
-    """A sync would delete more than it may; nothing was copied or deleted. Never retried."""
+    """A sync or a move would delete more than it may; nothing was deleted, nor by a sync copied. Never retried."""
 
 
 class DestinationBusy(FanoutError):
     """Another run that writes to the same tree has to end first; the state is retried for about a day.
 
     ``holder`` is that run, in a ``mode``; ``held`` is what it writes: the destination, or what lies above or in it.
+    ``field`` is the end of the request that is meant: of a move it may be the source.
     """
 
-    def __init__(self, destination: str, run_id: str, mode: str, held: str = "") -> None:
-        self.holder, self.mode, self.held = run_id, mode, held or destination
+    def __init__(self, end: str, run_id: str, mode: str, held: str = "", field: str = "destination") -> None:
+        self.holder, self.mode, self.held = run_id, mode, held or end
         problem = f"the run {run_id} (mode {mode}) writes there, and it is another transfer than this one"
-        super().__init__(f"destination: {destination} is in use: {problem}; start again when it has ended, or stop it")
+        super().__init__(f"{field}: {end} is in use: {problem}; start again when it has ended, or stop it")
 
 
 class Superseded(FanoutError):
     """A later run has taken the right to write from this one, which writes nothing more. Never retried."""
 
     def __init__(self, run_id: str) -> None:
-        who = "a later run to the same destination, or somebody, removed its staging directory"
+        who = "a later run that writes there, or somebody, removed its staging directory"
         super().__init__(f"the run {run_id} writes nothing more: {who}")
 
 

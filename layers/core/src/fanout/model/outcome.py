@@ -98,6 +98,12 @@ class Reason(StrEnum):
     )
     EXTRA_IN_MANIFEST = _skipped("the manifest lists it as only at the destination")
     KEY_OF_A_FILE = _skipped("the directory's key is that of a file in it")
+    CAME_LATER = _skipped(
+        "came to the source, or changed there, after the run began", "start the move again, which moves it"
+    )
+    HOLDS_MORE = _skipped(
+        "directory is not empty: it holds what was not moved", "move or delete what it holds, if it should go"
+    )
     FILTERED_NOT_EMPTY = _skipped(
         "directory is not empty, and the request has filters",
         "empty the directory or change the filters, then sync again, if it should be deleted",
@@ -190,6 +196,10 @@ class Reason(StrEnum):
     NOT_AT_SOURCE = _failed(
         "in the manifest but not at the source",
         "correct the manifest: paths are relative to the source, and the path of a directory ends in /",
+    )
+    SOURCE_NOT_DELETED = _failed(
+        "cannot be deleted at the source",
+        "give the function write permission on its directory, or name its bucket in WriteBucketArns; then retry",
     )
     APPEARED = _failed("appeared at the source", "sync again: the next run copies it")
 

@@ -8,12 +8,14 @@ from msgspec.structs import replace
 
 from fanout.deleting.deletions import listed_extras
 from fanout.deleting.guard import empty_source
+from fanout.deleting.moves import refuse_over_guard
 from fanout.forecast.of_run import work_of, write_forecast
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import BudgetRefused, DeleteRefused
+from fanout.model.outcome import Result
 from fanout.model.shard import BigFile, Rates, Shard
 from fanout.pacing.begin_pacing import begin_pacing
 from fanout.partition.compare_names import compare_names
@@ -31,6 +33,8 @@ from fanout.work.context import Context
 
 # Chosen: up to so many loose ends are joined whatever their size, which makes the fewest shards.
 LOOSE_ENDS_READ = 100
+# Listed entries that a move leaves at the source.
+_STAYS = (Result.SKIPPED, Result.FAILED, Result.REJECTED)
 
 
 def partition_shards(context: Context) -> Json:
@@ -39,7 +43,7 @@ def partition_shards(context: Context) -> Json:
     Returns the key, the number of shards, and how many run at once: the request's limit, or fewer if they reach the
     limit of a measured file system.
 
-    Raises ``DeleteRefused`` before anything is copied if a sync would delete more than its guard allows, and
+    Raises ``DeleteRefused`` before anything is copied if a sync or a move would delete more than its guard allows, and
     ``BudgetRefused`` if the forecast is over ``limits.max_dollars``.
     """
     ledger = context.ledger
@@ -68,9 +72,8 @@ def partition_shards(context: Context) -> Json:
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
-        would_go = listed_extras(ledger, plan.request).extra.entries if plan.request.mode is Mode.PLAN else extra
         archived = archived_of(shards, lambda key: ledger.read(key, BigFile).entry)
-        work = work_of(listed, len(big_files), shards, crowds.largest, would_go, archived)
+        work = work_of(listed, len(big_files), shards, crowds.largest, _to_delete(plan, extra, ledger), archived)
         found = write_forecast(plan, work, context)
         _within_budget(plan, found.dollars.total, ledger)
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context)
@@ -114,7 +117,9 @@ def _next(plan: Plan, count: int) -> str:
 
 
 def _guarded(plan: Plan, ledger: Ledger) -> int:
-    """The number of entries that a sync deletes. Raises ``DeleteRefused`` if they are too many."""
+    """The number of entries that a sync deletes. Raises ``DeleteRefused`` if they, or those of a move, are too many."""
+    if plan.request.mode is Mode.MOVE:
+        refuse_over_guard(plan, _to_move(ledger), "nothing was copied or deleted")
     if plan.request.mode is not Mode.SYNC:
         return 0
     extras = listed_extras(ledger, plan.request)
@@ -122,6 +127,20 @@ def _guarded(plan: Plan, ledger: Ledger) -> int:
     if problem:
         raise DeleteRefused(f"{problem}; nothing was copied or deleted")
     return extras.extra.entries
+
+
+def _to_move(ledger: Ledger) -> int:
+    """The number of entries that a move deletes at the source if all of them are proven."""
+    rounds = list(whole_listing(ledger))
+    stays = sum(done.outcomes[result].entries for done in rounds for result in _STAYS if result in done.outcomes)
+    return sum(done.listed.entries for done in rounds) - stays
+
+
+def _to_delete(plan: Plan, extra: int, ledger: Ledger) -> int:
+    """The number of entries for the forecast of the deletion; for a plan, of the one that a sync would do."""
+    if plan.request.mode is Mode.MOVE:
+        return _to_move(ledger)
+    return listed_extras(ledger, plan.request).extra.entries if plan.request.mode is Mode.PLAN else extra
 
 
 def _within_budget(plan: Plan, forecast: float, ledger: Ledger) -> None:

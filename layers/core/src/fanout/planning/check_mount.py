@@ -8,6 +8,7 @@ from fanout.deleting.missing_at_source import note_source_root
 from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
 from fanout.model.document import Json
+from fanout.model.location import Location
 from fanout.planning.plan_transfer import check_ends
 from fanout.ports.turns import Fence, Turn
 from fanout.publishing.begin_publishing import begin_publishing, check_versions
@@ -23,21 +24,21 @@ def check_mount(context: Context) -> Json:
 
     Note the destination's limitations, and how far the clocks of S3 and of a mounted destination differ.
 
-    If the run writes to a mount, it fences the runs that it replaced before anything is listed.
-    Raises ``InvalidRequest`` or ``AccessDenied``, which names the end and the remedy, and ``Superseded`` if a later
-    run has its turn by now.
+    If the run writes to a mount, or a move deletes there, it fences the runs that it replaced before anything is
+    listed. Raises ``InvalidRequest`` or ``AccessDenied``, which names the end and the remedy, and ``Superseded`` if a
+    later run has its turn by now.
     """
     plan = context.ledger.read_plan()
-    writes = plan.request.mode.writes and is_fenced(plan.request)
+    fenced = [end for end in plan.request.written_ends if is_fenced(end)]
     # Checked first, so that a late attempt makes nothing.
-    turn = context.turns.turn(plan) if writes and context.turns is not None else Turn()
+    turns = [(end, context.turns.turn(plan, end) if context.turns is not None else Turn()) for end in fenced]
     check_versions(plan, context)
     check_ends(plan, context, on_mount=True)
     check_ends(plan, context, on_mount=False)
-    if writes:
-        _fence_others(plan, turn, context)
+    for end, turn in turns:
+        _fence_others(plan, end, turn, context)
     begin_publishing(plan, context)
-    if plan.request.mode is Mode.SYNC and _sees_source(plan, context):
+    if plan.request.mode in (Mode.SYNC, Mode.MOVE) and _sees_source(plan, context):
         note_source_root(context.source(plan), context.ledger)
     notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
     if notes:
@@ -67,14 +68,15 @@ def _try_destination(plan: Plan, context: Context) -> tuple[str, ...]:
     return limitations
 
 
-def _fence_others(plan: Plan, turn: Turn, context: Context) -> None:
-    """Fence whom the run's turn names, the runs that it resumes, and whoever else has staged at its root."""
-    place = plan.staging_place
+def _fence_others(plan: Plan, end: Location, turn: Turn, context: Context) -> None:
+    """Fence whom the run's turn at an end names, the runs that it resumes, and whoever else has staged at its root."""
+    is_source = end == plan.request.source
+    place = end.place if is_source else plan.staging_place
     known = [*turn.fences, *(Fence(place, run_id) for run_id in plan.resumes)]
 
     def beside() -> Collection[str]:
-        return context.turns.turn(plan).beside if context.turns is not None else ()
+        return context.turns.turn(plan, end).beside if context.turns is not None else ()
 
-    files = context.destination(plan).file_system
+    files = (context.source(plan) if is_source else context.destination(plan)).file_system
     if files is not None and files.fence(known, beside):
-        context.ledger.mark(keys.FENCED)
+        context.ledger.mark(keys.SOURCE_FENCED if is_source else keys.FENCED)

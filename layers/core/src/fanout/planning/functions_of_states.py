@@ -8,6 +8,7 @@
 | DigestDestination                                    | the destination; of the source if that has none     |
 | CopyShard, FinishTree, FinishShard, VerifyShard      | the destination; of the source if that has none     |
 | DeleteShard, RemoveDirectories, RestoreObjects       | the destination; of the source if that has none     |
+| DeleteShard, RemoveDirectories of a move             | the source; of the destination if the source has none |
 
 A transfer inside S3 runs on the first mount's functions.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fanout.model.errors import InvalidRequest
+from fanout.request.options import Mode
 from fanout.request.request import Request
 
 # The state, and the function that does its work.
@@ -53,7 +55,8 @@ def functions_of(request: Request, mounts: tuple[str, ...], offered: Sequence[Ma
     names = names or list(mounts[:1])
     source, destination = (offered[_index(name, mounts, offered)] for name in (names[0], names[-1]))
     found = {state: source[function] for state, function in ON_SOURCE.items()}
-    return found | {state: destination[function] for state, function in ON_DESTINATION.items()}
+    found |= {state: destination[function] for state, function in ON_DESTINATION.items()}
+    return found | {state: source[state] for state in ("DeleteShard", "RemoveDirectories") if request.mode is Mode.MOVE}
 
 
 def _index(name: str, mounts: tuple[str, ...], offered: Sequence[Mapping[str, str]]) -> int:

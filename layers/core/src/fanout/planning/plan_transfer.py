@@ -150,6 +150,8 @@ def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
     if request.source.is_keyed is not on_mount:
         with naming("source"):
             context.source(plan).check(writing=False)
+            if request.mode is Mode.MOVE and on_mount:  # it makes its right to delete there; a bucket has none
+                context.source(plan).check(writing=True)
             if not request.allow_empty_source and request.manifest is None:
                 _refuse_nothing(context.source(plan), request)
     if request.destination.is_keyed is not on_mount:

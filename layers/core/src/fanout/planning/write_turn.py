@@ -1,6 +1,6 @@
-"""Registers writing runs: a run is entered in the list of its destination before it writes, and removed after.
+"""Registers writing runs: a run is entered in the list of each end that it writes before it does, and removed after.
 
-The list is one object per store (a bucket or a mount). Only conditional writes change it, so if two runs come at
+A list is one object per store (a bucket or a mount). Only conditional writes change it, so if two runs come at
 once, one sees the other. A run that was stopped or broke down never removes itself. The next run therefore asks
 Step Functions whether a listed run is active, and removes it if not. The removed run's functions may still be
 at work. On a mount the next run fences them (CheckMount); until then its own entry names the runs to fence.
@@ -8,12 +8,14 @@ at work. On a mount the next run fences them (CheckMount); until then its own en
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.model.errors import DestinationBusy, PreconditionFailed, Superseded, Transient
+from fanout.model.location import Location
 from fanout.planning.writers import (
     Meeting,
     fence_of,
@@ -51,31 +53,40 @@ class WriteTurns(Struct, frozen=True):
 
         Raises ``DestinationBusy`` if another active run must end first.
         """
-        if not plan.request.mode.writes:
-            return None
-        key, mine = list_key(plan.request), writer_of(plan, execution, self.clock.now())
         goes_on = cache(self.executions.running)
+        # In one order, so that two moves in opposite directions do not wait for each other.
+        for end in sorted(plan.request.written_ends, key=lambda one: (one.store, one.place)):
+            other = self._enter(plan, end, writer_of(plan, end, execution, self.clock.now()), goes_on)
+            if other is not None:
+                return other
+        return None
+
+    def _enter(self, plan: Plan, end: Location, mine: Writer, goes_on: Callable[[str], bool]) -> Writer | None:
+        key = list_key(end)
         for number in range(ATTEMPTS):
             found = self.store.read_version(key)
             stored = writers_from_bytes(found.data)
             others = [one for one in stored if one.run_id != mine.run_id]
             in_the_way = [one for one in others if meeting(mine, one) is not Meeting.APART]
-            near = [one for one in others if is_fenced(plan.request) and overlap(mine.place, one.place)]
+            near = [one for one in others if is_fenced(end) and overlap(mine.place, one.place)]
             asked = dict.fromkeys([*in_the_way, *near, *others[:OLDEST_ASKED]])
             ended = [one for one in asked if not goes_on(one.execution)]
             for other in in_the_way:
                 if other not in ended:
-                    return _give_way(plan, mine, other)
-            left = [one for one in others if one not in ended]
-            entered = replace(mine, fences=_fences(plan, stored, ended))
+                    return _give_way(plan, end, mine, other)
+            left = [one for one in stored if one not in ended and not _is_same(one, mine)]
+            entered = replace(mine, fences=_fences(end, mine, stored, ended))
             if self._written(key, [*left, entered], found.version, number):
                 return None
         raise Transient(f"{key} was changed by others {ATTEMPTS} times")
 
-    def turn(self, plan: Plan) -> Turn:
-        """Whom a run that has its turn fences, and who writes beside it. Raises ``Superseded`` if it has it no more."""
-        stored = writers_from_bytes(self.store.read_version(list_key(plan.request)).data)
-        mine = next((one for one in stored if one.run_id == plan.run_id), None)
+    def turn(self, plan: Plan, end: Location) -> Turn:
+        """Whom a run that has its turn fences at an end that it writes, and who writes beside it there.
+
+        Raises ``Superseded`` if it has its turn no more.
+        """
+        stored = writers_from_bytes(self.store.read_version(list_key(end)).data)
+        mine = next((one for one in stored if (one.run_id, one.place) == (plan.run_id, end.place)), None)
         if mine is None:
             raise Superseded(plan.run_id)
         fenced = {fence.run_id for fence in mine.fences}
@@ -83,9 +94,10 @@ class WriteTurns(Struct, frozen=True):
 
     def release(self, plan: Plan) -> None:
         """Take a run out that has ended and left nothing at work; one that is not in the list stays out."""
-        if not plan.request.mode.writes:
-            return
-        key = list_key(plan.request)
+        for key in dict.fromkeys(map(list_key, plan.request.written_ends)):
+            self._leave(plan, key)
+
+    def _leave(self, plan: Plan, key: str) -> None:
         for number in range(ATTEMPTS):
             found = self.store.read_version(key)
             stored = writers_from_bytes(found.data)
@@ -103,16 +115,21 @@ class WriteTurns(Struct, frozen=True):
         return True
 
 
-def _fences(plan: Plan, stored: list[Writer], ended: list[Writer]) -> tuple[Fence, ...]:
+def _is_same(one: Writer, mine: Writer) -> bool:
+    """Whether an earlier attempt entered this."""
+    return (one.run_id, one.place) == (mine.run_id, mine.place)
+
+
+def _fences(end: Location, mine: Writer, stored: list[Writer], ended: list[Writer]) -> tuple[Fence, ...]:
     """Whom a run fences: those that it takes out and, where an attempt entered it already, those of that one."""
-    if not is_fenced(plan.request):
+    if not is_fenced(end):
         return ()
-    kept = [fence for one in stored if one.run_id == plan.run_id for fence in one.fences]
+    kept = [fence for one in stored if _is_same(one, mine) for fence in one.fences]
     return tuple(dict.fromkeys([*kept, *(fence for one in ended for fence in fence_of(one))]))
 
 
-def _give_way(plan: Plan, mine: Writer, other: Writer) -> Writer:
+def _give_way(plan: Plan, end: Location, mine: Writer, other: Writer) -> Writer:
     if meeting(mine, other) is Meeting.SAME:
         return other
-    destination = plan.request.destination
-    raise DestinationBusy(str(destination), other.run_id, other.mode, place_text(destination, other.place))
+    field = "destination" if end == plan.request.destination else "source"
+    raise DestinationBusy(str(end), other.run_id, other.mode, place_text(end, other.place), field)

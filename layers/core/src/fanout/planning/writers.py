@@ -1,7 +1,8 @@
 """Decides which runs may write at the same time, and which run writes now.
 
-A run that writes (mode copy or sync) is entered in the list of its destination's store before it writes
-anything. The table applies if another run's destination is the same, inside or above its own:
+A run that writes (mode copy, sync or move) is entered in the list of its destination's store before it writes
+anything. A move is entered in that of its source too, where it deletes. The table applies if another run's place is
+the same, inside or above its own:
 
 | the other run                                            | this run                                     |
 |----------------------------------------------------------|----------------------------------------------|
@@ -27,7 +28,7 @@ from fanout.model.location import Location
 from fanout.ports.turns import Fence, Writer
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
-from fanout.request.request import Request, request_at
+from fanout.request.request import request_at
 from fanout.request.transfer_fields import Decides, fields_up_to
 
 # Fields that may differ between two runs of the same transfer.
@@ -48,14 +49,14 @@ class Meeting(Enum):
     WAITS = "waits"
 
 
-def writer_of(plan: Plan, execution: str, now: float) -> Writer:
-    """A run as it is entered in the list."""
+def writer_of(plan: Plan, end: Location, execution: str, now: float) -> Writer:
+    """A run as it is entered in the list of an end that it writes."""
     request = plan.request
     same = {name: value for name, value in to_builtins(request_at(request, None)).items() if name not in _OF_THE_RUN}
     digest = sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
     names = request.manifest is not None
-    place, staged = request.destination.place, plan.staging_place if plan.version else ""
-    return Writer(plan.run_id, execution, place, digest, request.mode.value, names, now, staged=staged)
+    staged = plan.staging_place if plan.version else ""
+    return Writer(plan.run_id, execution, end.place, digest, request.mode.value, names, now, staged=staged)
 
 
 def place_text(end: Location, place: str) -> str:
@@ -63,9 +64,9 @@ def place_text(end: Location, place: str) -> str:
     return f"s3://{end.bucket}/{place}" if end.is_keyed else f"efs://{end.mount}/{place.rstrip('/')}"
 
 
-def list_key(request: Request) -> str:
-    """Where the work bucket holds the list of those who write to the destination's store, a bucket or a mount."""
-    return f"locks/{request.destination.store}.json"
+def list_key(end: Location) -> str:
+    """Where the work bucket holds the list of those who write to the store of an end, a bucket or a mount."""
+    return f"locks/{end.store}.json"
 
 
 def overlap(place: str, other: str) -> bool:

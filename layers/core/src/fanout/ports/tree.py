@@ -157,7 +157,8 @@ class Tree(Protocol):
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
         """Delete files, symlinks, specials or objects that still are what was listed (ETag, or size and mtime).
 
-        Returns, by path, why others stay. A missing entry counts as deleted.
+        Of a source, which a move deletes from, the time at which the store says it last changed must be the listed one
+        too. Returns, by path, why others stay. A missing entry counts as deleted.
         """
 
     @property

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from fanout.model.location import Location
 from fanout.request.plan import Plan
 
 
@@ -53,8 +54,8 @@ class Turns(Protocol):
         Raises ``DestinationBusy`` if another running run must end first.
         """
 
-    def turn(self, plan: Plan) -> Turn:
-        """The other runs, for a run that has its turn. Raises ``Superseded`` where it lost its turn."""
+    def turn(self, plan: Plan, end: Location) -> Turn:
+        """The other runs at an end that a run writes, which has its turn. Raises ``Superseded`` where it lost it."""
 
     def release(self, plan: Plan) -> None:
         """Take a run out that has nothing left at work."""

@@ -45,7 +45,7 @@ def _rows(mode: Mode, this: EarlierRun, before: EarlierRun) -> Iterator[Row]:
     done, done_before = _done(mode, this), _done(mode, before)
     yield _row(name, done.entries, done_before.entries, count)
     yield _row(f"{name}, size", done.bytes, done_before.bytes, size)
-    if mode is Mode.SYNC:
+    if mode in (Mode.SYNC, Mode.MOVE):
         yield _row("Deleted", this.totals.deleted.entries, before.totals.deleted.entries, count)
     yield _row("Failed or rejected", _bad(this), _bad(before), count)
     yield _row("Took", this.seconds, before.seconds, duration)

@@ -48,12 +48,14 @@ class Overwrite(StrEnum):
 class Mode(StrEnum):
     """The mode of a run.
 
-    Copy copies new and changed entries. Sync also deletes entries that the source lacks. Verify only compares both
-    ends by checksum. Plan only says what a copy and a sync would do. Rollback publishes a version again.
+    Copy copies new and changed entries. Sync also deletes entries that the source lacks. Move copies, compares both
+    ends, and deletes at the source what is proven equal. Verify only compares both ends by checksum. Plan only says
+    what a copy and a sync would do. Rollback publishes a version again.
     """
 
     COPY = "copy"
     SYNC = "sync"
+    MOVE = "move"
     VERIFY = "verify"
     PLAN = "plan"
     ROLLBACK = "rollback"
@@ -61,7 +63,7 @@ class Mode(StrEnum):
     @property
     def writes(self) -> bool:
         """Whether the destination is written."""
-        return self in (Mode.COPY, Mode.SYNC, Mode.ROLLBACK)
+        return self in (Mode.COPY, Mode.SYNC, Mode.MOVE, Mode.ROLLBACK)
 
 
 class OnConflict(StrEnum):
@@ -133,22 +135,29 @@ class BucketOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DeleteGuard(Struct, frozen=True, forbid_unknown_fields=True):
-    """The most that a sync deletes: so many entries, and so many percent of the destination's entries."""
+    """The most that a sync deletes at the destination, or a move at the source: so many entries, so many percent."""
 
     max_count: (
         Annotated[
-            int, Meta(ge=0, description="entries that a sync deletes at most; default: no such limit", extra=UNITS)
+            int,
+            Meta(
+                ge=0, description="entries that a sync or a move deletes at most; default: no such limit", extra=UNITS
+            ),
         ]
         | None
     ) = None
-    max_percent: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=100,
-            description="percent of the destination's entries that the filters take, which a sync deletes at most",
-        ),
-    ] = DEFAULT_PERCENT
+    max_percent: (
+        Annotated[
+            float,
+            Meta(
+                ge=0,
+                le=100,
+                description="percent of the destination's entries that the filters take, which a sync deletes at most;"
+                f" default: {DEFAULT_PERCENT:g}. Not for a move, which is to delete all",
+            ),
+        ]
+        | None
+    ) = None
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
@@ -237,15 +246,17 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Mode,
         Meta(
             description="copy: write what is new or changed, delete nothing; sync: and delete what the source lacks;"
-            " verify: only compare both ends; plan: only say what a copy and a sync would do; rollback: publish the"
-            " version again that the source names"
+            " move: copy, compare both ends, and delete at the source what is proven equal; verify: only compare both"
+            " ends; plan: only say what a copy and a sync would do; rollback: publish the version again that the source"
+            " names"
         ),
     ] = Mode.COPY
     verify: Annotated[
         Verify,
         Meta(
             description="after a copy: none; copied: compare what was copied with the source; all: compare both whole"
-            " trees; content: the same without modes, owners, times, hard links and metadata, also in mode verify"
+            " trees; content: the same without modes, owners, times, hard links and metadata, also in mode verify; a"
+            " move takes all, or content"
         ),
     ] = Verify.NONE
     certificate: Annotated[

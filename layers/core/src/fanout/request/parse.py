@@ -14,8 +14,9 @@ from fanout.request.checked import checked
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import parse_manifest_location
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
-from fanout.request.options import Limits, Options
+from fanout.request.options import Limits, Mode, Options, Verify
 from fanout.request.parts.backup import parse_backup
+from fanout.request.parts.move_rules import check_move
 from fanout.request.parts.publish_rules import check_publish
 from fanout.request.parts.window import parse_window
 from fanout.request.prices import check_prices
@@ -127,6 +128,8 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
     source = parse_location("source", fields.source, mounts)
     destination = parse_location("destination", fields.destination, mounts)
     same = {name: getattr(fields, name) for name in Options.__struct_fields__}
+    if fields.mode is Mode.MOVE and fields.verify is Verify.NONE:
+        same["verify"] = Verify.ALL  # the proof that a move needs
     request = Request(
         **same | {"limits": _limits(fields.limits, max_concurrency)},
         source=source,
@@ -136,6 +139,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         backup_to=None if fields.backup_to is None else parse_backup(fields.backup_to, source, destination, mounts),
         manifest=None if fields.manifest is None else parse_manifest_location(fields.manifest, source),
     )
+    check_move(request)
     check_publish(request)
     check_request(request)
     _check_window(request)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from msgspec import Struct, to_builtins
 
 from fanout.model.document import Json
+from fanout.model.entry import SECOND_NS
 from fanout.model.location import Location, MountLocation
+from fanout.model.outcome import Reason
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.request.options import Mode, Verify
 from fanout.request.parts.publish import version_place
@@ -26,6 +28,7 @@ class Plan(Struct, frozen=True):
 
     One directory of the destination takes ``creations_per_second``. ``quota`` is the most functions that the account
     or a reservation lets a run start at once; ``None`` if it is not known. ``began`` is in seconds since 1970.
+    ``proves_move``: this is the plan of the comparison inside a move, which deletes what it finds equal.
     """
 
     run_id: str
@@ -36,6 +39,20 @@ class Plan(Struct, frozen=True):
     quota: int | None = None
     began: float = 0.0
     origin: Origin = Origin()
+    proves_move: bool = False
+
+    @property
+    def moves(self) -> bool:
+        """Whether the run is a move, of which this is the plan or that of its comparison."""
+        return self.proves_move or self.request.mode is Mode.MOVE
+
+    def missing(self, changed_ns: int) -> Reason:
+        """Why an entry that last changed at ``changed_ns`` has no copy when both ends are compared.
+
+        In a move that it came after the run began; it stays at the source. A store may tell whole seconds.
+        """
+        began_ns = int(self.began * SECOND_NS) - SECOND_NS
+        return Reason.CAME_LATER if self.proves_move and changed_ns > began_ns else Reason.MISSING
 
     @property
     def version(self) -> str:

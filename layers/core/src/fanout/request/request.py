@@ -70,7 +70,14 @@ class Request(Options, frozen=True, kw_only=True):
     @property
     def verifies_after(self) -> Verify:
         """The verification after the copy; none in a mode that copies nothing."""
-        return self.verify if self.mode in (Mode.COPY, Mode.SYNC) else Verify.NONE
+        return self.verify if self.mode in (Mode.COPY, Mode.SYNC, Mode.MOVE) else Verify.NONE
+
+    @property
+    def written_ends(self) -> tuple[Location, ...]:
+        """The ends that the run changes: a move deletes at the source."""
+        if not self.mode.writes:
+            return ()
+        return (self.destination, self.source) if self.mode is Mode.MOVE else (self.destination,)
 
     @property
     def between_mounts(self) -> bool:
@@ -187,6 +194,6 @@ def _check_attributes(request: Request) -> None:
         raise InvalidRequest("attributes", problem, "leave it out, or name override: true")
 
 
-def is_fenced(request: Request) -> bool:
-    """Whether the runs that write to the destination's store can be fenced: on a mount, by its staging directory."""
-    return not request.destination.is_keyed
+def is_fenced(end: Location) -> bool:
+    """Whether the runs that write to the end's store can be fenced: on a mount, by their staging directories."""
+    return not end.is_keyed

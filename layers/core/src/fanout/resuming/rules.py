@@ -95,12 +95,13 @@ def resumed_document(given: dict[str, Any], earlier: dict[str, Any]) -> dict[str
 
 def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
     """Raise ``InvalidRequest`` for a field that must be what it was in the earlier run."""
-    if earlier.mode is not Mode.COPY:
+    if earlier.mode not in (Mode.COPY, Mode.MOVE):
         problem = f"{run_id} is a run of mode {earlier.mode.value}, which cannot be resumed"
         raise InvalidRequest("resume_from", problem, "start its request again without resume_from")
     if request.manifest is not None and request.verify.whole_trees:
         problem = f"{request.verify.value} is not told for what is left of a manifest"
-        raise InvalidRequest("verify", problem, "ask for copied")
+        again = "start its request again without resume_from"
+        raise InvalidRequest("verify", problem, again if request.mode is Mode.MOVE else "ask for copied")
     for field in fields(Request):
         before, now = getattr(earlier, field.name), getattr(request, field.name)
         if field.name not in MAY_DIFFER and before != now:

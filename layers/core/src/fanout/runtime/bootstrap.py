@@ -207,6 +207,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
             guess_content_type=objects.content_type is ContentType.GUESS,
             overwrite=plan.request.overwrite,
             tells_archives=field == "source" and plan.request.restores_archived,
+            is_source=field == "source",
         )
     mount = settings().mounts.get(location.mount)
     if mount is None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from msgspec import Struct
 
 from fanout.books.summary_document import SummaryDocument
-from fanout.deleting.deletion_results import deletion_shards
+from fanout.deleting.deletion_results import deletion_shards, ledger_of_deletion
 from fanout.finishing.finish_directories import directories_failed
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -47,7 +47,8 @@ def entry_outcomes(ledger: Ledger, wanted: Collection[Result] = EVERY) -> Iterat
     yield from _in_phase("verify" if compares else "copy", _worked_on(ledger, wanted, absent, compares=compares))
     if Result.FAILED in wanted:
         yield from _in_phase("finish", iter(directories_failed(ledger).values()))
-    yield from _in_phase("delete", _of_shards(deletion_shards(ledger), ledger, wanted, absent))
+    deletes = ledger_of_deletion(ledger)
+    yield from _in_phase("delete", _of_shards(deletion_shards(deletes), deletes, wanted, absent))
     troubles = frozenset(wanted) & frozenset(TROUBLE)
     if request.verifies_after is Verify.COPIED and is_partitioned(ledger):
         verified = (Shard(keys.verified_id(one.id), one.key, 0, one.bytes, one.seconds) for one in shards_of(ledger))

@@ -31,11 +31,12 @@ def named_entries(
         found.append(NamedEntries("Would be copied", planned.to_copy, list(islice(copies, COPIES_SHOWN))))
         if planned.to_delete is not None:
             found.append(_extras("Would be deleted by a sync", plan, ledger))
-    if error is not None and error.name == DeleteRefused.__name__:
+    if error is not None and error.name == DeleteRefused.__name__ and not plan.moves:
         found.append(_extras("Refused to delete", plan, ledger))
     if deleted.entries:
         rows = (NamedEntry(one.path, one.size) for one in deleted_entries(ledger))
-        found.append(NamedEntries("Deleted at the destination", deleted, list(islice(rows, DELETIONS_SHOWN))))
+        end = "source" if plan.moves else "destination"
+        found.append(NamedEntries(f"Deleted at the {end}", deleted, list(islice(rows, DELETIONS_SHOWN))))
     return [one for one in found if one.total.entries]
 
 

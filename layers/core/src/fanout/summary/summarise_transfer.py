@@ -126,6 +126,9 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     if published is None and plan.request.mode.writes and plan.version and ending.status is Status.SUCCEEDED:
         error = RunError(INFRASTRUCTURE, f"{plan.destination} is whole, and was not published: resume the run")
         ending = replace(ending, error=error)
+    if plan.moves and ending.status is Status.SUCCEEDED and not _is_moved(deleted.results, ledger):
+        error = RunError(INFRASTRUCTURE, "all is copied and proven, and not all of it was deleted at the source: retry")
+        ending = replace(ending, error=error)
     totals, times = totals_of(books), Times(utc(phases[0][1]), utc(now))
     certificate = issue_certificate(plan, ending, totals, times, context)
     notes += certificate.notes
@@ -193,6 +196,12 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     return {"status": summary.status.value, "error": name, "cause": cause[:1000]}
 
 
+def _is_moved(deleted: Mapping[Result, Count], ledger: Ledger) -> bool:
+    """Whether everything that the comparison found equal has an outcome of its deletion."""
+    equal = run_books(ledger.verification(), None, lambda outcome, phase: None, "verify").books
+    return sum((one for one in deleted.values()), Count()) == equal.by_result[Result.UNCHANGED]
+
+
 def _stopped_by_limit(
     plan: Plan, found: RunBooks, error: RunError | None, ledger: Ledger, now: float
 ) -> RunError | None:
@@ -246,4 +255,5 @@ def _phases(ledger: Ledger, now: float) -> list[tuple[str, float, float]]:
     if keys.phase_key("summarise") not in begun:
         raise LedgerBroken(f"the ledger does not list {keys.phase_key('summarise')}, which this task has written")
     times = [(phase, begun[keys.phase_key(phase)]) for phase in PHASES if keys.phase_key(phase) in begun]
+    times.sort(key=lambda one: one[1])  # a move deletes after the verification, a sync before it
     return [(phase, began, ended) for (phase, began), (_, ended) in pairwise([*times, ("", now)])]

@@ -41,7 +41,8 @@ class Rules(Struct, frozen=True):
     """The rules of a comparison of attributes.
 
     ``keeps_owners``: the destination can; ``as_metadata``: both ends lie in S3. ``tells_mtime`` is false where the
-    request gives copies another mtime than their source tells.
+    request gives copies another mtime than their source tells, ``directory_times`` in a move: whatever comes into a
+    directory or is deleted from it moves its mtime.
 
     ``added``: headers of metadata that the request gives each object, over that of the source.
     """
@@ -50,6 +51,7 @@ class Rules(Struct, frozen=True):
     as_metadata: bool = False
     added: Mapping[str, str] = field(default_factory=dict)
     tells_mtime: bool = True
+    directory_times: bool = True
 
 
 class Difference(Struct, frozen=True):
@@ -73,7 +75,8 @@ def differences(kind: Kind, source: Attributes, destination: Attributes, rules: 
     if owned and (source.uid, source.gid) != (destination.uid, destination.gid):
         here_owner, there_owner = (f"{one.uid}:{one.gid}" for one in (source, destination))
         found.append(_difference(Reason.OWNER_DIFFERS, "owner", here_owner, there_owner))
-    if None not in (source.mtime_ns, destination.mtime_ns) and source.mtime_ns != destination.mtime_ns:
+    has_times = rules.directory_times or kind is not Kind.DIRECTORY
+    if has_times and None not in (source.mtime_ns, destination.mtime_ns) and source.mtime_ns != destination.mtime_ns:
         times = (_time(source.mtime_ns or 0), _time(destination.mtime_ns or 0))
         found.append(_difference(Reason.MTIME_DIFFERS, "mtime", *times))
     return found

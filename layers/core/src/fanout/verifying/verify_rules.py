@@ -50,6 +50,7 @@ def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
         plan.request.inside_s3,
         metadata_headers(plan.request.objects),
         plan.request.attributes.mtime is not Mtime.NOW,
+        directory_times=not plan.moves,
     )
 
 
@@ -105,6 +106,9 @@ def not_compared(
         found.append(NotCompared("owners", limitation, None))
     if plan.request.attributes.mtime is Mtime.NOW:
         found.append(NotCompared("mtime", "attributes.mtime: now gives copies a time that no object tells", None))
+    if plan.moves and not plan.request.inside_s3:
+        why = "whatever comes into a directory, or is moved out of it, moves its mtime"
+        found.append(NotCompared("mtime of directories", why, None))
     if plan.request.inside_s3:
         found.append(NotCompared("tags", "tags of objects take a request each and a right of their own", None))
     if names_of_big_files and keeps_hard_links(plan.request):

@@ -17,11 +17,13 @@ from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Mode
+from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.attempts import Progress, noted
 from fanout.shards.tasks.notes import TaskNotes, failures_of
 from fanout.verifying.digests import TreeDigest, digest_row
 from fanout.verifying.link_differences import link_differences
+from fanout.verifying.moved import in_move, write_proven
 from fanout.verifying.source_checksums import work_of_checksums
 from fanout.verifying.verifier import Seen, Verified, Verifier
 from fanout.verifying.verify_blocks import verify_blocks
@@ -70,7 +72,7 @@ def _verify_entries(shard: Shard, context: Context) -> Progress:
     # The shard of a copy says what stood at the destination before it, and a mount has no ETags.
     is_pinned = plan.request.mode is Mode.VERIFY and plan.request.destination.is_keyed
     notes = TaskNotes("verify", shard.id, ledger, context.nonce, context.clock, len(known))
-    outcomes = _verify(left, links, verifier, shard, outcomes_id, context, notes, is_pinned=is_pinned)
+    outcomes = _verify(left, links, verifier, shard, outcomes_id, plan, context, notes, is_pinned=is_pinned)
     if plan.request.mode is Mode.VERIFY:
         report_done(plan, ledger, "verify", f"{shard.id}-{context.nonce}", outcomes.values())
     total = len(known) + len(outcomes)
@@ -84,6 +86,7 @@ def _verify(
     verifier: Verifier,
     shard: Shard,
     outcomes_id: str,
+    plan: Plan,
     context: Context,
     notes: TaskNotes,
     *,
@@ -95,6 +98,7 @@ def _verify(
     archived: list[int] = []
     digest = TreeDigest()
     unfinished: list[tuple[int, Work]] = []
+    entries = {index: item[0] for index, item in left}
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
 
     def check(item: Work) -> Verified:
@@ -104,10 +108,10 @@ def _verify(
     admit = lambda: context.limiter.admit(verifier.deadline)  # noqa: E731
     done = work_on(left, check, threads, verifier.deadline, unfinished, admit)
     for index, verified in notes.along(done, lambda one: one.outcome.size):
-        outcomes[index] = verified.outcome
+        outcomes[index] = in_move(verified.outcome, entries[index], plan)
         if not verified.is_told_whole:
             not_told.append(index)
-        if verified.outcome.result is Result.SKIPPED:
+        if verified.outcome.reason is Reason.SOURCE_ARCHIVED and outcomes[index].result is Result.SKIPPED:
             archived.append(index)
         if verified.proof is not None:
             proofs[index] = verified.proof
@@ -128,6 +132,9 @@ def _verify(
         write_indexes(keys.archived_prefix(shard.id), context.nonce, archived, ledger)
         if verifier.certifies:
             write_certified(shard.id, context.nonce, proofs, ledger)
+        if plan.proves_move:
+            equal = (entries[index] for index, one in outcomes.items() if one.result is Result.UNCHANGED)
+            write_proven(shard.id, context.nonce, equal, ledger)
         ledger.write_outcomes(outcomes_id, context.nonce, outcomes, tally(outcomes.values()))
     return outcomes
 

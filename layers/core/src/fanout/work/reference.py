@@ -13,7 +13,7 @@ def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
 
     ``apart`` is the mode of a run whose ends no function sees both of; ``digests`` names the end that is read before
     the other one, where such a run compares by checksum.
-    ``publishes`` is there where the run publishes a version: its mode.
+    ``publishes`` is there where the run publishes a version: its mode. ``moves`` is there in a move.
     ``window`` is there where the request names one: each task is held to it before it reads anything.
     """
     request = plan.request
@@ -21,5 +21,6 @@ def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
     digests = "destination" if apart and request.mode.writes and request.compare is Compare.CHECKSUM else ""
     window = {"window": request.limits.window} if request.limits.window else {}
     publishes = {"publishes": request.mode.value} if plan.version and request.mode is not Mode.PLAN else {}
+    moves = {"moves": True} if plan.moves else {}
     place = {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix}
-    return {**place, "apart": apart, "digests": digests, **window, **publishes}
+    return {**place, "apart": apart, "digests": digests, **window, **publishes, **moves}

@@ -237,11 +237,12 @@ class PosixTree:
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
-        return delete_listed(self._directories, self._root, entries, self._token, self._backup)
+        places = (self._directories, self._root)
+        return delete_listed(*places, entries, self._token, self._backup, at_source=not self._made)
 
     def remove_directory(self, entry: Entry) -> None:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
-        remove_empty(self._directories, self._root, entry, self._token, self._backup)
+        remove_empty(self._directories, self._root, entry, self._token, self._backup, at_source=not self._made)
 
     def small_files_from(self, source: Tree) -> PosixSmallFiles | None:
         """See ``ports.tree.Tree``; not where the source's symlinks are followed."""

@@ -43,7 +43,8 @@ class S3Tree:
     A key that ends in ``/`` and holds no bytes is a directory; every other key is a file. The attributes of its source
     show whether a file is a symlink. ``write_headers`` go with every object that is written (storage class, encryption,
     ACL, tags, metadata); with ``guess_content_type`` a file that brings no Content-Type gets the one of its name.
-    With ``tells_archives`` entries tell their storage class where they may have to be restored.
+    With ``tells_archives`` entries tell their storage class where they may have to be restored. ``is_source``: it is
+    the source of a run, from which only a move deletes.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class S3Tree:
         guess_content_type: bool = False,
         overwrite: Overwrite = Overwrite.ALWAYS,
         tells_archives: bool = False,
+        is_source: bool = False,
     ) -> None:
         self._client = client
         self._bucket = bucket
@@ -64,6 +66,7 @@ class S3Tree:
         self._guess_content_type = guess_content_type
         self._overwrite = overwrite
         self._tells_archives = tells_archives
+        self._is_source = is_source
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """The entries of the segment in the order of their keys; the key of the root itself is none."""
@@ -175,7 +178,7 @@ class S3Tree:
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
         """Delete objects whose ETag is the listed one; in a versioned bucket each gets a delete marker."""
-        return delete_listed(self._client, self._bucket, self._prefix, entries)
+        return delete_listed(self._client, self._bucket, self._prefix, entries, at_source=self._is_source)
 
     def small_files_from(self, source: Tree) -> None:
         """See ``ports.tree.Tree``; a file is a request."""

@@ -31,6 +31,7 @@ class Settler:
         self._publishes = bool(plan.version)
         self._conditions = plan.request.destination.is_keyed
         self._find = found_at_destination(destination)
+        self._missing = plan.missing
         self._skips_archived = plan.request.skips_archived
         self._verifies = plan.request.mode is Mode.VERIFY
         self._compares_names = compares_attributes(plan) and keeps_hard_links(plan.request)
@@ -116,7 +117,7 @@ class Settler:
         if differs and self._skips_archived and source.kind is Kind.FILE:
             writer.copy(source, is_new=False, compare=True)  # VerifyShard asks whether it is archived
         elif destination is None:
-            writer.settle(source, Reason.MISSING)
+            writer.settle(source, self._missing(source.changed_ns))
         elif decision is Decision.UNCHANGED:
             writer.settle(source, Reason.SAME)
         elif decision is Decision.CONFLICT or source.size != destination.size:

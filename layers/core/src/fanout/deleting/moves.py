@@ -1,0 +1,99 @@
+"""What a move deletes at the source: the entries that its comparison of both ends found equal.
+
+| condition, in this order                              | at the source                               |
+|-------------------------------------------------------|---------------------------------------------|
+| the books of the copy or the comparison do not balance | nothing is deleted                          |
+| a part of either end could not be listed              | nothing is deleted                          |
+| more than ``delete_guard.max_count`` are proven equal | the run ends as ``DeleteRefused``           |
+| else                                                  | what is proven equal goes, all else stays   |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from fanout.books.run_books import run_books
+from fanout.ledger import keys
+from fanout.ledger.coverage import disjoint
+from fanout.ledger.ledger import Ledger
+from fanout.model.books import Count
+from fanout.model.errors import DeleteRefused
+from fanout.model.outcome import Outcome, Result
+from fanout.model.shard import BigFile, Deletion, Shard
+from fanout.request.plan import Plan
+from fanout.shards.partitioned import shards_of
+from fanout.shards.rounds import rounds_done
+from fanout.shards.shard_results import shard_outcomes
+from fanout.verifying.compared_big_files import compared_big_files
+from fanout.verifying.moved import Proven, write_proven
+
+# Chosen: shards whose proofs are read at once.
+SHARDS_AT_ONCE = 16
+_EQUAL = frozenset({Result.UNCHANGED})
+
+
+def refused_move(ledger: Ledger) -> str:
+    """Why nothing may be deleted after the comparison that this is the ledger of; empty if it may."""
+    copied = run_books(ledger.whole_run(), None, _ignore, "copy")
+    compared = run_books(ledger, None, _ignore, "verify")
+    for found, what in ((copied, "copy"), (compared, "comparison")):
+        if not found.books.balanced:
+            return f"the books of the {what} do not balance"
+        if not found.complete:
+            return f"a part of the source or the destination could not be listed for the {what}"
+    return ""
+
+
+def _ignore(_outcome: Outcome, _phase: str) -> None:
+    return
+
+
+def proven_entries(plan: Plan, ledger: Ledger) -> list[Deletion]:
+    """The shards of what the comparison found equal, each entry once.
+
+    Raises ``DeleteRefused`` for more entries than the guard allows.
+    """
+    with ThreadPoolExecutor(SHARDS_AT_ONCE, thread_name_prefix="proven") as threads:
+        whole = [shard for shard in shards_of(ledger) if shard.blocks is None]
+        found = [one for some in threads.map(lambda shard: _proven(shard, ledger), whole) for one in some]
+    found += _proven_big_files(ledger)
+    proven = sum((Count(one.shard.entries, one.shard.bytes) for one in found), Count())
+    refuse_over_guard(plan, proven.entries, "nothing was deleted")
+    return found
+
+
+def refuse_over_guard(plan: Plan, entries: int, done: str) -> None:
+    """Raise ``DeleteRefused`` if a move of so many entries is over its guard; ``done`` says what was done."""
+    most = plan.request.delete_guard.max_count
+    if most is not None and entries > most:
+        problem = f"the move would delete {entries:,} entries at the source, over delete_guard.max_count {most:,}"
+        raise DeleteRefused(f"{problem}; raise it, or take fewer entries; {done}")
+
+
+def _proven(shard: Shard, ledger: Ledger) -> Sequence[Deletion]:
+    """What the attempts at a shard proved; where two of them overlap, it is written anew, each entry once."""
+    files = ledger.outcome_files(shard.id)
+    if not disjoint(file.ranges for file in files):
+        return _once(shard, ledger)
+    found: list[Deletion] = []
+    for file in files:
+        name = file.key.rpartition("/")[2].partition(".")[0]
+        found += ledger.read(keys.proven_key(shard.id, name), Proven).deletions
+    return found
+
+
+def _once(shard: Shard, ledger: Ledger) -> Sequence[Deletion]:
+    equal = {outcome.path for outcome in shard_outcomes(shard, ledger, _EQUAL)}
+    write_proven(shard.id, "once", (one for one in ledger.read_shard(shard) if one.path in equal), ledger)
+    return ledger.read(keys.proven_key(shard.id, "once"), Proven).deletions
+
+
+def _proven_big_files(ledger: Ledger) -> Sequence[Deletion]:
+    equal = {one.outcome.path for one in compared_big_files(ledger) if one.outcome.result is Result.UNCHANGED}
+    if not equal:
+        return []
+    listed = (big for done in rounds_done(ledger) for big in done.big_files)
+    big_files = (ledger.read(keys.big_file_key(big.id), BigFile) for big in listed)
+    write_proven("big-files", "all", (big.entry for big in big_files if big.entry.path in equal), ledger)
+    return ledger.read(keys.proven_key("big-files", "all"), Proven).deletions

@@ -1,0 +1,39 @@
+"""Rules of requests that move: what a move proves, and what cannot be moved."""
+
+from __future__ import annotations
+
+from fanout.model.errors import InvalidRequest
+from fanout.request.options import Mode, Overwrite, Symlinks, Verify
+from fanout.request.request import Request
+
+
+def check_move(request: Request) -> None:
+    """Raise ``InvalidRequest`` for what a move cannot prove, or must not delete."""
+    if request.mode is not Mode.MOVE:
+        return
+    refused: tuple[tuple[str, bool, str, str], ...] = (
+        ("verify", request.verify is Verify.COPIED, "it does not compare what was unchanged", "all, or content"),
+        (
+            "overwrite",
+            request.overwrite is not Overwrite.ALWAYS,
+            "what stays at the destination is no copy of the source's",
+            "always",
+        ),
+        (
+            "symlinks",
+            request.symlinks is Symlinks.FOLLOW,
+            "what a symlink leads to is copied under the symlink's name, and has another name itself",
+            "keep, or skip",
+        ),
+        ("publish", request.publish is not None, "the next version is compared with the source", "leave it out"),
+        ("certificate", request.certificate, "nobody could find the source again to check it", "leave it out"),
+        (
+            "delete_guard.max_percent",
+            request.delete_guard.max_percent is not None,
+            "a move is to delete all of the source that it proves",
+            "leave it out, or say max_count",
+        ),
+    )
+    for field, is_wrong, problem, allowed in refused:
+        if is_wrong:
+            raise InvalidRequest(field, problem, f"with mode move: {allowed}")

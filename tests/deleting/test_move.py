@@ -1,0 +1,360 @@
+"""mode: move: at the source only that goes whose copy is proven, and only if it is as it was proven."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec import convert
+
+from fanout.deleting.begin_deletion import begin_deletion
+from fanout.deleting.delete_shard import delete_shard
+from fanout.deleting.remove_directories import remove_directories
+from fanout.facts import tuning
+from fanout.model.document import Json
+from fanout.model.errors import DeleteRefused, Superseded
+from fanout.model.shard import Shard
+from fanout.request import plan
+from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.verifying.verify_shard import verify_shard
+from tests.support.flow import World
+from tests.support.mounts import world_of
+from tests.support.moves import MOVE, compared, copied, filled, held, names, reasons, to_delete
+
+
+def test_a_tree_moves_and_its_root_stays(tmp_path: Path) -> None:
+    contents = filled(tmp_path)
+    (tmp_path / "out/old").mkdir(parents=True)
+    (tmp_path / "out/old/extra").write_text("stays")
+    world = world_of(tmp_path)
+    world.clock.step = 0.001
+    summary = world.run(MOVE)
+    assert summary["status"] == "SUCCEEDED", summary
+    assert names(tmp_path / "in") == set()
+    assert held(tmp_path / "out") == contents | {"old/extra": b"stays"}
+    assert (tmp_path / "out/d1/name").samefile(tmp_path / "out/d0/e0/f0")
+    assert os.readlink(tmp_path / "out/d2/link") == "nowhere"
+    assert summary["totals"]["deleted"]["entries"] == summary["totals"]["listed"]["entries"] == 25
+    assert list(summary["seconds"]) == ["plan", "list", "partition", "copy", "finish", "verify", "delete", "summarise"]
+    assert summary["verification"]["differences"] == 0
+    again = world_of(tmp_path, "run-2").run(MOVE)
+    assert (again["status"], again["totals"]["listed"]["entries"]) == ("SUCCEEDED", 0)
+
+
+def test_what_was_there_already_moves_too(tmp_path: Path) -> None:
+    contents = filled(tmp_path)
+    world_of(tmp_path).run({**MOVE, "mode": "copy"})
+    summary = world_of(tmp_path, "run-2").run({**MOVE, "compare": "checksum"})
+    assert summary["totals"]["deleted"]["entries"] == 25
+    assert (held(tmp_path / "in"), held(tmp_path / "out")) == ({}, contents)
+
+
+@pytest.mark.parametrize("cut_after", [1, 3])
+def test_cut_listings_and_small_shards_move_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut_after: int
+) -> None:
+    monkeypatch.setattr(tuning, "SEGMENT_ENTRIES", cut_after)
+    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 2)
+    contents = filled(tmp_path)
+    summary = world_of(tmp_path).run({**MOVE, "limits": {"shard_seconds": 0.1}})
+    assert summary["status"] == "SUCCEEDED", summary
+    assert (names(tmp_path / "in"), held(tmp_path / "out")) == (set(), contents)
+
+
+def test_a_file_that_is_compared_in_blocks_moves(tmp_path: Path) -> None:
+    filled(tmp_path)
+    (tmp_path / "in/big").write_bytes(os.urandom(3 * tuning.BLOCK_BYTES + 5))
+    summary = world_of(tmp_path).run({**MOVE, "limits": {"split_bytes": tuning.BLOCK_BYTES}})
+    assert summary["status"] == "SUCCEEDED", summary
+    assert summary["totals"]["deleted"]["entries"] == 26
+    assert not (tmp_path / "in/big").exists()
+
+
+def damage_copy(mount: Path) -> None:
+    (mount / "out/d0/e0/f0").write_bytes(b"x")
+
+
+def mode_of_copy(mount: Path) -> None:
+    (mount / "out/d0/e0/f0").chmod(0o600)
+
+
+def no_copy(mount: Path) -> None:
+    (mount / "out/d0/e0/f6").unlink()
+
+
+@pytest.mark.parametrize(
+    ("happens", "stays", "reason"),
+    [
+        (damage_copy, {"d0/e0/f0", "d1/name"}, "checksum differs"),
+        (mode_of_copy, {"d0/e0/f0", "d1/name"}, "mode differs"),
+        (no_copy, {"d0/e0/f6"}, "missing at the destination"),
+    ],
+)
+def test_what_is_not_proven_stays(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    happens: Callable[[Path], None],
+    stays: set[str],
+    reason: str,
+) -> None:
+    contents = filled(tmp_path)
+    world = copied(tmp_path)
+    monkeypatch.setattr(plan, "SECOND_NS", 10**30)  # as if all of the source were older than the run
+    happens(tmp_path)
+    summary = world.end("all")
+    assert summary["status"] == "FAILED_WITH_ITEMS"
+    assert held(tmp_path / "in") == {path: contents[path] for path in stays}
+    assert reasons(world) == dict.fromkeys(stays, reason)
+    assert not list((tmp_path / "in").glob(".fanout*"))
+
+
+def test_by_content_alone_attributes_are_no_matter(tmp_path: Path) -> None:
+    filled(tmp_path)
+    world = copied(tmp_path, {**MOVE, "verify": "content"})
+    mode_of_copy(tmp_path)
+    assert world.end("all")["status"] == "SUCCEEDED"
+    assert held(tmp_path / "in") == {}
+
+
+def rewrite(mount: Path) -> None:
+    """Other bytes with the size and the mtime that they had."""
+    path = mount / "in/d0/e0/f6"
+    before = path.stat()
+    path.write_bytes(b"!" * before.st_size)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def replace_with_another(mount: Path) -> None:
+    path = mount / "in/d0/e0/f6"
+    before = path.stat()
+    other = mount / "in/other"
+    other.write_bytes(path.read_bytes())
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.rename(path)
+
+
+def lose_copy(mount: Path) -> None:
+    (mount / "out/d0/e0/f6").unlink()
+
+
+def cut_copy(mount: Path) -> None:
+    (mount / "out/d0/e0/f6").write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("happens", "reason"),
+    [
+        (rewrite, "source changed"),
+        (replace_with_another, "source changed"),
+        (lose_copy, "missing at the destination"),
+        (cut_copy, "destination changed"),
+    ],
+)
+def test_what_changed_after_the_proof_stays(tmp_path: Path, happens: Callable[[Path], None], reason: str) -> None:
+    filled(tmp_path)
+    world = copied(tmp_path)
+    inner = compared(world)
+    happens(tmp_path)
+    there = (tmp_path / "in/d0/e0/f6").read_bytes()
+    inner.delete_all()
+    summarise_transfer(None, world.context())
+    summary = world.ledger.read_json("summary.json")
+    assert summary["status"] == "FAILED_WITH_ITEMS"
+    assert held(tmp_path / "in") == {"d0/e0/f6": there}
+    assert reasons(world) == {"d0/e0/f6": reason}
+
+
+def test_of_two_names_of_a_file_that_was_written_to_both_stay(tmp_path: Path) -> None:
+    filled(tmp_path)
+    world = copied(tmp_path)
+    inner = compared(world)
+    (tmp_path / "in/d1/name").write_bytes(b"longer than it was")
+    inner.delete_all()
+    summarise_transfer(None, world.context())
+    assert set(held(tmp_path / "in")) == {"d1/name", "d0/e0/f0"}
+
+
+def test_what_comes_while_it_runs_is_left_to_the_next_one(tmp_path: Path) -> None:
+    contents = filled(tmp_path)
+    world = copied(tmp_path)
+    (tmp_path / "in/d0/later").write_bytes(b"later")
+    inner = compared(world)
+    (tmp_path / "in/d1/latest").write_bytes(b"latest")
+    inner.delete_all()
+    summarise_transfer(None, world.context())
+    summary = world.ledger.read_json("summary.json")
+    assert summary["status"] == "SUCCEEDED", summary
+    assert held(tmp_path / "in") == {"d0/later": b"later", "d1/latest": b"latest"}
+    assert names(tmp_path / "in") == {"d0", "d1", "d0/later", "d1/latest"}
+    assert world_of(tmp_path, "run-2").run(MOVE)["status"] == "SUCCEEDED"
+    assert held(tmp_path / "out") == contents | {"d0/later": b"later", "d1/latest": b"latest"}
+
+
+def test_an_entry_that_fails_stays_and_the_others_go(tmp_path: Path) -> None:
+    filled(tmp_path)
+    (tmp_path / "out/d0/e0/f6").mkdir(parents=True)  # another kind stands in its place
+    world = world_of(tmp_path)
+    summary = world.run(MOVE)
+    assert summary["status"] == "FAILED_WITH_ITEMS"
+    assert set(held(tmp_path / "in")) == {"d0/e0/f6"}
+    assert names(tmp_path / "in") == {"d0", "d0/e0", "d0/e0/f6"}
+    rows = [row for row in world.ledger.read_rows("failures.jsonl") if row["path"] == "d0/e0/f6"]
+    assert rows[0]["reason"] == "destination has another kind of entry"
+
+
+def test_what_the_filters_leave_out_stays_with_its_directories(tmp_path: Path) -> None:
+    filled(tmp_path)
+    summary = world_of(tmp_path).run({**MOVE, "exclude": ["f6"]})
+    assert summary["status"] == "SUCCEEDED"
+    assert set(held(tmp_path / "in")) == {"d0/e0/f6"}
+    assert "d0/e0/f6" not in held(tmp_path / "out")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_where_a_directory_cannot_be_listed_nothing_goes(tmp_path: Path) -> None:
+    contents = filled(tmp_path)
+    (tmp_path / "in/d1").chmod(0)
+    try:
+        world_of(tmp_path).run(MOVE)
+    finally:
+        (tmp_path / "in/d1").chmod(0o755)
+    assert held(tmp_path / "in") == contents
+
+
+@pytest.mark.parametrize("phase", ["copy", "comparison"])
+def test_after_an_incomplete_listing_nothing_goes(tmp_path: Path, phase: str) -> None:
+    contents = filled(tmp_path)
+    world = copied(tmp_path)
+    inner = compared(world)
+    ledger = world.ledger if phase == "copy" else inner.ledger
+    done = ledger.read_json("segments/round-0001-done.json")
+    ledger.write_json("segments/round-0001-done.json", {**done, "complete": False})
+    inner.delete_all()
+    assert held(tmp_path / "in") == contents
+    (note,) = world.ledger.read_json("notes/delete.json")["notes"]
+    assert note.startswith("nothing was deleted at the source: a part of")
+    assert phase in note
+
+
+@pytest.mark.parametrize(("most", "refused"), [(24, True), (25, False)])
+def test_the_guard_holds_before_anything_is_copied(tmp_path: Path, most: int, refused: bool) -> None:
+    contents = filled(tmp_path)
+    request = {**MOVE, "delete_guard": {"max_count": most}}
+    if not refused:
+        assert world_of(tmp_path).run(request)["status"] == "SUCCEEDED"
+        return
+    with pytest.raises(DeleteRefused, match=r"25 entries at the source, over delete_guard\.max_count 24"):
+        world_of(tmp_path).run(request)
+    assert held(tmp_path / "in") == contents
+    assert held(tmp_path / "out") == {}
+
+
+def test_the_guard_holds_for_what_came_to_be_proven_since(tmp_path: Path) -> None:
+    filled(tmp_path)
+    world = copied(tmp_path, {**MOVE, "delete_guard": {"max_count": 25}})
+    for end in ("in", "out"):
+        (tmp_path / end / "more").write_bytes(b"more")
+        os.utime(tmp_path / end / "more", ns=(5, 5))
+    inner = compared(world)
+    before = held(tmp_path / "in")
+    with pytest.raises(DeleteRefused, match="nothing was deleted"):
+        begin_deletion(inner.context())
+    remove_directories(inner.context(), broken=True)
+    assert held(tmp_path / "in") == before
+    assert not list((tmp_path / "in").glob(".fanout*"))
+
+
+def test_tasks_may_run_twice(tmp_path: Path) -> None:
+    contents = filled(tmp_path)
+    world = copied(tmp_path)
+    inner = compared(world)
+    for row in inner.ledger.read_json("shards.json"):
+        assert verify_shard_again(inner, row)
+    begin_deletion(inner.context())
+    begin_deletion(inner.context())
+    shards = to_delete(inner)
+    for shard in shards * 2:
+        assert delete_shard(shard, inner.context())["done"]
+    for _ in range(2):
+        assert remove_directories(inner.context())["done"]
+    summarise_transfer(None, world.context())
+    summary = world.ledger.read_json("summary.json")
+    assert (summary["status"], summary["totals"]["deleted"]["entries"]) == ("SUCCEEDED", 25)
+    assert (names(tmp_path / "in"), held(tmp_path / "out")) == (set(), contents)
+
+
+def verify_shard_again(inner: World, row: Json) -> bool:
+    return bool(verify_shard(convert(row["shard"], Shard), inner.context())["done"])
+
+
+def test_two_attempts_that_compare_at_the_same_time_prove_each_entry_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(tmp_path)
+    world = copied(tmp_path)
+    inner = compared(world)
+    ledger = type(inner.ledger)
+    told = ledger.outcome_files
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger, "outcome_files", lambda self, shard_id: [])  # the other one has not written yet
+        for row in inner.ledger.read_json("shards.json"):
+            assert verify_shard_again(inner, row)
+    assert ledger.outcome_files is told
+    inner.delete_all()
+    summarise_transfer(None, world.context())
+    summary = world.ledger.read_json("summary.json")
+    assert (summary["status"], summary["totals"]["deleted"]["entries"]) == ("SUCCEEDED", 25)
+
+
+def test_a_move_that_was_fenced_at_its_source_deletes_nothing_more(tmp_path: Path) -> None:
+    filled(tmp_path)
+    world = copied(tmp_path)
+    inner = compared(world)
+    begin_deletion(inner.context())
+    later = world_of(tmp_path, "run-2")
+    later.list_all(later.plan({**MOVE, "source": "efs:///out", "destination": "efs:///in"}))
+    contents = held(tmp_path / "in")
+    for shard in to_delete(inner):
+        with pytest.raises(Superseded):
+            delete_shard(shard, inner.context())
+    assert held(tmp_path / "in") == contents
+
+
+def test_a_source_whose_root_was_replaced_stays(tmp_path: Path) -> None:
+    filled(tmp_path)
+    world = copied(tmp_path)
+    inner = compared(world)
+    begin_deletion(inner.context())
+    (tmp_path / "in").rename(tmp_path / "moved away")
+    shutil.copytree(tmp_path / "moved away", tmp_path / "in", symlinks=True)
+    inner.source = world_of(tmp_path).source
+    for shard in to_delete(inner):
+        delete_shard(shard, inner.context())
+    assert len(held(tmp_path / "in")) == 13
+    assert len(held(tmp_path / "moved away")) == 13
+
+
+def test_a_run_that_was_resumed_moves_what_is_left(tmp_path: Path) -> None:
+    contents = filled(tmp_path)
+    world = copied(tmp_path)
+    inner = compared(world)
+    begin_deletion(inner.context())
+    shards = to_delete(inner)
+    delete_shard(shards[0], inner.context())  # and here it was stopped
+    following, trees = world.next_run("run-2"), world_of(tmp_path, "run-2")
+    following.source, following.destination = trees.source, trees.destination
+    summary = following.run({"resume_from": "run-1"})
+    assert summary["status"] == "SUCCEEDED", summary
+    assert (names(tmp_path / "in"), held(tmp_path / "out")) == (set(), contents)
+
+
+def test_a_run_that_broke_off_gives_up_its_right_to_delete(tmp_path: Path) -> None:
+    contents = filled(tmp_path)
+    world = copied(tmp_path)
+    assert list((tmp_path / "in").glob(".fanout*"))
+    assert remove_directories(world.context(), broken=True) == {"removed": 0, "done": True}
+    assert not list((tmp_path / "in").glob(".fanout*"))
+    assert held(tmp_path / "in") == contents
