@@ -10,7 +10,7 @@ from fanout.model.errors import TASK_ERRORS
 from fanout.model.outcome import Result
 from fanout.request.options import Mode
 
-COPY, SYNC, VERIFY, PLAN = Mode.COPY, Mode.SYNC, Mode.VERIFY, Mode.PLAN
+COPY, SYNC, MOVE, VERIFY, PLAN = Mode.COPY, Mode.SYNC, Mode.MOVE, Mode.VERIFY, Mode.PLAN
 FAILED, CHANGED, REJECTED, DIFFERS = Left.FAILED, Left.CHANGED, Left.REJECTED, Left.DIFFERS
 ROWS = [
     (Ended(COPY, "SUCCEEDED"), Verb.NONE, "nothing"),
@@ -36,6 +36,11 @@ ROWS = [
     (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({CHANGED})), Verb.AGAIN, "nobody writes"),
     (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.START, "compare: always"),
     (Ended(SYNC, "FAILED_WITH_ITEMS", left=frozenset({REJECTED})), Verb.RETRY, "lists both ends"),
+    (Ended(MOVE, "ABORTED", "Stopped"), Verb.RETRY, "without listing"),
+    (Ended(MOVE, "FAILED", "DeleteRefused"), Verb.START, "of a move"),
+    (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({FAILED})), Verb.RETRY, "without listing"),
+    (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({CHANGED})), Verb.AGAIN, "nobody writes"),
+    (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.START, "compare: always"),
     (Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.RETRY, "copy what differs"),
 ]
 
@@ -49,8 +54,8 @@ def test_the_row_that_fits(ended: Ended, verb: Verb, said: str) -> None:
 
 @pytest.mark.parametrize("mode", [None, *Mode])
 @pytest.mark.parametrize("error", ["", "Infrastructure", *(one.__name__ for one in TASK_ERRORS)])
-def test_only_a_copy_is_told_that_a_retry_does_not_list(mode: Mode | None, error: str) -> None:
-    assert mode is COPY or "without listing" not in next_step(Ended(mode, "FAILED", error)).text
+def test_only_what_copies_alone_is_told_that_a_retry_does_not_list(mode: Mode | None, error: str) -> None:
+    assert mode in (COPY, MOVE) or "without listing" not in next_step(Ended(mode, "FAILED", error)).text
 
 
 def test_every_rule_is_reached() -> None:
