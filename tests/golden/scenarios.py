@@ -102,6 +102,13 @@ def sync() -> World:
     return again
 
 
+def move() -> World:
+    """A move of all but a name that is rejected."""
+    made = world()
+    made.run({**S3_TO_EFS, "mode": "move"})
+    return made
+
+
 def failed_shard() -> World:
     """A run whose only shard failed for good."""
     made = world()
@@ -188,7 +195,7 @@ def broken_probe() -> ProbeWorld:
 SCENARIOS: dict[str, Callable[[], World | ProbeWorld]] = {
     one.__name__: one
     for one in (
-        *(copy, verified_copy, verification, plan_alone, sync, failed_shard, resumed),
+        *(copy, verified_copy, verification, plan_alone, sync, move, failed_shard, resumed),
         *(paced, probe, broken_probe),
     )
 }
