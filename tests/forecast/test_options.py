@@ -83,7 +83,7 @@ def test_more_operations_cost_more_seconds_and_metering_but_none_of_datasync_s(f
     assert more.dollars.efs > plain.dollars.efs
     assert more.seconds["copy"] >= plain.seconds["copy"]
     assert more.datasync == plain.datasync
-    slow = {"limits": {"max_concurrency": 1}}
+    slow: dict[str, Any] = {"limits": {"max_concurrency": 1}}
     assert predicted(**fields, **slow).seconds["copy"] > predicted(**slow).seconds["copy"]
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fanout.adapters.posix.staging import STAGING_PREFIX
 from fanout.facts import tuning
 from fanout.model.errors import InvalidRequest
+from fanout.model.path_rules import STAGING_PREFIX
 from tests.runs.test_backup import REQUEST_KEPT, filled, put, seen
 from tests.runs.test_backup import world_of as world_keeping
 from tests.support.mounts import REQUEST, files, reasons, world_of
