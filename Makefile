@@ -107,7 +107,7 @@ cold-start: setup ## Import time and package size of each function
 
 lock: setup ## Resolve the lock files anew
 	$(UV) lock
-	$(UV) export -q --frozen --no-dev --no-emit-project --prune boto3 --prune botocore --prune cryptography --prune rich --prune typer --no-header --format requirements-txt -o layers/core/requirements.txt
+	$(UV) export -q --frozen --no-dev --no-emit-project --prune boto3 --prune botocore --prune croniter --prune cryptography --prune rich --prune typer --no-header --format requirements-txt -o layers/core/requirements.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/emulator.in -o tools/emulator.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/sam.in -o tools/sam.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/s3server.in -o tools/s3server.txt

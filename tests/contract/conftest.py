@@ -22,12 +22,14 @@ from tests.contract.scripted_server import ScriptedServer
 from tests.support import s3_servers
 from tests.support.memory import MemoryTree
 from tests.support.mounts import writable
+from tests.support.no_links import refuse_links
 from tests.support.s3_servers import KEY, Lack, S3Server
 
 REGION = "us-east-1"
 SERVERS = ["given_server"] if "FANOUT_TEST_S3_URL" in os.environ else ["moto_server", "seaweedfs_server"]
 Needs = Callable[[Lack], None]
-PLACES = ("memory", "directory", "mount-root")
+# Without hard links: as a mount of S3 Files.
+PLACES = ("memory", "directory", "mount-root", "without-links")
 _numbers = itertools.count()
 
 
@@ -134,14 +136,23 @@ def in_byte_order(lacks: frozenset[Lack]) -> None:
 
 
 @pytest.fixture
+def with_links(kind_of_tree: str) -> None:
+    """Leaves out the mount on which a file has one name."""
+    if kind_of_tree == "without-links":
+        pytest.skip("tests/runs/test_without_links.py says what becomes of further names")
+
+
+@pytest.fixture
 def tree(request: pytest.FixtureRequest, kind_of_tree: str) -> Tree:
     """An empty tree of each adapter."""
     kind = kind_of_tree
     if kind == "memory":
         return MemoryTree()
-    if kind in ("directory", "mount-root"):
+    if kind in PLACES:
         mount: Path = request.getfixturevalue("tmp_path")
-        return writable(PosixTree(mount, "tree" if kind == "directory" else "", "run", "attempt"))
+        if kind == "without-links":
+            refuse_links(request.getfixturevalue("monkeypatch"))
+        return writable(PosixTree(mount, "" if kind == "mount-root" else "tree", "run", "attempt"))
     name, _, place = kind.partition(":")
     client = client_of(request.getfixturevalue(name))
     bucket = new_bucket(client)

@@ -24,6 +24,7 @@ from tests.contract.test_conditional_writes import PART, WAYS, put
 from tests.contract.tree_use import FILE_ATTRIBUTES
 from tests.support.memory import MemoryTree
 from tests.support.mounts import writable
+from tests.support.no_links import refuse_links
 from tests.support.s3_proxy import S3Proxy
 from tests.support.s3_servers import Lack, S3Server
 
@@ -32,12 +33,14 @@ LONG_AGO, FAR_AHEAD = 1_000_000_000, 4_000_000_000 * 10**9
 Trees = Callable[[Overwrite], Tree]
 
 
-@pytest.fixture(params=["memory", "directory", *SERVERS])
+@pytest.fixture(params=["memory", "directory", "without-links", *SERVERS])
 def tree_with(request: pytest.FixtureRequest, tmp_path: Path) -> Trees:
     """Makes a tree of each adapter, with a policy."""
     if request.param == "memory":
         return lambda overwrite: MemoryTree(overwrite=overwrite)
-    if request.param == "directory":
+    if request.param == "without-links":
+        refuse_links(request.getfixturevalue("monkeypatch"))
+    if request.param in ("directory", "without-links"):
         return lambda overwrite: writable(PosixTree(tmp_path, "to", "run", "n", overwrite=overwrite))
     client = client_of(request.getfixturevalue(request.param))
     return lambda overwrite: S3Tree(client, new_bucket(client), "to/", overwrite=overwrite)

@@ -238,6 +238,7 @@ def test_symlink_comes_back(tree: Tree, mode: int | None) -> None:
     assert attributes.is_symlink
 
 
+@pytest.mark.usefixtures("with_links")
 def test_further_name_holds_the_same_and_replaces_what_was_there(tree: Tree) -> None:
     write(tree, "first", b"content")
     write(tree, "d/further", b"something else")
@@ -250,6 +251,7 @@ def test_further_name_holds_the_same_and_replaces_what_was_there(tree: Tree) -> 
     assert set(entries(tree)) == {"d/further", "first"}
 
 
+@pytest.mark.usefixtures("with_links")
 def test_a_further_name_is_never_that_of_a_file_that_somebody_else_put_there(tree: Tree) -> None:
     files = files_of(tree)
     write(tree, "first", b"another's")

@@ -15,7 +15,7 @@ import pytest
 from fanout_cli.local import LocalPaths, LocalStack, find_toolchain
 from tests.e2e.command import fanout
 from tests.e2e.processes import Workers
-from tests.e2e.windowed import Windowed, begin_windowed
+from tests.e2e.windowed import Windowed, begin_restoring, begin_windowed
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +26,16 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass
 class Stack:
-    """The stack with a directory that stands for EFS; ``windowed`` began when it was up, before its window opens."""
+    """The stack with a directory that stands for EFS.
+
+    ``windowed`` began when it was up, before its window opens, and so did ``restoring``, which waits for an archive.
+    """
 
     stack: LocalStack
     mount: Path
     workers: Workers
     windowed: Windowed
+    restoring: str
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +45,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     paths = LocalPaths.find(state=tmp_path_factory.mktemp("state"))
     mounts = {"data": mount, "sealed": Path("/sys/kernel")}
     with LocalStack(paths, find_toolchain(paths.repo), mounts) as stack:
-        yield Stack(stack, mount, Workers(stack.endpoint), begin_windowed(stack, mount))
+        yield Stack(stack, mount, Workers(stack.endpoint), begin_windowed(stack, mount), begin_restoring(stack))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A run on the local stack whose forecast is over its budget, and the one that goes on with more."""
+"""A run on the local stack that is over its budget, the one that goes on with more, and what is said of it."""
 
 from __future__ import annotations
 
@@ -35,3 +35,14 @@ def test_a_dear_run_is_refused_and_goes_on_with_a_higher_budget(state: Path, up:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     found = {str(path.relative_to(up["mount"] / "copy")): path for path in (up["mount"] / "copy").rglob("f*")}
     assert {name: path.read_bytes() for name, path in found.items() if path.is_file()} == CONTENTS
+
+    rows = fanout("entries", "enough", "--outcome", "copied", "--path", "d1/*", "--json", *local)
+    assert rows.returncode == 0, rows.stderr
+    assert sorted(json.loads(line)["path"] for line in rows.stdout.splitlines()) == sorted(
+        name for name in CONTENTS if name.startswith("d1/")
+    )
+    up["s3"].put_object(Bucket="budgets", Key="in/a//b", Body=b"x")
+    audited = fanout("audit", "s3://budgets/in/", "--json", *local)
+    assert audited.returncode == 1, audited.stdout + audited.stderr
+    assert json.loads(audited.stdout)["entries"] == len(CONTENTS) + 1
+    assert "a//b" in audited.stdout

@@ -1,8 +1,9 @@
-"""A manifest and a sync between two mounts through the deployed stack: each function sees its side alone."""
+"""A manifest, a sync, bytes compared and a verification between two mounts of the deployed stack, each apart."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -49,3 +50,16 @@ def test_a_manifest_and_then_a_sync_make_the_trees_equal(stack: Any) -> None:
     assert sorted(path.name for path in there.rglob("f*") if path.is_file()) == ["f", "f0", "f3"]
     run(up, "mounts-synced", {**ENDS, "mode": "sync", "delete_guard": {"max_percent": 90}})
     assert described(there) == described(source)
+
+    changed, seen = there / "d1/f5", (there / "d1/f5").stat()
+    changed.write_bytes(b"other")
+    os.utime(changed, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    compared = run(up, "mounts-compared", {**ENDS, "compare": "checksum"})
+    assert compared["totals"]["copied"]["bytes"] == 5, "beside directories"
+    assert changed.read_bytes() == bytes([5]) * 5
+    (there / "extra").write_bytes(b"extra")
+    ended = up.wait(up.start_execution({**ENDS, "mode": "verify"}, "mounts-verified"))
+    assert ended["status"] == "FAILED"
+    key = "runs/mounts-verified/failures.jsonl"
+    rows = up.clients.s3.get_object(Bucket=up.work_bucket, Key=key)["Body"].read().splitlines()
+    assert [json.loads(row)["path"] for row in rows] == ["extra"]

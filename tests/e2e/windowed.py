@@ -1,4 +1,4 @@
-"""A run that starts in the last seconds before its window opens: other tests go on meanwhile."""
+"""Runs that wait, for a window or for archived objects: other tests go on meanwhile."""
 
 from __future__ import annotations
 
@@ -42,3 +42,18 @@ def begin_windowed(stack: LocalStack, mount: Path) -> Windowed:
     window = f"{times(opens, opens - 2 * MINUTE)} UTC"  # closed for two minutes a day
     request = {"source": "efs:///window/in", "destination": "efs:///window/out", "limits": {"window": window}}
     return Windowed(stack.start_execution(request, "windowed"), opens)
+
+
+def begin_restoring(stack: LocalStack) -> str:
+    """Start a run that has S3 restore an archived object, and waits for a minute at least; returns its execution."""
+    stack.clients.s3.create_bucket(Bucket="archived")
+    stack.clients.s3.put_object(Bucket="archived", Key="in/cold", Body=b"cold", StorageClass="GLACIER")
+    stack.clients.s3.put_object(Bucket="archived", Key="in/warm", Body=b"warm")
+    request = {
+        "source": "s3://archived/in/",
+        "destination": "efs:///restored",
+        "archived": "restore",
+        "restore": {"tier": "expedited", "days": 1},
+        "report_entries": "all",
+    }
+    return stack.start_execution(request, "restoring")

@@ -20,6 +20,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
+from fanout.adapters.posix.errors import no_room_for_name
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.publishing.retired import remove_retired
 from fanout.adapters.posix.staging import Staging
@@ -178,7 +179,13 @@ class PosixVersions:
 
 
 def _link(staged: int, staged_name: str, directory: int, name: str) -> None:
-    os.link(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory, follow_symlinks=False)
+    try:
+        os.link(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory, follow_symlinks=False)
+    except OSError as error:
+        if no_room_for_name(error) is None:
+            raise
+        problem = f"the file system has no hard links, by which versions share files ({error.strerror})"
+        raise InvalidRequest("publish", problem, "name a destination on EFS, or copy without publish") from error
 
 
 def _rename(staged: int, staged_name: str, directory: int, name: str) -> None:
