@@ -23,7 +23,7 @@ setup-tests: .fanout/setup-tests.done ## The same and what only the tests need
 	@scripts/setup.sh tests
 	@touch .fanout/setup.done $@
 
-demo: setup ## Move a real tree S3 to EFS and back through the state machine on this machine
+demo: setup ## Move a real tree S3 to EFS and back, publish a second version and roll back, on this machine
 	@$(VENV)/bin/fanout demo
 
 check: setup-tests ## Lint, types, import contracts, template and state machine, links of the site

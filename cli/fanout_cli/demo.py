@@ -1,4 +1,7 @@
-"""The demonstration: copies a real tree from S3 to EFS and back, and compares it byte by byte."""
+"""The demonstration: publishes a real tree from S3 on EFS, copies it back, publishes a second version and undoes that.
+
+After each step all files are compared byte by byte.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,24 @@ import hashlib
 import os
 import shutil
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from fanout.ledger.documents import document_row
 from fanout.model.location import S3Location
+from fanout.publishing.kept_versions import PublishedTree
+from fanout_cli.commands.versions_command import published_tree, request_to_go_back, versions_lines
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.runs.local_run import LocalOptions, local_runs, make_bucket
 from fanout_cli.runs.results import EXIT_FAILED, EXIT_SUCCEEDED, RunResult
+from fanout_cli.stacks import stack_at
 
 BUCKET = "fanout-demo"
 # What comes and goes beside the sources would change the number of files from one time to the next.
@@ -28,51 +36,86 @@ LEFT_OUT = (
 )
 SHOWN = 10
 THREADS = 16
+SITE = "efs:///site"
+ADDED = "new.txt"
+LIMITS = {"shard_seconds": 0.5}
+STEPS = ("S3 to EFS", "EFS to S3", "version 2", "rollback")
+_PUBLISH = {"source": f"s3://{BUCKET}/source/", "destination": SITE, "publish": {"link": "current"}, "limits": LIMITS}
 
 
 def run_demo(console: Console, state: Path | None = None) -> Demonstration:
-    """Run the demonstration, and say on ``console`` what happens."""
+    """Run the demonstration, and say on ``console`` what happens. Raises ``CommandError`` if nothing is published."""
     paths = LocalPaths.find(state=state)
     work = paths.state / "demo"
     shutil.rmtree(work, ignore_errors=True)
     tree, mount = work / "tree", work / "mount"
     files = make_tree(tree, paths.repo)
     mount.mkdir()
-    console.print(f"the tree: {files:,} files, the project's own and Python's standard library")
+    say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    say(f"the tree: {files:,} files, the project's own and Python's standard library")
     options = LocalOptions({"data": mount}, loads=[(tree, S3Location(BUCKET, "source/"))])
-    there = {"source": f"s3://{BUCKET}/source/", "destination": "efs:///copy", "limits": {"shard_seconds": 0.5}}
-    back = {"source": "efs:///copy", "destination": f"s3://{BUCKET}/back/", "limits": {"shard_seconds": 0.5}}
     with local_runs(options, console, state) as runs:
+        s3 = runs.stack.clients.s3
         make_bucket(runs.stack.clients, BUCKET)
-        _empty(runs.stack.clients.s3, BUCKET)
-        first = runs.run(there, "demo-s3-to-efs")
+        _empty(s3, BUCKET)
+        say("1. S3 to EFS: publishes a first version of the tree")
+        first = runs.run(_PUBLISH, "demo-version-1")
         options.loads.clear()
-        second = runs.run(back, "demo-efs-to-s3")
-        console.print("comparing byte by byte ...")
+        say("2. EFS to S3: copies that version back into the bucket")
+        version = f"{SITE}/versions/{first.run_id}"
+        back = runs.run({"source": version, "destination": f"s3://{BUCKET}/back/", "limits": LIMITS}, "demo-efs-to-s3")
         source = digests_of_directory(tree)
+        changed = change_source(s3, tree, say)
+        say("3. S3 to EFS: publishes a second version; unchanged files are hard links to those of the first")
+        second = runs.run(_PUBLISH, "demo-version-2")
+        current = mount / "site/current"
+        differences = compare(changed, digests_of_directory(current.resolve()))
+        say("4. undoes that: fanout rollback efs:///site")
+        stack = stack_at(runs.stack.clients, runs.stack.outputs)
+        undone = runs.run(request_to_go_back(published_tree(stack, SITE), None), "demo-rollback")
+        shown = published_tree(stack, SITE)
+        say("comparing byte by byte ...")
         runs.stack.forget(BUCKET)
-        differences = compare(source, digests_of_directory(mount / "copy"))
-        differences += compare(source, digests_of_bucket(runs.stack.clients.s3, BUCKET, "back/"))
-    console.print(table_of([("S3 to EFS", first), ("EFS to S3", second)]))
+        differences += compare(source, digests_of_directory(current.resolve()))
+        differences += compare(source, digests_of_bucket(s3, BUCKET, "back/"))
+    results = [first, back, second, undone]
+    console.print(table_of(list(zip(STEPS, results, strict=True))))
+    say("fanout versions efs:///site")
+    for line in versions_lines(shown):
+        say("  " + line.replace("\t", "  "))
     for difference in differences[:SHOWN]:
-        console.print(difference, markup=False)
-    shown = Demonstration(len(source), differences, [first, second])
+        say(difference)
     told = "all equal" if not differences else f"{len(differences)} differ"
-    console.print(f"{len(source):,} files compared twice: {told}")
-    return shown
+    say(f"{len(source):,} files compared in the bucket, in both versions and after the rollback: {told}")
+    return Demonstration(len(source), differences, results, shown)
+
+
+def change_source(s3: Any, tree: Path, say: Callable[[str], None]) -> dict[str, str]:
+    """Change a file of the source, add one and remove one; returns the digests of the source then."""
+    expected = digests_of_directory(tree)
+    changed, removed = sorted(expected)[:2]
+    for path in (changed, ADDED):
+        body = f"a second version of {path}\n".encode()
+        s3.put_object(Bucket=BUCKET, Key=f"source/{path}", Body=body)
+        expected[path] = _digest(body)
+    s3.delete_object(Bucket=BUCKET, Key=f"source/{removed}")
+    del expected[removed]
+    say(f"the source changes: {changed} is changed, {ADDED} is new, {removed} is removed")
+    return expected
 
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """The result: files compared, a line for each that differs, the run there and the run back."""
+    """The result: files compared, a line for each that differs, the runs, and the versions after the rollback."""
 
     files: int
     differences: list[str]
     runs: list[RunResult]
+    published: PublishedTree
 
     @property
     def exit_status(self) -> int:
-        """0 if both runs succeeded and all files are equal."""
+        """0 if all runs succeeded and all files are equal."""
         good = not self.differences and all(run.exit_status == EXIT_SUCCEEDED for run in self.runs)
         return EXIT_SUCCEEDED if good else EXIT_FAILED
 
@@ -83,6 +126,7 @@ class Demonstration:
             "files": self.files,
             "differences": self.differences,
             "runs": [run.document() for run in self.runs],
+            "published": document_row(self.published),
         }
 
 
@@ -136,7 +180,7 @@ def compare(expected: dict[str, str], found: dict[str, str]) -> list[str]:
 
 
 def table_of(runs: list[tuple[str, RunResult]]) -> Table:
-    """Both runs side by side."""
+    """The runs side by side."""
     table = Table("", *(name for name, _ in runs), title="Demonstration")
     results = [result for _, result in runs]
     table.add_row("status", *(result.status for result in results))
@@ -144,7 +188,7 @@ def table_of(runs: list[tuple[str, RunResult]]) -> Table:
         if any(result.totals[name]["entries"] for result in results):
             table.add_row(f"{name}, entries", *(f"{result.totals[name]['entries']:,}" for result in results))
             table.add_row(f"{name}, bytes", *(f"{result.totals[name]['bytes']:,}" for result in results))
-    for phase in ("plan", "list", "partition", "copy", "finish", "summarise"):
+    for phase in ("plan", "list", "partition", "copy", "finish", "publish", "summarise"):
         table.add_row(f"{phase}, s", *(f"{result.seconds.get(phase, 0.0):.1f}" for result in results))
     table.add_row("whole run, s", *(f"{result.run_seconds:.1f}" for result in results))
     return table

@@ -10,12 +10,17 @@ from fanout.model.errors import TASK_ERRORS
 from fanout.model.outcome import Result
 from fanout.request.options import Mode
 
-COPY, SYNC, MOVE, VERIFY, PLAN = Mode.COPY, Mode.SYNC, Mode.MOVE, Mode.VERIFY, Mode.PLAN
+COPY, SYNC, MOVE, VERIFY, PLAN, ROLLBACK = Mode.COPY, Mode.SYNC, Mode.MOVE, Mode.VERIFY, Mode.PLAN, Mode.ROLLBACK
 FAILED, CHANGED, REJECTED, DIFFERS = Left.FAILED, Left.CHANGED, Left.REJECTED, Left.DIFFERS
 ROWS = [
     (Ended(COPY, "SUCCEEDED"), Verb.NONE, "nothing"),
     (Ended(COPY, "SUCCEEDED", nothing_listed=True), Verb.START, "check the bucket"),
     (Ended(PLAN, "SUCCEEDED"), Verb.START, "mode copy or sync"),
+    (Ended(ROLLBACK, "SUCCEEDED", nothing_listed=True), Verb.NONE, "nothing"),
+    (Ended(ROLLBACK, "FAILED", "InvalidRequest"), Verb.START, "correct the field"),
+    (Ended(ROLLBACK, "FAILED", "Superseded"), Verb.RETRY, "wait"),
+    (Ended(ROLLBACK, "FAILED", "Infrastructure"), Verb.RETRY, "from the beginning"),
+    (Ended(ROLLBACK, "ABORTED", "Stopped"), Verb.RETRY, "from the beginning"),
     (Ended(SYNC, "SKIPPED"), Verb.WATCH_HOLDER, "follow"),
     (Ended(COPY, "RUNNING"), Verb.WATCH, "follow"),
     (Ended(COPY, "ABORTED", "Stopped"), Verb.RETRY, "without listing"),

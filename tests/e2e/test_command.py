@@ -131,4 +131,12 @@ def test_the_demonstration_ends_with_everything_equal(state: Path) -> None:
     assert "all equal" in ended.stderr
     shown = json.loads(ended.stdout)
     assert (shown["equal"], shown["differences"]) == (True, [])
-    assert [run["totals"]["failed"]["entries"] for run in shown["runs"]] == [0, 0]
+    first, back, second, undone = shown["runs"]
+    assert [run["totals"]["failed"]["entries"] for run in shown["runs"]] == [0, 0, 0, 0]
+    assert first["totals"]["copied"]["entries"] == shown["files"] > 1_000
+    assert back["totals"]["copied"]["entries"] >= shown["files"]  # and the directories that are objects
+    assert (second["totals"]["copied"]["entries"], second["published"]["before"]) == (2, first["run_id"])
+    assert second["published"]["linked"]["entries"] == shown["files"] - 2
+    assert (undone["mode"], undone["published"]["version"]) == ("rollback", first["run_id"])
+    assert shown["published"]["published"] == first["run_id"]
+    assert [one["version"] for one in shown["published"]["versions"]] == [second["run_id"], first["run_id"]]

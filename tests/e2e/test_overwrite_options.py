@@ -92,13 +92,14 @@ def test_a_tree_is_published_changed_published_again_and_gone_back_to(local: Sta
         s3.put_object(Bucket="pages", Key=f"site/{name}", Body=text.encode())
     request = {"source": "s3://pages/site/", "destination": "efs:///site", "publish": {"link": "current"}}
     current = local.mount / "site/current"
-    assert run(local, "first", {**request, "verify": "all"}) == {"listed": 2, "copied": 2}
+    assert run(local, "published-1", {**request, "verify": "all"}) == {"listed": 2, "copied": 2}
     s3.put_object(Bucket="pages", Key="site/index", Body=b"two")
-    assert run(local, "second", request) == {"listed": 2, "copied": 1, "unchanged": 1}
-    assert os.readlink(current) == "versions/second"
+    assert run(local, "published-2", request) == {"listed": 2, "copied": 1, "unchanged": 1}
+    assert os.readlink(current) == "versions/published-2"
     assert contents(current.resolve()) == {"index": "two", "d/same": "same"}
-    assert (local.mount / "site/versions/first/d/same").samefile(current / "d/same")
-    back = {**request, "mode": "rollback", "source": "efs:///site/versions/first"}
-    assert run(local, "gone-back", back) == {}
+    assert (local.mount / "site/versions/published-1/d/same").samefile(current / "d/same")
+    back = {**request, "mode": "rollback", "source": "efs:///site/versions/published-1"}
+    assert run(local, "published-back", back) == {}
     assert contents(current.resolve()) == {"index": "one", "d/same": "same"}
-    assert sorted(name for name in os.listdir(local.mount / "site/versions") if name[0] != ".") == ["first", "second"]
+    versions = sorted(name for name in os.listdir(local.mount / "site/versions") if name[0] != ".")
+    assert versions == ["published-1", "published-2"]

@@ -17,6 +17,8 @@ from fanout.shards.seconds import DEFAULT_RATES
 APART, SAME, WAITS = Meeting.APART, Meeting.SAME, Meeting.WAITS
 BASE = {"source": "s3://a-bucket/in/", "destination": "efs:///x/y"}
 NAMED = {"manifest": "s3://a-bucket/list.csv"}
+PUBLISHED = {"publish": {"link": "current"}}
+BACK = {**PUBLISHED, "mode": "rollback", "source": "efs:///x/y/versions/v1"}
 
 
 def plan(run_id: str, **fields: Any) -> Plan:
@@ -48,6 +50,13 @@ def writer(run_id: str, **fields: Any) -> Writer:
         (NAMED, {}, APART),
         (NAMED, {"manifest": "s3://a-bucket/other.csv"}, APART),
         (NAMED, {"mode": "sync"}, WAITS),
+        # Of one published tree, one run at a time switches the link: a rollback waits for a run that publishes.
+        (PUBLISHED, PUBLISHED, SAME),
+        (PUBLISHED, {}, WAITS),
+        (PUBLISHED, {**PUBLISHED, "source": "s3://b-bucket/in/"}, WAITS),
+        (PUBLISHED, BACK, WAITS),
+        (BACK, BACK, SAME),
+        (BACK, {**BACK, "source": "efs:///x/y/versions/v2"}, WAITS),
         # Trees that share no entry.
         ({"destination": "efs:///x/yz"}, {}, APART),
         ({"destination": "efs:///w"}, {"mode": "sync"}, APART),

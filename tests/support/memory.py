@@ -288,7 +288,7 @@ class MemoryTree:
         """See ``ports.tree.Tree``; memory does not wait."""
         return False
 
-    def link_from(self, entry: Entry, place: str) -> bool:
+    def link_from(self, entry: Entry, place: str, made_ns: int) -> bool:
         """See ``ports.tree.Tree``; no run publishes to memory."""
         raise AssertionError(f"{entry.path} is to be linked from {place}")
 

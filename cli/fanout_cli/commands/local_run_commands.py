@@ -12,6 +12,7 @@ from rich.console import Console
 from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest
 from fanout.request.parse import parse_request
 from fanout_cli.arguments import parse_load, parse_mounts, parse_save, read_request
+from fanout_cli.command_error import CommandError
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.runs.ending import say_result
@@ -30,7 +31,10 @@ INTERRUPTED = "interrupted: the local stack is ended, and what is copied stays; 
 
 
 def demo(json_output: JsonOption = False, state: StateOption = None) -> None:
-    """Move a real tree from S3 to EFS and back through the state machine on this machine. Status: 0 if all is equal."""
+    """Move a real tree from S3 to EFS and back, publish a second version of it, and roll back, on this machine.
+
+    Every step is a run of the state machine. Exit status: 0 if all files are equal.
+    """
     from fanout_cli.demo import run_demo
 
     try:
@@ -38,7 +42,7 @@ def demo(json_output: JsonOption = False, state: StateOption = None) -> None:
         status = shown.exit_status
         if json_output:
             sys.stdout.write(dump(shown.document()) + "\n")
-    except (LocalRunError, FanoutError) as error:
+    except (LocalRunError, FanoutError, CommandError) as error:
         Terminal(stderr=True).say_error(error)
         status = EXIT_FAILED
     except KeyboardInterrupt:

@@ -42,8 +42,8 @@ def versions(
         tree = published_tree(find_stack(stack, local, state), destination)
         if json_output:
             typer.echo(dump(document_row(tree)))
-        for note in tree.versions if not json_output else []:
-            typer.echo(_line(note, tree.published))
+        for line in versions_lines(tree) if not json_output else []:
+            typer.echo(line)
 
 
 def rollback(
@@ -74,7 +74,7 @@ def published_tree(stack: Stack, destination: str) -> PublishedTree:
     found = [one for one in known if asked in (one.destination, _without_mount(one.destination))]
     if not found:
         others = f"published are {', '.join(one.destination for one in known)}" if known else _PUBLISH_FIRST
-        raise CommandError(f"nothing was published to {destination}; {others}")
+        raise CommandError(f"no list of versions of {destination}: it goes WorkRetentionDays after a run; {others}")
     if len(found) > 1:
         raise CommandError(f"{destination}: name the mount, {' or '.join(one.destination for one in found)}")
     return found[0]
@@ -99,6 +99,11 @@ def request_to_go_back(tree: PublishedTree, version: str | None) -> dict[str, An
         raise CommandError(f"{tree.link} names version {version} already; {known}")
     source = f"{tree.destination.rstrip('/')}/versions/{version}"
     return {"mode": "rollback", "source": source, "destination": tree.destination, "publish": {"link": tree.link}}
+
+
+def versions_lines(tree: PublishedTree) -> list[str]:
+    """The versions of a tree for people, a line each."""
+    return [_line(note, tree.published) for note in tree.versions]
 
 
 def _line(note: VersionNote, published: str) -> str:

@@ -10,6 +10,7 @@ from fanout.books.summary_document import Planned
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.report.text import size
+from fanout.request.options import Mode
 from fanout_cli.progress.ledger_looks import LedgerLooks
 from fanout_cli.progress.model import progress_of
 from fanout_cli.runs.figures import figures
@@ -39,6 +40,8 @@ def did(result: RunResult) -> str:
         return result.so_far or "it left no summary"
     if result.planned is not None:
         return _would_do(result.planned)
+    if result.mode is Mode.ROLLBACK:
+        return "the link was switched, nothing was copied" if result.published else "the link stayed as it was"
     return describe_totals(result.totals) or "nothing listed"
 
 

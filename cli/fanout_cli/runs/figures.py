@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fanout.report.text import dollars, duration, size
+from fanout.books.summary_document import Published
+from fanout.report.text import dollars, duration, size, visible
 from fanout_cli.runs.results import RunResult
 
 
@@ -22,6 +23,16 @@ def figures(result: RunResult) -> Iterator[str]:
         parts.append(money if money.startswith("<") else f"about {money}")
     if parts:
         yield ", ".join(parts)
+    if result.published is not None:
+        yield published(result.published)
     for one in result.classes:
         remedy = f": {one.remedy}" if one.remedy else ""
         yield f"  {one.entries:,} {one.outcome.value}, {one.reason or 'no reason given'}{remedy}"
+
+
+def published(one: Published) -> str:
+    """The link, the version that it names now, and how much of that was linked and not copied."""
+    before = f", before {one.before}" if one.before else ""
+    linked = f"; {one.linked.entries:,} files ({size(one.linked.bytes)}) shared with it" if one.linked.entries else ""
+    removed = f"; removed: {', '.join(one.removed)}" if one.removed else ""
+    return f"published: {visible(one.link)} -> {one.version}{before}{linked}{removed}"

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from msgspec import convert
+from msgspec import convert, to_builtins
 
 from fanout.books.failures import FailureClass
-from fanout.books.summary_document import Planned, Status
+from fanout.books.summary_document import Planned, Published, Status
 from fanout.ledger.rows import count_row
 from fanout.model.books import Books
 from fanout.model.errors import InvalidRequest, cause_message
@@ -32,7 +32,8 @@ class RunResult:
     """The result of a run; ``engine_seconds`` is what was spent on anything but listing and copying.
 
     ``skipped`` says of a run that did nothing why, and which run does its work. Without ``is_counted`` no books were
-    closed and the totals mean nothing; ``so_far`` is then what is known of the run. ``planned`` is of a plan alone.
+    closed and the totals mean nothing; ``so_far`` is then what is known of the run. ``planned`` is of a plan alone,
+    ``published`` of a run that switched the link to a version.
     """
 
     run_id: str | None
@@ -50,6 +51,7 @@ class RunResult:
     is_counted: bool = True
     so_far: str = ""
     planned: Planned | None = None
+    published: Published | None = None
 
     @property
     def run_seconds(self) -> float:
@@ -77,6 +79,7 @@ class RunResult:
             "totals": self.totals if self.is_counted else None,
             "seconds": self.seconds,
             "engine_seconds": self.engine_seconds,
+            "published": to_builtins(self.published),
             "paths": {name: self.paths.get(name) for name in ("ledger", "summary", "failures", "report", "deleted")},
         }
 
@@ -133,6 +136,7 @@ def result_of_summary(run: Mapping[str, Any], run_id: str, summary: Mapping[str,
         classes=convert(summary.get("failures_by_class", []), list[FailureClass]),
         dollars=((summary.get("forecast") or {}).get("actual_dollars") or {}).get("total"),
         planned=convert(summary["planned"], Planned) if summary.get("planned") else None,
+        published=convert(summary["published"], Published) if summary.get("published") else None,
     )
 
 

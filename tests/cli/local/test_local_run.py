@@ -15,6 +15,7 @@ from fanout.ledger.keys import PLAN
 from fanout.model.entry import Kind
 from fanout.model.errors import NotFound
 from fanout.partition.partition_shards import partition_shards
+from fanout.publishing.kept_versions import PublishedTree
 from fanout.shards.partitioned import shards_of
 from fanout_cli import demo
 from fanout_cli.demo import Demonstration, make_tree
@@ -149,13 +150,29 @@ def test_the_tree_of_the_demonstration_is_counted_the_same_each_time(tmp_path: P
 
 @pytest.mark.parametrize(("differences", "code"), [([], 0), (["differs: a"], 1)])
 def test_demo_prints_json_if_asked(monkeypatch: pytest.MonkeyPatch, differences: list[str], code: int) -> None:
-    shown = Demonstration(5, differences, [result("SUCCEEDED"), result("SUCCEEDED")])
+    tree = PublishedTree("efs://data/site", "current", "v1", [])
+    shown = Demonstration(5, differences, [result("SUCCEEDED"), result("SUCCEEDED")], tree)
     monkeypatch.setattr(demo, "run_demo", cast(Any, lambda *_: shown))
     answer = CliRunner().invoke(app, ["demo", "--json"])
     document = json.loads(answer.stdout)
     assert (answer.exit_code, document["equal"], document["files"]) == (code, not differences, 5)
     assert document["differences"] == differences
     assert [run["totals"]["copied"]["entries"] for run in document["runs"]] == [2, 2]
+    assert document["published"]["published"] == "v1"
+
+
+def test_a_run_that_published_says_what_the_link_names_now() -> None:
+    published = {"version": "v2", "before": "v1", "link": "current", "at": 1.0, "linked": COUNT, "removed": ["v0"]}
+    second = result("SUCCEEDED", published=published)
+    line = "published: current -> v2, before v1; 2 files (4 KiB) shared with it; removed: v0"
+    assert said(second)[2] == line
+    assert second.document()["published"] == published
+    back = {**published, "version": "v1", "before": "v2", "linked": {"entries": 0, "bytes": 0}, "removed": []}
+    undone = said(result("SUCCEEDED", mode="rollback", totals=no_totals(), published=back))
+    assert undone[0] == "SUCCEEDED: the link was switched, nothing was copied"
+    assert "published: current -> v1, before v2" in undone
+    failed = said(result("FAILED", "Infrastructure", mode="rollback", totals=no_totals()))
+    assert failed[0] == "FAILED: the link stayed as it was"
 
 
 def test_a_plan_says_what_it_would_copy_and_delete() -> None:

@@ -128,7 +128,7 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
             inside_s3 = plan.request.inside_s3
             same = or_copy(SameContent(source, destination, deadline, limiter, inside_s3=inside_s3))
         if shard.linked:
-            same = linked_from(version_before(plan, ledger), destination)
+            same = linked_from(plan, version_before(ledger), destination)
         return Copier(
             source,
             destination,

@@ -15,23 +15,28 @@ from fanout.request.plan import Plan
 
 
 class VersionBefore(Struct, frozen=True):
-    """The version that the link named when the run began; empty for none."""
+    """The version that the link named when the run began; empty for none.
+
+    A copy of an object in it that was written after ``made``, in seconds since 1970, was changed in place.
+    """
 
     version: str
+    made: float = 0.0
 
 
-def version_before(plan: Plan, ledger: Ledger) -> str:
-    """The place of the version that was published when the run began, or the first of those that it resumes."""
-    found = ledger.whole_run().read(keys.VERSION_BEFORE, VersionBefore).version
-    return version_place(plan.request.destination.place, found) if found else ""
+def version_before(ledger: Ledger) -> VersionBefore:
+    """The version that was published when the run began, or the first of those that it resumes."""
+    return ledger.whole_run().read(keys.VERSION_BEFORE, VersionBefore)
 
 
-def linked_from(place: str, destination: Tree) -> Callable[[Entry], str | None]:
+def linked_from(plan: Plan, before: VersionBefore, destination: Tree) -> Callable[[Entry], str | None]:
     """As ``Copier``'s ``same``: empty for an entry that was linked, ``None`` for one that has to be copied."""
     files = destination.file_system
+    place = version_place(plan.request.destination.place, before.version)
+    made_ns = int(before.made * 1e9)
 
     def link(entry: Entry) -> str | None:
-        if not place or files is None or not files.link_from(entry.placed, place):
+        if not before.version or files is None or not files.link_from(entry.placed, place, made_ns):
             return None
         return ""
 

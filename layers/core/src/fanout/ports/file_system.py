@@ -22,11 +22,12 @@ class FileSystem(Protocol):
         Raises ``ItemError`` if that file has not the size and the mtime (0: any) of ``entry``, as its copy has.
         """
 
-    def link_from(self, entry: Entry, place: str) -> bool:
+    def link_from(self, entry: Entry, place: str, made_ns: int) -> bool:
         """Make the path of ``entry`` a further name of the file that stands there below ``place``, another version.
 
         False where the entry has to be copied: nothing of its kind, size and (of a file system) mtime stands there, or
-        the file has no room for another name. ``place`` is relative to the mount, and ends in ``/``.
+        of an object something that was written after ``made_ns``, in nanoseconds since 1970; or the file has
+        no room for another name. ``place`` is relative to the mount, and ends in ``/``.
         """
 
     def versions(self, link: str) -> Versions:

@@ -12,11 +12,15 @@ class Versions(Protocol):
     """The versions beside the one that a run makes, and the link.
 
     Only functions that see the mount use it. What changes something looks at the run's right to write before, and
-    raises ``Superseded`` without it. Raises ``AccessDenied`` or ``Transient`` where the file system refuses.
+    raises ``Superseded`` without it. Raises ``AccessDenied`` or ``Transient`` where the file system refuses, and
+    ``InvalidRequest`` where something else stands in the place of the versions.
     """
 
     def claim(self, owner: bytes) -> bytes:
         """Note whose versions these are, unless that is noted; returns what is noted."""
+
+    def begin(self) -> None:
+        """Note that a run makes its version, so that a later one may remove it if it is never published."""
 
     def published(self) -> str:
         """The version that the link names, empty where there is no link.
@@ -28,7 +32,10 @@ class Versions(Protocol):
         """The versions that were whole when a run published them, each with the note of that run."""
 
     def unfinished(self) -> Sequence[str]:
-        """The versions without a note: of runs that did not succeed, and of this one before it does."""
+        """The versions that were begun and have no note: of runs that did not succeed, and of this one before it does.
+
+        A directory that no run began is none of them.
+        """
 
     def held(self) -> bool | None:
         """Whether the version of the run holds anything; ``None`` where it is not there."""

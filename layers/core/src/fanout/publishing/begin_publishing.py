@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import MsgspecError, Struct, json
+from msgspec.structs import replace
 
 from fanout.copying.linking import VersionBefore
 from fanout.ledger import keys
@@ -34,9 +35,8 @@ def check_versions(plan: Plan, context: Context) -> None:
     held = versions.held()
     if plan.request.mode is Mode.ROLLBACK:
         if plan.version not in versions.noted():
-            problem = f"{plan.request.source} is no version that was ever published, or it was removed"
-            raise InvalidRequest("source", problem, "fanout versions lists those that are there")
-    elif plan.version in versions.noted():
+            raise version_is_gone(plan)
+    elif plan.version in versions.noted() and (not plan.resumes or _was_published(plan, versions, context)):
         field = "resume_from" if plan.resumes else "run_id"
         raise InvalidRequest(field, f"a version {plan.version} is published already", "start it under another name")
     elif plan.resumes and held is None:
@@ -47,19 +47,34 @@ def check_versions(plan: Plan, context: Context) -> None:
         raise InvalidRequest("run_id", problem, "start it under another name, or remove that directory")
 
 
+def _was_published(plan: Plan, versions: Versions, context: Context) -> bool:
+    """Whether the link was switched to the version that is resumed; its note is older than that by a moment."""
+    runs = [context.ledger.of_run(run_id) for run_id in plan.resumes]
+    return versions.published() == plan.version or any(ledger.has(keys.PUBLISHED) for ledger in runs)
+
+
+def version_is_gone(plan: Plan) -> InvalidRequest:
+    """A rollback names a version that is not there."""
+    problem = f"{plan.request.source} is no version that was ever published, or it was removed"
+    return InvalidRequest("source", problem, "fanout versions lists those that are there")
+
+
 def begin_publishing(plan: Plan, context: Context) -> None:
     """Note the version that is published now, and what of it is linked. Raises ``InvalidRequest``."""
     versions, publish, ledger = _versions(plan, context), plan.request.publish, context.ledger
     if versions is None or publish is None:
         return
-    before = versions.published()
+    if plan.request.mode.writes and plan.request.mode is not Mode.ROLLBACK:
+        versions.begin()
+    before = VersionBefore(versions.published())
     if plan.request.mode.writes:
         _claim(plan, publish, versions)
     if plan.resumes:  # what the first run linked, it linked from that one's
-        before = ledger.of_run(plan.resumes[-1]).read(keys.VERSION_BEFORE, VersionBefore).version
-    ledger.write(keys.VERSION_BEFORE, VersionBefore(before))
+        before = ledger.of_run(plan.resumes[-1]).read(keys.VERSION_BEFORE, VersionBefore)
     if plan.request.mode is not Mode.ROLLBACK:
-        note_version_before(plan, before, ledger)
+        made = note_version_before(plan, before.version, ledger)
+        before = before if plan.resumes else replace(before, made=made)
+    ledger.write(keys.VERSION_BEFORE, before)
 
 
 def _versions(plan: Plan, context: Context) -> Versions | None:

@@ -28,6 +28,7 @@ class VersionNote(Struct, frozen=True):
     """A version: the run that published it, when (seconds since 1970), from what, and how much it holds.
 
     ``own`` is what was copied for it, and not linked; ``None`` where its run resumed another one and cannot tell.
+    ``number`` counts the versions of the tree as they were published, whatever a clock said then.
     """
 
     version: str
@@ -36,6 +37,7 @@ class VersionNote(Struct, frozen=True):
     source: str
     held: Count
     own: Count | None = None
+    number: int = 0
 
 
 class PublishedTree(Struct, frozen=True):
@@ -48,8 +50,8 @@ class PublishedTree(Struct, frozen=True):
 
 
 def newest_first(notes: Iterable[VersionNote]) -> list[VersionNote]:
-    """The versions by the time at which they were published."""
-    return sorted(notes, key=lambda note: (-note.published_at, note.version))
+    """The versions in the order in which they were published, the last one first."""
+    return sorted(notes, key=lambda note: (-note.number, -note.published_at, note.version))
 
 
 def versions_to_go(
@@ -58,6 +60,8 @@ def versions_to_go(
     """The versions that go, by the table above, the oldest first; ``now`` is in seconds since 1970."""
     others = [note for note in newest_first(notes.values()) if note.version != published]
     stay = {note.version for note in others[: publish.keep - 1]}
-    young = now - publish.keep_hours * SECONDS_PER_HOUR
-    old = [note.version for note in reversed(others) if note.version not in stay and note.published_at <= young]
+    young = publish.keep_hours * SECONDS_PER_HOUR
+    # A clock that was ahead gives a version no age: it stays until its time has passed, unless none has to be kept.
+    ages = {note.version: max(0.0, now - note.published_at) for note in others}
+    old = [note.version for note in reversed(others) if note.version not in stay and ages[note.version] >= young]
     return [version for version in unfinished if version != published] + old

@@ -14,9 +14,10 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.document import Json
-from fanout.model.errors import AccessDenied, Superseded, Transient
+from fanout.model.errors import AccessDenied, InvalidRequest, Superseded, Transient
 from fanout.model.outcome import Outcome, Result
 from fanout.ports.versions import Versions
+from fanout.publishing.begin_publishing import version_is_gone
 from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_first, versions_to_go
 from fanout.request.options import Mode
 from fanout.request.parts.publish import Publish
@@ -61,21 +62,27 @@ def _publish(plan: Plan, context: Context) -> bool:
         if published is None:
             return True
         ledger.write(keys.PUBLISHED, published)
-    notes = _notes(versions)
     try:
         if plan.request.mode is not Mode.ROLLBACK:
-            going = versions_to_go(notes, versions.unfinished(), plan.version, publish, context.clock.now())
+            going = versions_to_go(_notes(versions), versions.unfinished(), plan.version, publish, context.clock.now())
             removed = [version for version in going if version not in published.removed]
             for version in removed:
                 versions.retire(version)
             published = replace(published, removed=[*published.removed, *removed])
             ledger.write(keys.PUBLISHED, published)
         done = versions.remove_retired(context.deadline())
-    except (AccessDenied, Transient) as error:  # the new version is published, and what is left the next run removes
+    except (
+        AccessDenied,
+        InvalidRequest,
+        Transient,
+    ) as error:  # the link is switched; the next run removes what is left
         ledger.note("publish", [f"old versions could not be removed: {error}"[:500]])
         done = True
     if done:
-        _show(plan, publish, versions, ledger)
+        try:
+            _show(plan, publish, versions, ledger)
+        except InvalidRequest as error:  # somebody put something else in the place of the link since
+            ledger.note("publish", [str(error)[:500]])
     return done
 
 
@@ -85,6 +92,8 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
     version, publish = plan.version, plan.request.publish
     assert publish is not None
     if plan.request.mode is Mode.ROLLBACK:
+        if version not in versions.noted():  # a function of a run that was stopped removed it, before it was fenced
+            raise version_is_gone(plan)
         versions.switch()
         return Published(version, before, publish.link, context.clock.now(), Count())
     found = books_if_whole(plan, ledger)
@@ -93,7 +102,9 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
     held = found.books.by_result[Result.COPIED] + found.books.by_result[Result.UNCHANGED]
     linked = Count() if plan.resumes else found.books.by_result[Result.UNCHANGED]
     own = None if plan.resumes else found.books.by_result[Result.COPIED]
-    note = VersionNote(version, plan.run_id, context.clock.now(), str(plan.request.source), held, own)
+    versions.published()  # where the link cannot be switched, the version is not noted as published either
+    number = 1 + max((one.number for one in _notes(versions).values() if one.version != version), default=0)
+    note = VersionNote(version, plan.run_id, context.clock.now(), str(plan.request.source), held, own, number)
     versions.note(json.encode(note))
     versions.switch()
     return Published(version, before, publish.link, note.published_at, linked)

@@ -138,8 +138,9 @@ def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> In
         meant = f"did you mean {close[0]}? " if close else ""
         return InvalidRequest(name, "unknown field", f"{meant}known are {', '.join(siblings)}")
     if found := _MISSING.search(message):
-        meaning = next(field.meaning for field in known if field.path == found[1])
-        return InvalidRequest(found[1], "is missing", meaning)
+        name = f"{path}.{found[1]}" if path else found[1]
+        meaning = next(field.meaning for field in known if field.path == name)
+        return InvalidRequest(name, "is missing", meaning)
     name, given = _given(path, document, fields)
     allowed = next((f"allowed: {field.allowed}" for field in known if name == field.path), "")
     words = allowed or message.partition(" - at")[0][0].lower() + message.partition(" - at")[0][1:]

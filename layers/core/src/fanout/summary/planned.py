@@ -45,12 +45,13 @@ def planned_run(plan: Plan, ledger: Ledger) -> Planned:
     request = plan.request
     shards, links = shards_of(ledger), _links(ledger)
     extras = listed_extras(ledger, request)
-    _write(_entries(shards, links, [one.shard for one in extras.deletions], ledger), ledger)
+    copies, shared = ([one for one in shards if one.linked is linked] for linked in (False, True))
+    _write(_entries(copies, shared, links, [one.shard for one in extras.deletions], ledger), ledger)
     right = _right_names(links, ledger)
     total = sum(shard.seconds for shard in shards)
     longest = max((shard.seconds for shard in shards), default=0.0)
     return Planned(
-        to_copy=sum((Count(shard.entries, shard.bytes) for shard in shards + links), Count()) - right,
+        to_copy=sum((Count(shard.entries, shard.bytes) for shard in copies + links), Count()) - right,
         to_delete=extras.extra if knows_extras(request) else None,
         delete_refused=extras.refusal(request) or None,
         predicted_seconds=round(max(longest, total / request.limits.max_concurrency), 3),
@@ -67,11 +68,14 @@ def _right_names(links: list[Shard], ledger: Ledger) -> Count:
     return sum((Count(1, row[2]) for row in rows if not row[-1]), Count())
 
 
-def _entries(copies: list[Shard], links: list[Shard], deletions: list[Shard], ledger: Ledger) -> Iterator[PlannedEntry]:
-    for action, shards in (("copy", copies), ("link", links), ("delete", deletions)):
+def _entries(
+    copies: list[Shard], shared: list[Shard], links: list[Shard], deletions: list[Shard], ledger: Ledger
+) -> Iterator[PlannedEntry]:
+    """``shared`` get names of files of the version before; of ``links`` some are right already."""
+    for action, shards in (("copy", copies), ("link", shared), ("link", links), ("delete", deletions)):
         for shard in shards:
             for row in ledger.read_rows(shard.key):
-                if action != "link" or row[-1]:
+                if shards is not links or row[-1]:
                     yield PlannedEntry(action, *row[:3])
 
 

@@ -196,11 +196,11 @@ class PosixTree:
         except OSError as error:
             raise no_room_for_name(error) or self._token.error("link", error) from error
 
-    def link_from(self, entry: Entry, place: str) -> bool:
+    def link_from(self, entry: Entry, place: str, made_ns: int) -> bool:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
         try:
             self._token.look()
-            return link_from(self._directories, self._root, entry, place)
+            return link_from(self._directories, self._root, entry, place, made_ns)
         except OSError as error:
             raise self._token.error("link", error) from error
 

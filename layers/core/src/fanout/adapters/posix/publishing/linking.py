@@ -14,11 +14,12 @@ from fanout.model.errors import ItemError
 _KINDS = (stat.S_IFREG, stat.S_IFLNK)
 
 
-def link_from(directories: Directories, root: str, entry: Entry, place: str) -> bool:
+def link_from(directories: Directories, root: str, entry: Entry, place: str, made_ns: int) -> bool:
     """Make the entry's path below ``root`` a further name of what stands at that path below ``place``.
 
-    False where nothing stands there that has the entry's kind, size and (of a file system) mtime, where the file has
-    no room for a name, and where something else has the name already. Raises ``OSError``.
+    False where nothing stands there that has the entry's kind, size and (of a file system) mtime, or of an object an
+    mtime before ``made_ns``; where the file has no room for a name, and where something else has the name already.
+    Raises ``OSError``.
     """
     parent, slash, name = entry.path.rpartition("/")
     try:
@@ -27,7 +28,7 @@ def link_from(directories: Directories, root: str, entry: Entry, place: str) -> 
         return False
     with origin as above, directories.hold(f"{root}{parent}{slash}", create=True) as directory:
         before = _found(above, name)
-        if before is None or not _is_copy(before, entry):
+        if before is None or not _is_copy(before, entry, made_ns):
             return False
         try:
             os.link(name, name, src_dir_fd=above, dst_dir_fd=directory, follow_symlinks=False)
@@ -39,18 +40,22 @@ def link_from(directories: Directories, root: str, entry: Entry, place: str) -> 
                 raise
             return False
         made = _found(directory, name)
-        if made is not None and os.path.samestat(before, made) and _is_copy(made, entry):
+        if made is not None and os.path.samestat(before, made) and _is_copy(made, entry, made_ns):
             return True
         with suppress(FileNotFoundError):  # another client put something else there meanwhile
             os.unlink(name, dir_fd=directory)
         return False
 
 
-def _is_copy(found: os.stat_result, entry: Entry) -> bool:
-    """An object may be a symlink, whose bytes are its target; a listing does not tell the mtime that its copy has."""
+def _is_copy(found: os.stat_result, entry: Entry, made_ns: int) -> bool:
+    """An object may be a symlink, whose bytes are its target; a listing does not tell the mtime that its copy has.
+
+    Its copy was given an mtime of the source; whoever changes it in place leaves the time of the change.
+    """
     kind = stat.S_IFMT(found.st_mode)
     if entry.etag:
-        return kind in _KINDS and found.st_size == entry.size
+        is_untouched = kind == stat.S_IFLNK or found.st_mtime_ns < made_ns
+        return kind in _KINDS and found.st_size == entry.size and is_untouched
     expected = stat.S_IFLNK if entry.kind is Kind.SYMLINK else stat.S_IFREG
     return (kind, found.st_size, found.st_mtime_ns) == (expected, entry.size, entry.mtime_ns)
 

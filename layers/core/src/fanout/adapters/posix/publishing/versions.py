@@ -3,19 +3,22 @@
 | name below ``versions/``  | is                                                                |
 |---------------------------|-------------------------------------------------------------------|
 | ``ID``                    | a version                                                         |
+| ``.begun-ID``             | a run began that version; goes when it is noted as whole          |
 | ``.published-ID``         | the note of the run that published it: it was whole then          |
 | ``.publisher``            | whose versions these are                                          |
-| ``.removed-ID``           | a version on its way out                                          |
+| ``.removed-ID-...``       | a version on its way out                                          |
 | ``.fanout-staging-RUN``   | where a run stages, and its right to write                        |
 
-What becomes visible is made in the staging directory and moved out of it in one step, which fails once another run has
-removed that directory: a function that wakes up late switches nothing.
+What becomes visible is made in the staging directory and moved out of it in one step, and a version that goes is moved
+through it. Both fail once another run has removed that directory: a function that wakes up late changes nothing.
+Only a version that a run began is ever removed, so what somebody keeps below ``versions/`` stays.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -28,6 +31,7 @@ from fanout.model.deadline import Deadline
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Superseded, Transient
 from fanout.request.parts.publish import VERSIONS
 
+_BEGUN = ".begun-"
 _NOTE = ".published-"
 _RETIRED = ".removed-"
 _PUBLISHER = ".publisher"
@@ -50,6 +54,11 @@ class PosixVersions:
             with suppress(FileExistsError):
                 self._put(owner, lambda staged, name: _link(staged, name, above, _PUBLISHER))
             return _read(above, _PUBLISHER)
+
+    def begin(self) -> None:
+        """See ``ports.versions.Versions``."""
+        with self._translated("writing"), self._directories.hold(self._above) as above:
+            self._put(b"", lambda staged, name: _rename(staged, name, above, f"{_BEGUN}{self._version}"))
 
     def published(self) -> str:
         """See ``ports.versions.Versions``."""
@@ -91,10 +100,10 @@ class PosixVersions:
 
     def unfinished(self) -> Sequence[str]:
         """See ``ports.versions.Versions``."""
-        with self._translated("reading"), self._directories.hold(self._above) as above:
-            names = set(os.listdir(above))
-            found = [name for name in names if not name.startswith(".") and f"{_NOTE}{name}" not in names]
-            return sorted(name for name in found if _is_directory(above, name))
+        with self._translated("reading"):
+            names = set(self._names())
+            begun = {name.removeprefix(_BEGUN) for name in names if name.startswith(_BEGUN)}
+            return sorted(version for version in begun if f"{_NOTE}{version}" not in names)
 
     def held(self) -> bool | None:
         """See ``ports.versions.Versions``."""
@@ -109,6 +118,8 @@ class PosixVersions:
         """See ``ports.versions.Versions``."""
         with self._translated("writing"), self._directories.hold(self._above) as above:
             self._put(data, lambda staged, name: _rename(staged, name, above, f"{_NOTE}{self._version}"))
+            with suppress(FileNotFoundError):
+                os.unlink(f"{_BEGUN}{self._version}", dir_fd=above)
 
     def switch(self) -> None:
         """See ``ports.versions.Versions``."""
@@ -127,13 +138,20 @@ class PosixVersions:
         """See ``ports.versions.Versions``."""
         if version in (self._version, self.published()):
             return
-        with self._translated("removing"), self._directories.hold(self._above) as above:
+        staged_directory, name = self._staging.place()
+        with (
+            self._translated("removing"),
+            self._directories.hold(staged_directory, create=True) as staged,
+            self._directories.hold(self._above) as above,
+        ):
             self._staging.token.look()
             self._directories.forget(f"{self._above}{version}/")
-            with suppress(FileNotFoundError):
-                os.rename(version, f"{_RETIRED}{version}", src_dir_fd=above, dst_dir_fd=above)
-            with suppress(FileNotFoundError):
-                os.unlink(f"{_NOTE}{version}", dir_fd=above)
+            if _is_directory(above, version):
+                _rename(above, version, staged, name)
+                _rename(staged, name, above, f"{_RETIRED}{version}-{secrets.token_hex(4)}")
+            for mark in (_NOTE, _BEGUN):
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{mark}{version}", dir_fd=above)
 
     def remove_retired(self, deadline: Deadline) -> bool:
         """See ``ports.versions.Versions``."""
@@ -167,15 +185,28 @@ class PosixVersions:
         except FileExistsError:
             raise
         except ItemError as error:
-            raise Transient(f"{action} the versions of /{self._root}: {error.message}") from error
+            raise self._in_the_way(error.message) from error
         except PermissionError as error:
             remedy = f"give the function write permission there ({error.strerror})"
             raise AccessDenied(f"{action} the versions of", f"/{self._root}", remedy) from error
         except OSError as error:
+            if error.errno == errno.ENOTDIR and not self._is_a_directory():
+                raise self._in_the_way(f"/{self._above[:-1]} is no directory") from error
             with suppress(OSError):
                 if not self._staging.token.is_there():
                     raise Superseded(self._staging.token.run_id) from error
             raise Transient(f"{action} the versions of /{self._root}: {error.strerror}") from error
+
+    def _is_a_directory(self) -> bool:
+        try:
+            with self._directories.hold(self._root) as root:
+                return _is_directory(root, VERSIONS)
+        except OSError:
+            return False
+
+    def _in_the_way(self, problem: str) -> InvalidRequest:
+        """Something else stands where the versions would."""
+        return InvalidRequest("destination", problem, "move that away, or name another destination")
 
 
 def _link(staged: int, staged_name: str, directory: int, name: str) -> None:

@@ -1,0 +1,52 @@
+"""Which versions go: the table of ``fanout.publishing.kept_versions`` as literal rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanout.model.books import Count
+from fanout.publishing.kept_versions import VersionNote, newest_first, versions_to_go
+from fanout.request.parts.publish import Publish
+
+HOUR, NOW = 3600.0, 1_000_000.0
+
+
+def notes(*ages: float) -> dict[str, VersionNote]:
+    """Versions v1, v2 and so on, in the order in which they were published, each so many hours ago."""
+    made = [
+        VersionNote(f"v{at}", f"v{at}", NOW - hours * HOUR, "s3://b/in/", Count(), None, at)
+        for at, hours in enumerate(ages, 1)
+    ]
+    return {note.version: note for note in made}
+
+
+@pytest.mark.parametrize(
+    ("ages", "unfinished", "published", "keep", "keep_hours", "expected"),
+    [
+        ((4, 3, 2, 1, 0), [], "v5", 5, 0, []),
+        ((4, 3, 2, 1, 0), [], "v5", 2, 0, ["v1", "v2", "v3"]),
+        ((4, 3, 2, 1, 0), [], "v5", 1, 0, ["v1", "v2", "v3", "v4"]),
+        # The one that the link names stays, however old it is: after a rollback too.
+        ((4, 3, 2, 1, 0), [], "v1", 2, 0, ["v2", "v3", "v4"]),
+        # Young ones stay, however many there are.
+        ((4, 3, 2, 1, 0), [], "v5", 1, 2.5, ["v1", "v2"]),
+        ((4, 3, 2, 1, 0), [], "v5", 1, 24, []),
+        ((1, 0), [], "v2", 1, 1, ["v1"]),
+        # What was never published goes; not this run's own.
+        ((1, 0), ["x1", "v2"], "v2", 5, 24, ["x1"]),
+        # Clocks that were ahead, or behind: the order is that of publishing, and an age is never below nothing.
+        ((3, -5, 0), [], "v3", 2, 0, ["v1"]),
+        ((3, -5, 0), [], "v3", 1, 0, ["v1", "v2"]),
+        ((3, -5, 0), [], "v3", 1, 1, ["v1"]),
+        ((2, 1, 90), [], "v3", 2, 0, ["v1"]),
+    ],
+)
+def test_the_table(
+    ages: tuple[float, ...], unfinished: list[str], published: str, keep: int, keep_hours: float, expected: list[str]
+) -> None:
+    publish = Publish("current", keep, keep_hours)
+    assert versions_to_go(notes(*ages), unfinished, published, publish, NOW) == expected
+
+
+def test_the_order_is_that_of_publishing_whatever_the_clocks_said() -> None:
+    assert [note.version for note in newest_first(notes(1, -7, 4).values())] == ["v3", "v2", "v1"]
