@@ -16,7 +16,6 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from fanout.efs.operations import operations_per_file
 from fanout.facts import aws, tuning
 from fanout.model.location import Location
 from fanout.model.shard import CREATIONS_PER_SECOND, OPERATIONS_PER_FILE, Rates
@@ -65,12 +64,7 @@ class Calibration(Struct, frozen=True):
         return max(self.functions.values()) if reached else None
 
 
-def calibrated_rates(
-    published: Rates,
-    source: Calibration | None,
-    destination: Calibration | None,
-    operations: float = OPERATIONS_PER_FILE,
-) -> Rates:
+def calibrated_rates(published: Rates, source: Calibration | None, destination: Calibration | None) -> Rates:
     """The rates of one function between two ends: the published figures, where a file system has no calibration.
 
     Bytes pass both ends, so the slower one counts; the entries' operations are nearly all at the destination.
@@ -79,9 +73,7 @@ def calibrated_rates(
     rates = [network] if source or destination else [published.bytes_per_second]
     rates += [source.read_bytes_per_second_client] if source else []
     rates += [destination.write_bytes_per_second_client] if destination else []
-    of_one = destination.create_seconds if destination else aws.EFS_WRITE_SECONDS
     seconds = destination.seconds_per_entry if destination else published.seconds_per_entry
-    seconds += (operations - OPERATIONS_PER_FILE) * of_one / tuning.CLIENT_OPERATIONS_IN_FLIGHT
     return Rates(seconds_per_entry=seconds, bytes_per_second=min(rates))
 
 
@@ -90,8 +82,7 @@ def rates_of(request: Request, calibrations: Mapping[str, Calibration]) -> Rates
     if request.inside_s3:
         return INSIDE_S3_RATES
     source, destination = (calibration_at(end, calibrations) for end in (request.source, request.destination))
-    operations = OPERATIONS_PER_FILE if request.destination.is_keyed else operations_per_file(request)
-    return calibrated_rates(DEFAULT_RATES, source, destination, operations)
+    return calibrated_rates(DEFAULT_RATES, source, destination)
 
 
 def creations_of(request: Request, calibrations: Mapping[str, Calibration]) -> float:

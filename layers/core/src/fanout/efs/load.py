@@ -8,13 +8,17 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.efs.model import Load
-from fanout.efs.operations import LINK_OPERATIONS_PER_FILE, READ_OPERATIONS_PER_FILE, operations_per_file
 from fanout.facts import aws, tuning, units
 from fanout.model.books import Count
 from fanout.model.location import Location
-from fanout.request.options import Compare, Mode, Verify
+from fanout.model.shard import OPERATIONS_PER_FILE
+from fanout.request.options import Mode, Verify
 from fanout.request.request import Request
 
+# The operations of reading one file: a look-up with its attributes, an open, and a read.
+READ_OPERATIONS_PER_FILE = 3.0
+# Those of linking one: two look-ups with attributes, and the link.
+LINK_OPERATIONS_PER_FILE = 3.0
 LIST_PAGE = 1_000
 # Lists and probes of a segment beside its pages.
 LISTS_PER_SEGMENT = 20
@@ -56,15 +60,14 @@ def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
     pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT
     lists = pages * sum(ends)
     blocks = work.entries + work.bytes / tuning.BLOCK_BYTES
-    looks = work.entries * sum(ends) if request.compare is Compare.CHECKSUM else 0  # S3 is taken to know its checksums
     if not request.mode.writes and request.mode.value == "verify":
         return S3Requests(gets=blocks * sum(ends), lists=lists)
     if request.inside_s3:
-        return S3Requests(looks, work.entries + work.bytes / tuning.COPY_PART_BYTES, lists)
+        return S3Requests(puts=work.entries + work.bytes / tuning.COPY_PART_BYTES, lists=lists)
     if request.between_mounts:
         staged = work.bytes / tuning.BLOCK_BYTES + work.shards
         return S3Requests(staged, staged, lists)
-    return S3Requests(blocks * ends[0] + looks, blocks * ends[1], lists)
+    return S3Requests(blocks * ends[0], blocks * ends[1], lists)
 
 
 def requests_to_verify(request: Request, work: Work, segments: int) -> S3Requests:
@@ -106,9 +109,7 @@ def loads_of(request: Request, work: Work) -> Mapping[str, Load]:
     writes = request.mode.value != "verify"
     for end, is_written in ((request.source, False), (request.destination, writes)):
         if not end.is_keyed:
-            load = _written(request, work) if is_written else _read(work)
-            if writes and request.compare is Compare.CHECKSUM:  # as if each was there, and held other bytes
-                load += _read(work)
+            load = _written(work) if is_written else _read(work)
             loads[end.mount] = loads.get(end.mount, Load()) + load
     return loads
 
@@ -123,10 +124,10 @@ def loads_to_list(request: Request, entries: int) -> Mapping[str, Load]:
     return loads
 
 
-def _written(request: Request, work: Work) -> Load:
-    each, links = operations_per_file(request), work.linked.entries * LINK_OPERATIONS_PER_FILE
-    metered = _metered(work, each) + links * aws.EFS_LEAST_METERED
-    return Load(written_operations=work.entries * each + links + _more(work), written_bytes=metered)
+def _written(work: Work) -> Load:
+    operations, links = work.entries * OPERATIONS_PER_FILE, work.linked.entries * LINK_OPERATIONS_PER_FILE
+    metered = _metered(work, OPERATIONS_PER_FILE) + links * aws.EFS_LEAST_METERED
+    return Load(written_operations=operations + links + _more(work), written_bytes=metered)
 
 
 def _read(work: Work) -> Load:

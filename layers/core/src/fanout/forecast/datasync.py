@@ -18,15 +18,13 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fanout.efs.load import S3Requests, Work, loads_of, loads_to_list, reading, requests_of
 from fanout.efs.model import FileSystemState
 from fanout.facts import aws
 from fanout.forecast.costs import GB, metering_dollars, request_dollars
 from fanout.model.location import Location
-from fanout.request.options import Compare, Mode, Overwrite, Verify
-from fanout.request.parts.given_attributes import GivenAttributes
+from fanout.request.options import Mode, Verify
 from fanout.request.request import Request
 
 
@@ -103,9 +101,6 @@ def _compares_trees(request: Request) -> bool:
 def _copied(request: Request, work: Work, states: Mapping[str, FileSystemState], price: Mapping[str, float]) -> _Reads:
     """Listing both ends, and the copy; a copy between two file systems needs no S3."""
     metering = metering_dollars(loads_to_list(request, work.looked_at), states, price)
-    request = replace(  # without what only ours does for these
-        request, compare=Compare.SIZE_MTIME, overwrite=Overwrite.ALWAYS, backup_to=None, attributes=GivenAttributes()
-    )
     found = requests_of(request, work, 0)
     if request.mode is Mode.VERIFY:
         return _Reads(request_dollars(S3Requests(lists=found.lists), price), metering)

@@ -7,8 +7,6 @@ move does the same with the ends changed about: it looks for the copy.
 |---------------|---------------------------------------------------|----------------------------------------|
 | a file system | 64 extras                                         | the look, and READ + WRITE latency     |
 | a bucket      | 64 batches of 1,000, 20 of which are a whole shard | the look, and a thousandth of a request |
-
-A backup takes one WRITE more for each.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ import math
 from msgspec import Struct
 
 from fanout.efs.model import Load
-from fanout.efs.operations import operations_per_deletion
 from fanout.facts import aws, tuning
 from fanout.model.location import Location
 from fanout.request.options import Mode
@@ -71,8 +68,7 @@ def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
     loads: dict[str, Load] = {}
     for end, is_written in ((_end_looked_at(request), False), (end_deleted_from(request), True)):
         if not end.is_keyed and extras:
-            changes = operations_per_deletion(request) * is_written
-            load = Load(float(extras), least, extras * changes, least * changes)
+            load = Load(float(extras), least, extras * float(is_written), least * is_written)
             loads[end.mount] = loads.get(end.mount, Load()) + load
     return loads
 
@@ -81,8 +77,7 @@ def _shard_seconds(request: Request, extras: float) -> float:
     look = EFS_LOOK_SECONDS if not _end_looked_at(request).is_keyed else S3_LOOK_SECONDS
     in_flight = tuning.CLIENT_OPERATIONS_IN_FLIGHT
     if not end_deleted_from(request).is_keyed:
-        changes = operations_per_deletion(request) * aws.EFS_WRITE_SECONDS
-        return extras * (look + EFS_LOOK_SECONDS + changes) / min(in_flight, max(1.0, extras))
+        return extras * (look + EFS_LOOK_SECONDS + aws.EFS_WRITE_SECONDS) / min(in_flight, max(1.0, extras))
     batch = min(extras, aws.DELETE_OBJECTS)
     return math.ceil(math.ceil(extras / batch) / in_flight) * (batch * look + DELETE_OBJECTS_SECONDS)
 
@@ -91,5 +86,4 @@ def _least_seconds(request: Request, extras: int, write_iops: float) -> float:
     """The least seconds of the services: look-ups, deletions (S3 counts each key), one EFS operation a removal."""
     on_mount = not end_deleted_from(request).is_keyed
     looks = 0.0 if not _end_looked_at(request).is_keyed else extras / aws.S3_GET_PER_SECOND
-    changes = extras * operations_per_deletion(request) / write_iops if on_mount else extras / aws.S3_PUT_PER_SECOND
-    return max(looks, changes)
+    return max(looks, extras / (write_iops if on_mount else aws.S3_PUT_PER_SECOND))

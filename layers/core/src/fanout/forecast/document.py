@@ -14,7 +14,6 @@ from fanout.forecast.costs import Dollars
 from fanout.forecast.credits import Credits
 from fanout.forecast.datasync import TaskMode
 from fanout.forecast.forecast import Forecast, Limit
-from fanout.forecast.pauses import paused_seconds
 from fanout.model.books import Count
 from fanout.model.document import utc
 from fanout.model.file_system import ThroughputMode
@@ -85,11 +84,8 @@ def forecast_document(found: Forecast, begins: float) -> ForecastDocument:
     dollars, pace = found.dollars, found.pace
     other = found.datasync
     datasync = {"fee": other.fee, "s3": other.s3, "efs": other.efs, "total": other.total}
-    seconds = dict(found.seconds)
-    if paused := paused_seconds(found.window, begins, sum(seconds.values())):
-        seconds["pauses"] = paused
     return ForecastDocument(
-        predicted_seconds={phase: round(took, 3) for phase, took in seconds.items()},
+        predicted_seconds={phase: round(seconds, 3) for phase, seconds in found.seconds.items()},
         actual_seconds={},
         binding_limit=found.binding,
         limit_seconds={limit: round(seconds, 3) for limit, seconds in found.limit_seconds.items()},

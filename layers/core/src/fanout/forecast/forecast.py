@@ -60,8 +60,7 @@ class Limit(StrEnum):
 class Forecast(Struct, frozen=True):
     """``seconds`` is by phase, ``limit_seconds`` what each limit alone would make of the copying.
 
-    ``states`` and ``credits`` are by mount. ``linked`` is what is linked and need not be copied. ``seconds`` are those
-    of work: how long the ``window`` of the request is closed meanwhile depends on when the run begins.
+    ``states`` and ``credits`` are by mount. ``linked`` is what is linked and need not be copied.
     """
 
     seconds: Mapping[str, float]
@@ -72,7 +71,6 @@ class Forecast(Struct, frozen=True):
     dollars: Dollars
     datasync: DataSync
     linked: Count = Count()
-    window: str = ""
 
     @property
     def binding(self) -> Limit:
@@ -153,7 +151,6 @@ def forecast(
         ),
         datasync=datasync_of(request, work, states, price),
         linked=work.linked,
-        window=request.limits.window,
     )
 
 
