@@ -1,6 +1,7 @@
 """Forecasts the deletion of a sync's extras.
 
 Before a function deletes an extra, it looks for its name at the source. It checks a file again at the destination.
+With ``backup_to`` it links the file first, which is one more WRITE.
 
 | destination   | one function has in flight                        | an extra takes                         |
 |---------------|---------------------------------------------------|----------------------------------------|
@@ -55,7 +56,8 @@ def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
     loads: dict[str, Load] = {}
     for end, is_written in ((request.source, False), (request.destination, True)):
         if not end.is_keyed and extras:
-            load = Load(float(extras), least, extras * float(is_written), least * is_written)
+            writes = is_written * (1.0 + (request.backup_to is not None))  # what goes is linked first
+            load = Load(float(extras), least, extras * writes, least * writes)
             loads[end.mount] = loads.get(end.mount, Load()) + load
     return loads
 
@@ -64,7 +66,8 @@ def _shard_seconds(request: Request, extras: float) -> float:
     look = EFS_LOOK_SECONDS if not request.source.is_keyed else S3_LOOK_SECONDS
     in_flight = tuning.CLIENT_OPERATIONS_IN_FLIGHT
     if not request.destination.is_keyed:
-        return extras * (look + EFS_LOOK_SECONDS + aws.EFS_WRITE_SECONDS) / min(in_flight, max(1.0, extras))
+        writes = (1.0 + (request.backup_to is not None)) * aws.EFS_WRITE_SECONDS
+        return extras * (look + EFS_LOOK_SECONDS + writes) / min(in_flight, max(1.0, extras))
     batch = min(extras, aws.DELETE_OBJECTS)
     return math.ceil(math.ceil(extras / batch) / in_flight) * (batch * look + DELETE_OBJECTS_SECONDS)
 

@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from fanout.deleting.deletions import listed_extras
 from fanout.deleting.guard import empty_source
+from fanout.efs.load import reads_before_copying
 from fanout.forecast.of_run import work_of, write_forecast
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import BudgetRefused, DeleteRefused
@@ -50,9 +52,9 @@ def partition_shards(context: Context) -> Json:
     loose: list[Shard] = []
     big_files: list[ListedBigFile] = []
     names: list[Shard] = []
-    listed, crowds = 0, Crowds()
+    listed, there, crowds = Count(), Count(), Crowds()
     for done in whole_listing(ledger):
-        listed += done.listed.entries
+        listed, there = listed + done.listed, there + done.destination
         crowds.merge(done.crowds)
         full += done.shards
         loose += done.loose
@@ -70,7 +72,8 @@ def partition_shards(context: Context) -> Json:
     if not ledger.is_verification:
         would_go = listed_extras(ledger, plan.request).extra.entries if plan.request.mode is Mode.PLAN else extra
         archived = archived_of(shards, lambda key: ledger.read(key, BigFile).entry)
-        work = work_of(listed, len(big_files), shards, crowds.largest, would_go, archived)
+        compared = there if reads_before_copying(plan.request) else Count()
+        work = work_of(listed, len(big_files), shards, crowds.largest, would_go, archived, compared)
         found = write_forecast(plan, work, context)
         _within_budget(plan, found.dollars.total, ledger)
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context)
