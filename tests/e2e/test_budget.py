@@ -1,4 +1,7 @@
-"""A run on the local stack whose forecast is over its budget, and the one that goes on with more."""
+"""A run on the local stack whose forecast is over its budget, the one that goes on with more, and what it tells.
+
+The same stack answers what became of each entry, what DataSync would cost, and what S3 Files would hide of the tree.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ def test_a_dear_run_is_refused_and_goes_on_with_a_higher_budget(state: Path, up:
     request = tmp_path / "request.json"
     # An object that is read costs a dollar.
     dear = {"source": "s3://budgets/in/", "destination": "efs:///copy", "prices": {"s3_get": 1.0}}
+    dear["report_entries"] = "all"
     request.write_text(json.dumps({**dear, "limits": {"max_dollars": 20}}))
     refused = fanout("start", request, "--name", "dear", "--watch", "--json", *local)
     assert refused.returncode == 1, refused.stdout + refused.stderr
@@ -35,3 +39,24 @@ def test_a_dear_run_is_refused_and_goes_on_with_a_higher_budget(state: Path, up:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     found = {str(path.relative_to(up["mount"] / "copy")): path for path in (up["mount"] / "copy").rglob("f*")}
     assert {name: path.read_bytes() for name, path in found.items() if path.is_file()} == CONTENTS
+
+    shown = fanout("entries", "enough", "--outcome", "copied", "--path", "d1/*", "--json", *local)
+    assert shown.returncode == 0, shown.stderr
+    rows = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert {row["path"]: row["size"] for row in rows} == {
+        name: len(content) for name, content in CONTENTS.items() if name.startswith("d1/")
+    }
+    listed = up["s3"].list_objects_v2(Bucket=up["outputs"]["WorkBucketName"], Prefix="runs/enough/entries/")["Contents"]
+    bodies = [
+        up["s3"].get_object(Bucket=up["outputs"]["WorkBucketName"], Key=one["Key"])["Body"].read() for one in listed
+    ]
+    reported = [json.loads(line)["path"] for body in bodies for line in body.splitlines()]
+    assert sorted(reported) == sorted(CONTENTS)
+    forecast = json.loads(ended.stdout)["forecast"]
+    assert (forecast["datasync_mode"], forecast["datasync_dollars"]["total"] > 0) == ("basic", True)
+
+    up["s3"].put_object(Bucket="budgets", Key="in/d1//hidden", Body=b"x")
+    audit = fanout("audit", "s3://budgets/in/", "--json", *local)
+    assert audit.returncode == 1, audit.stdout + audit.stderr
+    found = json.loads(audit.stdout)["findings"]
+    assert [row["examples"] for row in found if row["effect"] == "hidden"] == [["d1//hidden"]], found

@@ -1,8 +1,9 @@
-"""A manifest and a sync between two mounts through the deployed stack: each function sees its side alone."""
+"""Options between two mounts through the deployed stack: each function sees its side alone."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.support.trees import described
 
 pytestmark = pytest.mark.e2e
 ENDS = {"source": "efs://data/in", "destination": "efs://archive/out"}
+LONG_AGO = 1_600_000_000
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +51,27 @@ def test_a_manifest_and_then_a_sync_make_the_trees_equal(stack: Any) -> None:
     assert sorted(path.name for path in there.rglob("f*") if path.is_file()) == ["f", "f0", "f3"]
     run(up, "mounts-synced", {**ENDS, "mode": "sync", "delete_guard": {"max_percent": 90}})
     assert described(there) == described(source)
+
+
+def test_checksums_names_and_extras_are_compared_though_no_function_sees_both(stack: Any) -> None:
+    up, mounts = stack
+    source, there = mounts["data"] / "sums", mounts["archive"] / "sums"
+    for root, differing in ((source, b"ours"), (there, b"them")):
+        root.mkdir()
+        for name, body in (("same", b"same"), ("differs", differing)):
+            (root / name).write_bytes(body)
+            os.utime(root / name, (LONG_AGO + len(str(root)), LONG_AGO + len(str(root))))
+    (there / "extra").write_bytes(b"extra")
+    ends = {"source": "efs://data/sums", "destination": "efs://archive/sums"}
+    found = run(up, "mounts-sums", {**ends, "compare": "checksum", "on_conflict": "skip"})
+    assert {name: count["entries"] for name, count in found["totals"].items() if count["entries"]} == {
+        "listed": 2,
+        "copied": 1,
+        "unchanged": 1,
+    }
+    assert (there / "differs").read_bytes() == b"ours"
+    ended = up.wait(up.start_execution({**ends, "mode": "verify"}, "mounts-compared"))
+    key = "runs/mounts-compared/failures.jsonl"
+    body = up.clients.s3.get_object(Bucket=up.work_bucket, Key=key)["Body"].read()
+    paths = {row["path"]: row["reason"] for row in map(json.loads, body.splitlines())}
+    assert ended["status"] == "FAILED" and "extra" in paths, paths
