@@ -5,6 +5,7 @@ The same stack answers what became of each entry, what DataSync would cost, and 
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -46,13 +47,16 @@ def test_a_dear_run_is_refused_and_goes_on_with_a_higher_budget(state: Path, up:
     assert {row["path"]: row["size"] for row in rows} == {
         name: len(content) for name, content in CONTENTS.items() if name.startswith("d1/")
     }
-    listed = up["s3"].list_objects_v2(Bucket=up["outputs"]["WorkBucketName"], Prefix="runs/enough/entries/")["Contents"]
-    bodies = [
-        up["s3"].get_object(Bucket=up["outputs"]["WorkBucketName"], Key=one["Key"])["Body"].read() for one in listed
-    ]
-    reported = [json.loads(line)["path"] for body in bodies for line in body.splitlines()]
-    assert sorted(reported) == sorted(CONTENTS)
-    forecast = json.loads(ended.stdout)["forecast"]
+    work = up["outputs"]["WorkBucketName"]
+
+    def kept(key: str) -> bytes:
+        found: bytes = up["s3"].get_object(Bucket=work, Key=key)["Body"].read()
+        return found
+
+    listed = up["s3"].list_objects_v2(Bucket=work, Prefix="runs/enough/entries/")["Contents"]
+    lines = b"".join(gzip.decompress(kept(one["Key"])) for one in listed).splitlines()
+    assert sorted(json.loads(line)["path"] for line in lines) == sorted(CONTENTS)
+    forecast = json.loads(kept("runs/enough/summary.json"))["forecast"]
     assert (forecast["datasync_mode"], forecast["datasync_dollars"]["total"] > 0) == ("basic", True)
 
     up["s3"].put_object(Bucket="budgets", Key="in/d1//hidden", Body=b"x")

@@ -21,8 +21,9 @@ def restoring(local: Stack) -> str:
     """A run that waits for an archived object while the other tests go on."""
     s3 = local.stack.clients.s3
     s3.create_bucket(Bucket="archives")
-    s3.put_object(Bucket="archives", Key="in/cold", Body=b"cold", StorageClass="GLACIER")
-    s3.put_object(Bucket="archives", Key="in/warm", Body=b"warm")
+    for prefix in ("in", "left"):
+        s3.put_object(Bucket="archives", Key=f"{prefix}/cold", Body=b"cold", StorageClass="GLACIER")
+        s3.put_object(Bucket="archives", Key=f"{prefix}/warm", Body=b"warm")
     request = {"source": "s3://archives/in/", "destination": "efs:///thawed", "archived": "restore"}
     return local.stack.start_execution({**request, "restore": {"tier": "expedited", "days": 1}}, "restored")
 
@@ -86,7 +87,7 @@ def test_objects_of_other_tools_get_the_given_attributes(local: Stack) -> None:
 
 
 def test_archived_objects_are_left_out_or_restored_waited_for_and_copied(local: Stack, restoring: str) -> None:
-    request = {"source": "s3://archives/in/", "destination": "efs:///warm", "archived": "skip"}
+    request = {"source": "s3://archives/left/", "destination": "efs:///warm", "archived": "skip"}
     summary = run(local, "cold-skipped", request)
     assert (summary["totals"]["copied"]["entries"], summary["totals"]["skipped"]["entries"]) == (1, 1)
     assert [path.name for path in (local.mount / "warm").iterdir()] == ["warm"]
