@@ -62,5 +62,5 @@ def test_a_dear_run_is_refused_and_goes_on_with_a_higher_budget(state: Path, up:
     up["s3"].put_object(Bucket="budgets", Key="in/d1//hidden", Body=b"x")
     audit = fanout("audit", "s3://budgets/in/", "--json", *local)
     assert audit.returncode == 1, audit.stdout + audit.stderr
-    found = json.loads(audit.stdout)["findings"]
-    assert [row["examples"] for row in found if row["effect"] == "hidden"] == [["d1//hidden"]], found
+    findings = {row["finding"]: row["examples"] for row in json.loads(audit.stdout)["findings"]}
+    assert findings["empty_name"] == ["d1//hidden"]
