@@ -111,6 +111,14 @@ def test_what_is_unchanged_adds_to_the_listing_and_to_nothing_else(tmp_path: Pat
     assert estimated(tmp_path, TO_EFS, "--unchanged", "10M", *bursting)["dollars"]["efs"] == 0
 
 
+def test_what_is_unchanged_is_read_where_the_request_compares_it(tmp_path: Path) -> None:
+    known = ("--unchanged", "1000", "--unchanged-bytes", "1 TB")
+    plain = estimated(tmp_path, TO_EFS, *known)["dollars"]["efs"]
+    for fields in ({"compare": "checksum"}, {"verify": "content"}):
+        read = estimated(tmp_path, {**TO_EFS, **fields}, *known)["dollars"]["efs"] - plain
+        assert read == pytest.approx(30.0, rel=0.001), fields
+
+
 def test_people_are_told_nothing_about_copying_where_nothing_is_copied(tmp_path: Path) -> None:
     said = run(tmp_path, TO_EFS, "--unchanged", "1M").stdout
     assert "what binds" not in said and "The copying" not in said and "cost: $" in said
@@ -130,6 +138,7 @@ def test_people_get_tables(tmp_path: Path) -> None:
         (TO_EFS, ("--entries", "0"), "--entries: is missing; say how many entries are copied, or with --unchanged"),
         (TO_EFS, ("--unchanged", "many"), "--unchanged: 'many' is not"),
         (TO_EFS, ("--bytes", "many"), "--bytes: 'many' is not a size"),
+        (TO_EFS, ("--unchanged-bytes", "many"), "--unchanged-bytes: 'many' is not a size"),
         (TO_EFS, ("--throughput-mode", "provisioned"), "--provisioned-mibps: is missing"),
         (TO_EFS, ("--probe", "not-there.json"), "--probe: not-there.json cannot be read"),
         (TO_EFS, ("--probe", "other=not-there.json"), "the request names no mount 'other'"),

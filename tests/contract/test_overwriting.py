@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace as replaced
 from pathlib import Path
@@ -107,6 +108,24 @@ def test_if_newer_replaces_what_is_older(tree_with: Trees, way: str) -> None:
     found = tree.find("f")
     assert found is not None
     assert found.size == size
+
+
+@pytest.mark.parametrize("overwrite", [ALWAYS, IF_NEWER])
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_replaced_or_deleted_is_kept_before_it_goes(tmp_path: Path, way: str, overwrite: Overwrite) -> None:
+    """Of a file system alone: a request with a bucket is refused."""
+    write, size = WAYS[way]
+    older = replace(FILE_ATTRIBUTES, mtime_ns=LONG_AGO)
+    put(writable(PosixTree(tmp_path, "to", "run", "n")), entry_of(6, LONG_AGO), b"theirs", older)
+    tree = PosixTree(tmp_path, "to", "run", "n", overwrite=overwrite, backup_to="kept/")
+    for _ in range(2):  # as a task that runs twice
+        write(tree, entry_of(size, FILE_ATTRIBUTES.mtime_ns or 0), b"n" * size)
+    assert (tmp_path / "kept/run/f").read_bytes() == b"theirs"
+    new = tree.find("f")
+    assert new is not None and new.size == size
+    later = writable(PosixTree(tmp_path, "to", "later", "n", overwrite=overwrite, backup_to="kept/"))
+    assert later.delete([new]) == {}
+    assert not (tmp_path / "to/f").exists() and os.path.lexists(tmp_path / "kept/later/f")
 
 
 @pytest.mark.parametrize("server", SERVERS)

@@ -29,7 +29,10 @@ TAKES = {
     "move": "mode move",
     "archived objects restored first": "restore",
     "outcome of each entry": "report_entries",
+    "signed certificate of both trees": "certificate",
+    "whole trees published at once, with undo": "publish",
     "limit in dollars": "limits.max_dollars",
+    "limit in time": "limits.max_seconds",
     "time window": "limits.window",
 }
 

@@ -1,7 +1,11 @@
-"""A run on the local stack that is over its budget, the one that goes on with more, and what is said of it."""
+"""A run on the local stack whose forecast is over its budget, the one that goes on with more, and what it tells.
+
+The same stack answers what became of each entry, what DataSync would cost, and what S3 Files would hide of the tree.
+"""
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -23,6 +27,7 @@ def test_a_dear_run_is_refused_and_goes_on_with_a_higher_budget(state: Path, up:
     request = tmp_path / "request.json"
     # An object that is read costs a dollar.
     dear = {"source": "s3://budgets/in/", "destination": "efs:///copy", "prices": {"s3_get": 1.0}}
+    dear["report_entries"] = "all"
     request.write_text(json.dumps({**dear, "limits": {"max_dollars": 20}}))
     refused = fanout("start", request, "--name", "dear", "--watch", "--json", *local)
     assert refused.returncode == 1, refused.stdout + refused.stderr
@@ -36,13 +41,26 @@ def test_a_dear_run_is_refused_and_goes_on_with_a_higher_budget(state: Path, up:
     found = {str(path.relative_to(up["mount"] / "copy")): path for path in (up["mount"] / "copy").rglob("f*")}
     assert {name: path.read_bytes() for name, path in found.items() if path.is_file()} == CONTENTS
 
-    rows = fanout("entries", "enough", "--outcome", "copied", "--path", "d1/*", "--json", *local)
-    assert rows.returncode == 0, rows.stderr
-    assert sorted(json.loads(line)["path"] for line in rows.stdout.splitlines()) == sorted(
-        name for name in CONTENTS if name.startswith("d1/")
-    )
-    up["s3"].put_object(Bucket="budgets", Key="in/a//b", Body=b"x")
-    audited = fanout("audit", "s3://budgets/in/", "--json", *local)
-    assert audited.returncode == 1, audited.stdout + audited.stderr
-    assert json.loads(audited.stdout)["entries"] == len(CONTENTS) + 1
-    assert "a//b" in audited.stdout
+    shown = fanout("entries", "enough", "--outcome", "copied", "--path", "d1/*", "--json", *local)
+    assert shown.returncode == 0, shown.stderr
+    rows = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert {row["path"]: row["size"] for row in rows} == {
+        name: len(content) for name, content in CONTENTS.items() if name.startswith("d1/")
+    }
+    work = up["outputs"]["WorkBucketName"]
+
+    def kept(key: str) -> bytes:
+        found: bytes = up["s3"].get_object(Bucket=work, Key=key)["Body"].read()
+        return found
+
+    listed = up["s3"].list_objects_v2(Bucket=work, Prefix="runs/enough/entries/")["Contents"]
+    lines = b"".join(gzip.decompress(kept(one["Key"])) for one in listed).splitlines()
+    assert sorted(json.loads(line)["path"] for line in lines) == sorted(CONTENTS)
+    forecast = json.loads(kept("runs/enough/summary.json"))["forecast"]
+    assert (forecast["datasync_mode"], forecast["datasync_dollars"]["total"] > 0) == ("basic", True)
+
+    up["s3"].put_object(Bucket="budgets", Key="in/d1//hidden", Body=b"x")
+    audit = fanout("audit", "s3://budgets/in/", "--json", *local)
+    assert audit.returncode == 1, audit.stdout + audit.stderr
+    findings = {row["finding"]: row["examples"] for row in json.loads(audit.stdout)["findings"]}
+    assert findings["empty_name"] == ["d1//hidden"]

@@ -16,13 +16,29 @@ pytestmark = pytest.mark.e2e
 DAY = 86_400
 
 
+@pytest.fixture(scope="module", autouse=True)
+def restoring(local: Stack) -> str:
+    """A run that waits for an archived object while the other tests go on."""
+    s3 = local.stack.clients.s3
+    s3.create_bucket(Bucket="archives")
+    for prefix in ("in", "left"):
+        s3.put_object(Bucket="archives", Key=f"{prefix}/cold", Body=b"cold", StorageClass="GLACIER")
+        s3.put_object(Bucket="archives", Key=f"{prefix}/warm", Body=b"warm")
+    request = {"source": "s3://archives/in/", "destination": "efs:///thawed", "archived": "restore"}
+    return local.stack.start_execution({**request, "restore": {"tier": "expedited", "days": 1}}, "restored")
+
+
 def run(local: Stack, run_id: str, request: dict[str, Any]) -> Any:
     """Run it to its success; returns the summary."""
-    ended = local.stack.wait(local.stack.start_execution(request, run_id))
+    return ended(local, run_id, local.stack.wait(local.stack.start_execution(request, run_id)))
+
+
+def ended(local: Stack, run_id: str, end: Any) -> Any:
+    """The summary of a run that has succeeded."""
     key = f"runs/{run_id}/summary.json"
     found = local.stack.clients.s3.get_object(Bucket=local.stack.work_bucket, Key=key)
     summary = json.loads(found["Body"].read())
-    assert ended["status"] == "SUCCEEDED", (ended, summary)
+    assert end["status"] == "SUCCEEDED", (end, summary)
     return summary
 
 
@@ -68,3 +84,17 @@ def test_objects_of_other_tools_get_the_given_attributes(local: Stack) -> None:
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (local.mount / "given").rglob("*")}
     assert modes == {"f": 0o604, "deep": 0o705, "er": 0o705}
     assert run(local, "given-2", request)["totals"]["copied"]["entries"] == 0
+
+
+def test_archived_objects_are_left_out_or_restored_waited_for_and_copied(local: Stack, restoring: str) -> None:
+    request = {"source": "s3://archives/left/", "destination": "efs:///warm", "archived": "skip"}
+    summary = run(local, "cold-skipped", request)
+    assert (summary["totals"]["copied"]["entries"], summary["totals"]["skipped"]["entries"]) == (1, 1)
+    assert [path.name for path in (local.mount / "warm").iterdir()] == ["warm"]
+    summary = ended(local, "restored", local.stack.wait(restoring))
+    assert summary["totals"]["copied"]["entries"] == 2
+    assert summary["forecast"]["dollars"]["restores"] > 0
+    assert {path.name: path.read_text() for path in (local.mount / "thawed").iterdir()} == {
+        "cold": "cold",
+        "warm": "warm",
+    }

@@ -82,3 +82,11 @@ def test_settings_that_differ_from_the_defaults_come_first() -> None:
     assert "<code>mode</code>" in changed and "<code>mode</code>" not in others
     assert "<code>symlinks</code>" in others
     assert '\n "mode": "sync"\n' in html.unescape(changed)  # the request, to copy
+
+
+def test_a_predicted_pause_is_in_the_phases_that_waited() -> None:
+    world = runs.filled()
+    world.run({**SYNC, "mode": "copy", "limits": {"window": "00:00-23:30 UTC"}})
+    rows = section(page_of(world), "Where the time went").split("<tr>")
+    [pause] = [row for row in rows if '<th scope="row">pause<' in row]
+    assert "in other phases" in pause

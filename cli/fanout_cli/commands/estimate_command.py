@@ -40,6 +40,12 @@ def estimate_(
     unchanged: Annotated[
         str, typer.Option(help="Entries that are listed and found unchanged; alone, a run that finds nothing to do")
     ] = "0",
+    unchanged_size: Annotated[
+        str,
+        typer.Option(
+            "--unchanged-bytes", help="Their bytes, which compare: checksum and a verification of all entries read"
+        ),
+    ] = "0",
     probe: Annotated[
         list[str] | None,
         typer.Option(help="probe.json of a file system, or MOUNT=probe.json; may be repeated"),
@@ -72,11 +78,12 @@ def estimate_(
             dict.fromkeys(mounts, state),
             dict(_calibration(text, mounts) for text in probe or []),
             _bytes("--unchanged", unchanged),
+            _bytes("--unchanged-bytes", unchanged_size),
         )
         if not known.entries and not known.unchanged:
             remedy = "say how many entries are copied, or with --unchanged how many are not"
             raise InvalidRequest("--entries", "is missing", remedy)
-        row = document_row(forecast_document(estimate(parsed, known), time.time()))
+        row = document_row(forecast_document(estimate(parsed, known), time.time(), parsed.limits.window))
     if json_output:
         sys.stdout.write(dump(row) + "\n")
         return

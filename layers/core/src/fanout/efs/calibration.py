@@ -15,12 +15,13 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from fanout.facts import aws, tuning
 from fanout.model.location import Location
 from fanout.model.shard import CREATIONS_PER_SECOND, OPERATIONS_PER_FILE, Rates
 from fanout.request.request import Request
-from fanout.shards.seconds import DEFAULT_RATES, INSIDE_S3_RATES
+from fanout.shards.seconds import DEFAULT_RATES, INSIDE_S3_RATES, operations_of
 
 # Create, write and close: what ``small_write_seconds`` has of a file's operations. The others take as long as a create.
 SMALL_WRITE_OPERATIONS = 3
@@ -82,7 +83,12 @@ def rates_of(request: Request, calibrations: Mapping[str, Calibration]) -> Rates
     if request.inside_s3:
         return INSIDE_S3_RATES
     source, destination = (calibration_at(end, calibrations) for end in (request.source, request.destination))
-    return calibrated_rates(DEFAULT_RATES, source, destination)
+    rates = calibrated_rates(DEFAULT_RATES, source, destination)
+    if request.destination.is_keyed:
+        return rates
+    each = destination.create_seconds if destination else aws.EFS_WRITE_SECONDS
+    more = (operations_of(request) - OPERATIONS_PER_FILE) * each / tuning.CLIENT_OPERATIONS_IN_FLIGHT
+    return replace(rates, seconds_per_entry=rates.seconds_per_entry + more)
 
 
 def creations_of(request: Request, calibrations: Mapping[str, Calibration]) -> float:

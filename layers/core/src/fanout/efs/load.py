@@ -11,9 +11,9 @@ from fanout.efs.model import Load
 from fanout.facts import aws, tuning, units
 from fanout.model.books import Count
 from fanout.model.location import Location
-from fanout.model.shard import OPERATIONS_PER_FILE
-from fanout.request.options import Mode, Verify
+from fanout.request.options import Compare, Mode, Verify
 from fanout.request.request import Request
+from fanout.shards.seconds import operations_of
 
 # The operations of reading one file: a look-up with its attributes, an open, and a read.
 READ_OPERATIONS_PER_FILE = 3.0
@@ -31,7 +31,8 @@ class Work(Struct, frozen=True):
     in the directory that has most of them. Both are 0 where not known. ``extras`` are the entries that a sync deletes,
     ``looked_at`` those that an estimate takes to be listed and left as they are. ``archived`` are entries and bytes to
     be restored, by archive. ``linked`` is what gets names of files that the destination holds; it is in no other
-    figure but ``listed`` and ``shards``.
+    figure but ``listed`` and ``shards``. ``listed_bytes`` are those of all entries listed. ``compared`` is what
+    ``compare: checksum`` reads at both ends, beside the copying of what differs.
     """
 
     listed: int
@@ -44,6 +45,8 @@ class Work(Struct, frozen=True):
     looked_at: int = 0
     archived: Mapping[str, Count] = field(default_factory=dict)
     linked: Count = Count()
+    listed_bytes: int = 0
+    compared: Count = Count()
 
 
 class S3Requests(Struct, frozen=True):
@@ -62,12 +65,13 @@ def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
     blocks = work.entries + work.bytes / tuning.BLOCK_BYTES
     if not request.mode.writes and request.mode.value == "verify":
         return S3Requests(gets=blocks * sum(ends), lists=lists)
+    looks = float(work.compared.entries * sum(ends))  # a HEAD, or a GET of a very small object
     if request.inside_s3:
-        return S3Requests(puts=work.entries + work.bytes / tuning.COPY_PART_BYTES, lists=lists)
+        return S3Requests(looks, work.entries + work.bytes / tuning.COPY_PART_BYTES, lists)
     if request.between_mounts:
         staged = work.bytes / tuning.BLOCK_BYTES + work.shards
         return S3Requests(staged, staged, lists)
-    return S3Requests(blocks * ends[0], blocks * ends[1], lists)
+    return S3Requests(blocks * ends[0] + looks, blocks * ends[1], lists)
 
 
 def requests_to_verify(request: Request, work: Work, segments: int) -> S3Requests:
@@ -81,6 +85,18 @@ def requests_to_verify(request: Request, work: Work, segments: int) -> S3Request
     pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verify.whole_trees else 0.0
     read = work.entries + work.bytes / tuning.BLOCK_BYTES if request.certificate else 0.0
     return S3Requests(gets=(work.entries + read) * ends, lists=pages * ends)
+
+
+def reads_before_copying(request: Request) -> bool:
+    """Whether files that both ends hold are read at both, to copy those alone that differ."""
+    return request.compare is Compare.CHECKSUM and request.mode is not Mode.VERIFY
+
+
+def to_verify(request: Request, work: Work) -> Work:
+    """The work of a verification after the copy: what was copied, or all that was listed."""
+    if not request.verify.whole_trees:
+        return work
+    return replace(work, entries=max(work.entries, work.listed), bytes=max(work.bytes, work.listed_bytes))
 
 
 def loads_to_verify(request: Request, work: Work) -> Mapping[str, Load]:
@@ -107,11 +123,21 @@ def loads_of(request: Request, work: Work) -> Mapping[str, Load]:
     """The load of the run on each mount, by name."""
     loads: dict[str, Load] = {}
     writes = request.mode.value != "verify"
+    read = work.compared if writes else Count()
+    compared = replace(work, entries=read.entries, bytes=read.bytes)
     for end, is_written in ((request.source, False), (request.destination, writes)):
         if not end.is_keyed:
-            load = _written(work) if is_written else _read(work)
-            loads[end.mount] = loads.get(end.mount, Load()) + load
+            load = _written(request, work) if is_written else _read(work)
+            loads[end.mount] = loads.get(end.mount, Load()) + load + _read(compared)
     return loads
+
+
+def loads_to_publish(request: Request, work: Work) -> Mapping[str, Load]:
+    """The load of removing one old version: a look at each of its names, and the removal, at the least metered size."""
+    if request.publish is None or request.destination.is_keyed:
+        return {}
+    names, least = float(work.listed), float(work.listed * aws.EFS_LEAST_METERED)
+    return {request.destination.mount: Load(names, least, names, least)}
 
 
 def loads_to_list(request: Request, entries: int) -> Mapping[str, Load]:
@@ -124,9 +150,9 @@ def loads_to_list(request: Request, entries: int) -> Mapping[str, Load]:
     return loads
 
 
-def _written(work: Work) -> Load:
-    operations, links = work.entries * OPERATIONS_PER_FILE, work.linked.entries * LINK_OPERATIONS_PER_FILE
-    metered = _metered(work, OPERATIONS_PER_FILE) + links * aws.EFS_LEAST_METERED
+def _written(request: Request, work: Work) -> Load:
+    each, links = operations_of(request), work.linked.entries * LINK_OPERATIONS_PER_FILE
+    operations, metered = work.entries * each, _metered(work, each) + links * aws.EFS_LEAST_METERED
     return Load(written_operations=operations + links + _more(work), written_bytes=metered)
 
 

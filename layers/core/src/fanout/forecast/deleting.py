@@ -1,7 +1,8 @@
 """Forecasts the deletion of a sync's extras, or of what a move deletes at the source.
 
-Before a function deletes an extra, it looks for its name at the source. It checks a file again at the destination. A
-move does the same with the ends changed about: it looks for the copy.
+Before a function deletes an extra, it looks for its name at the source. It checks a file again at the destination.
+With ``backup_to`` it links the file first, which is one more WRITE. A move does the same with the ends changed about,
+but for the backup: it looks for the copy.
 
 | destination   | one function has in flight                        | an extra takes                         |
 |---------------|---------------------------------------------------|----------------------------------------|
@@ -68,16 +69,23 @@ def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
     loads: dict[str, Load] = {}
     for end, is_written in ((_end_looked_at(request), False), (end_deleted_from(request), True)):
         if not end.is_keyed and extras:
-            load = Load(float(extras), least, extras * float(is_written), least * is_written)
+            writes = is_written * _writes(request)
+            load = Load(float(extras), least, extras * writes, least * writes)
             loads[end.mount] = loads.get(end.mount, Load()) + load
     return loads
+
+
+def _writes(request: Request) -> float:
+    """The operations that change a mount to delete one entry: of a sync, what is kept is linked first."""
+    return 1.0 if request.backup_to is None or request.mode is Mode.MOVE else 2.0
 
 
 def _shard_seconds(request: Request, extras: float) -> float:
     look = EFS_LOOK_SECONDS if not _end_looked_at(request).is_keyed else S3_LOOK_SECONDS
     in_flight = tuning.CLIENT_OPERATIONS_IN_FLIGHT
     if not end_deleted_from(request).is_keyed:
-        return extras * (look + EFS_LOOK_SECONDS + aws.EFS_WRITE_SECONDS) / min(in_flight, max(1.0, extras))
+        writes = _writes(request) * aws.EFS_WRITE_SECONDS
+        return extras * (look + EFS_LOOK_SECONDS + writes) / min(in_flight, max(1.0, extras))
     batch = min(extras, aws.DELETE_OBJECTS)
     return math.ceil(math.ceil(extras / batch) / in_flight) * (batch * look + DELETE_OBJECTS_SECONDS)
 

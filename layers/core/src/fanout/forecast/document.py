@@ -17,6 +17,7 @@ from fanout.forecast.forecast import Forecast, Limit
 from fanout.model.books import Count
 from fanout.model.document import utc
 from fanout.model.file_system import ThroughputMode
+from fanout.request.parts.window import closed_seconds
 
 _DAY_SECONDS = 86_400
 
@@ -79,13 +80,16 @@ class ForecastDocument(Struct, frozen=True):
     linked: Count = Count()
 
 
-def forecast_document(found: Forecast, begins: float) -> ForecastDocument:
-    """The document of a forecast whose copying begins then, in seconds since 1970."""
+def forecast_document(found: Forecast, begins: float, window: str = "") -> ForecastDocument:
+    """The document of a forecast whose copying begins then, in seconds since 1970, and works in such a window."""
+    seconds = dict(found.seconds)
+    if window:
+        seconds["pause"] = closed_seconds(window, begins, sum(seconds.values()))
     dollars, pace = found.dollars, found.pace
     other = found.datasync
     datasync = {"fee": other.fee, "s3": other.s3, "efs": other.efs, "total": other.total}
     return ForecastDocument(
-        predicted_seconds={phase: round(seconds, 3) for phase, seconds in found.seconds.items()},
+        predicted_seconds={phase: round(took, 3) for phase, took in seconds.items()},
         actual_seconds={},
         binding_limit=found.binding,
         limit_seconds={limit: round(seconds, 3) for limit, seconds in found.limit_seconds.items()},

@@ -9,10 +9,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.efs.calibration import Calibration, creations_of, rates_of
-from fanout.efs.load import Work
+from fanout.efs.load import Work, reads_before_copying
 from fanout.efs.model import FileSystemState, baseline, most_credits, published
 from fanout.facts import tuning
 from fanout.forecast.forecast import Forecast, forecast
+from fanout.model.books import Count
 from fanout.model.file_system import ThroughputMode
 from fanout.model.shard import Rates
 from fanout.request.request import Request
@@ -24,7 +25,8 @@ class Known(Struct, frozen=True):
 
     ``entries`` are new at the destination, ``unchanged`` lie there already; ``extras`` are there for a sync to delete.
     ``largest_directory`` is the number of files in the directory that has most of them, 0 for many directories. It
-    counts only where the destination is a file system.
+    counts only where the destination is a file system. ``unchanged_bytes`` are read with ``compare: checksum``, and by
+    a verification of whole trees.
     """
 
     entries: int
@@ -34,6 +36,7 @@ class Known(Struct, frozen=True):
     states: Mapping[str, FileSystemState] = field(default_factory=dict)
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
     unchanged: int = 0
+    unchanged_bytes: int = 0
 
 
 def estimate(request: Request, known: Known) -> Forecast:
@@ -52,13 +55,23 @@ def with_probed(state: FileSystemState, calibration: Calibration | None) -> File
 
 def estimated_work(request: Request, known: Known, rates: Rates) -> Work:
     """The work as PartitionShards would cut it, were all entries of one size."""
-    alone = rates.seconds(known.entries, known.bytes)
+    compared = Count(known.unchanged, known.unchanged_bytes) if reads_before_copying(request) else Count()
+    alone = rates.seconds(known.entries + compared.entries, known.bytes + compared.bytes)
     target = target_seconds(alone, request.limits.max_concurrency, request.limits.shard_seconds)
-    shards = max(math.ceil(alone / target), math.ceil(known.entries / tuning.SHARD_ENTRIES))
+    shards = max(math.ceil(alone / target), math.ceil((known.entries + compared.entries) / tuning.SHARD_ENTRIES))
     longest = alone / shards if shards else 0.0
     listed = known.entries + known.unchanged
     return Work(
-        listed, known.entries, known.bytes, shards, longest, known.largest_directory, known.extras, known.unchanged
+        listed,
+        known.entries,
+        known.bytes,
+        shards,
+        longest,
+        known.largest_directory,
+        known.extras,
+        known.unchanged,
+        listed_bytes=known.bytes + known.unchanged_bytes,
+        compared=compared,
     )
 
 

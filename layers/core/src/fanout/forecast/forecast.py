@@ -14,18 +14,20 @@ from fanout.efs.load import (
     Work,
     loads_of,
     loads_to_list,
+    loads_to_publish,
     loads_to_verify,
     requests_of,
     requests_to_verify,
+    to_verify,
 )
 from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
-from fanout.facts.tuning import LIST_CONCURRENCY
+from fanout.facts.tuning import CLIENT_OPERATIONS_IN_FLIGHT, LIST_CONCURRENCY
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.credits import Credits, credits_of, paced_drains, throughput_seconds
 from fanout.forecast.datasync import DataSync, datasync_of
-from fanout.forecast.deleting import Deleting, deleting_of, deletion_loads, end_deleted_from
+from fanout.forecast.deleting import EFS_LOOK_SECONDS, Deleting, deleting_of, deletion_loads, end_deleted_from
 from fanout.forecast.listing import ListingWalk, walk_listing
 from fanout.forecast.overhead import beside_run, is_paced
 from fanout.forecast.restoring import restore_dollars, restore_seconds
@@ -100,10 +102,11 @@ def forecast(
     chosen = replace(chosen, max_concurrency=pacing.concurrency)
     listing = walk_listing(max(1, work.listed), LIST_CONCURRENCY)
     requests = requests_of(request, work, listing.segments)
-    alone = rates_at(rates, chosen.threads).seconds(work.entries, work.bytes)
+    entries, size = work.entries + work.compared.entries, work.bytes + work.compared.bytes
+    alone = rates_at(rates, chosen.threads).seconds(entries, size)
     functions = max(1, min(chosen.max_concurrency, work.shards))
     by_request = _request_seconds(request, work)
-    free = max(by_request, rates.seconds(work.entries, work.bytes) / max(1, min(most, work.shards)))
+    free = max(by_request, rates.seconds(entries, size) / max(1, min(most, work.shards)))
     paced = is_paced(request, work)
     least = paced_drains(seen, 0.0, percent, is_paced=paced)
     drains = paced_drains(seen, max(alone / functions, by_request), percent, is_paced=paced)
@@ -121,20 +124,23 @@ def forecast(
         lowered = max(Limit.FILE_SYSTEM, Limit.IOPS, Limit.REQUEST, key=lambda limit: limit_of[limit])
         limit_of[lowered] = max(limit_of[lowered], alone / functions)
     shared = max(limit_of[limit] for limit in (Limit.FILE_SYSTEM, Limit.IOPS, Limit.S3_REQUESTS, Limit.REQUEST))
-    passes = 2 if _verifies(request) else 1
-    busy = passes * max(alone, functions * shared)
-    removal = _deleting(request, work, states)
     copying = max(limit_of.values())
+    whole = to_verify(request, work)
+    of_whole = rates.seconds(whole.entries, whole.bytes) if _verifies(request) else 0.0
+    of_copy = max(alone, functions * shared)
+    busy = of_copy + (max(of_copy, of_whole) if _verifies(request) else 0.0) + _publishing_seconds(request, work)
+    removal = _deleting(request, work, states)
     aside = beside_run(request, work, copying, busy, removal, len(measured.keys() & loads.keys()), held=bool(drains))
     price = prices_with(request.prices)
     metering = metering_dollars(loads, states, price)
     metering += metering_dollars(deletion_loads(request, work.extras if removal.shards else 0), states, price)
-    metering += metering_dollars(loads_to_verify(request, work), states, price)
+    metering += metering_dollars(loads_to_verify(request, whole), states, price)
+    metering += metering_dollars(loads_to_publish(request, work), states, price)
     metering += metering_dollars(loads_to_list(request, work.looked_at), states, price)
-    again = requests_to_verify(request, work, listing.segments)
+    again = requests_to_verify(request, whole, listing.segments)
     requests = replace(requests, gets=requests.gets + removal.looks + again.gets, lists=requests.lists + again.lists)
     return Forecast(
-        seconds=_phases(request, work, copying, removal, listing),
+        seconds=_phases(request, work, copying, removal, listing, max(copying, of_whole / most)),
         limit_seconds=limit_of,
         pace=chosen,
         states=states,
@@ -194,8 +200,16 @@ def _verifies(request: Request) -> bool:
     return request.verify is not Verify.NONE and request.mode is not Mode.VERIFY
 
 
-def _phases(request: Request, work: Work, copying: float, removal: Deleting, listing: ListingWalk) -> dict[str, float]:
-    """Seconds by phase, in their order; a verification is taken to be as long as the copying."""
+def _publishing_seconds(request: Request, work: Work) -> float:
+    """Seconds of removing one old version, which one function does; a run that removes none is sooner done."""
+    each = (EFS_LOOK_SECONDS + aws.EFS_WRITE_SECONDS) / CLIENT_OPERATIONS_IN_FLIGHT
+    return STATE_SECONDS + work.listed * each if loads_to_publish(request, work) else 0.0
+
+
+def _phases(
+    request: Request, work: Work, copying: float, removal: Deleting, listing: ListingWalk, verifying: float
+) -> dict[str, float]:
+    """Seconds by phase, in their order; a verification takes as long as the copying, or more if it reads more."""
     work_phase = "verify" if request.mode is Mode.VERIFY else "copy"
     seconds = {
         "plan": STATE_SECONDS,
@@ -212,8 +226,10 @@ def _phases(request: Request, work: Work, copying: float, removal: Deleting, lis
         seconds |= deletion
     if _verifies(request):
         again = listing.seconds if request.verify.whole_trees else 0.0
-        seconds["verify"] = MAP_SECONDS + copying + again
+        seconds["verify"] = MAP_SECONDS + verifying + again
     if request.mode is Mode.MOVE:  # only what is proven
         seconds |= deletion
+    if publishing := _publishing_seconds(request, work):
+        seconds["publish"] = publishing
     seconds["summarise"] = STATE_SECONDS + work.shards * SUMMARY_SECONDS_PER_SHARD
     return seconds

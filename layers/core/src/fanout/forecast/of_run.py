@@ -25,25 +25,33 @@ from fanout.work.context import Context
 
 
 def work_of(
-    listed: int,
+    listed: Count,
     big_files: int,
     shards: Sequence[Shard],
     largest_directory: int,
     extras: int,
     archived: Mapping[str, Count] | None = None,
+    compared: Count = Count(),  # noqa: B008
 ) -> Work:
-    """The work in the shards, and the extras. The parts of a big file hold its bytes; the file counts once."""
+    """The work in the shards, and the extras. The parts of a big file hold its bytes; the file counts once.
+
+    ``compared`` is what the destination holds, where the request compares by checksum: no more than that is read there.
+    """
     copied = [shard for shard in shards if not shard.linked]
+    entries = sum(shard.entries for shard in copied if shard.blocks is None) + big_files
+    size = sum(shard.bytes for shard in copied)
     return Work(
-        listed=listed,
-        entries=sum(shard.entries for shard in copied if shard.blocks is None) + big_files,
-        bytes=sum(shard.bytes for shard in copied),
+        listed=listed.entries,
+        entries=entries,
+        bytes=size,
         shards=len(shards),
         longest_seconds=max((shard.seconds for shard in shards), default=0.0),
         largest_directory=largest_directory,
         extras=extras,
         archived=archived or {},
         linked=sum((Count(shard.entries, shard.bytes) for shard in shards if shard.linked), Count()),
+        listed_bytes=listed.bytes,
+        compared=Count(min(entries, compared.entries), min(size, compared.bytes)),
     )
 
 
@@ -51,7 +59,8 @@ def write_forecast(plan: Plan, work: Work, context: Context) -> Forecast:
     """Write forecast.json; its pace says how many functions are to work at once."""
     measured = measured_file_systems(context.ledger)
     found = forecast(plan.request, work, plan.rates, measured, plan.creations_per_second)
-    context.ledger.write(keys.FORECAST, forecast_document(found, context.clock.now()))
+    document = forecast_document(found, context.clock.now(), plan.request.limits.window)
+    context.ledger.write(keys.FORECAST, document)
     return found
 
 

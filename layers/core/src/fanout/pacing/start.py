@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from fanout.efs.load import READ_OPERATIONS_PER_FILE, Work, loads_of
 from fanout.efs.model import FileSystemState
 from fanout.facts.aws import EFS_LEAST_METERED
-from fanout.model.shard import OPERATIONS_PER_FILE
 from fanout.pacing.rule import Bounds, Pacing, Seen, decide
 from fanout.request.options import Mode
 from fanout.request.request import Request
+from fanout.shards.seconds import operations_of
 
 
 def bounds_of(request: Request, planned: int) -> Bounds:
@@ -24,7 +24,7 @@ def bounds_of(request: Request, planned: int) -> Bounds:
 
 def entry_bytes_of(request: Request) -> float:
     """The bytes that the operations of an entry count as, at the end that counts most."""
-    operations = OPERATIONS_PER_FILE if not request.destination.is_keyed else READ_OPERATIONS_PER_FILE
+    operations = operations_of(request) if not request.destination.is_keyed else READ_OPERATIONS_PER_FILE
     return operations * EFS_LEAST_METERED
 
 

@@ -9,9 +9,11 @@ from msgspec.structs import replace
 from fanout.deleting.deletions import listed_extras
 from fanout.deleting.guard import empty_source
 from fanout.deleting.moves import refuse_over_guard
+from fanout.efs.load import reads_before_copying
 from fanout.forecast.of_run import work_of, write_forecast
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.model.books import Count
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import BudgetRefused, DeleteRefused
@@ -54,9 +56,9 @@ def partition_shards(context: Context) -> Json:
     loose: list[Shard] = []
     big_files: list[ListedBigFile] = []
     names: list[Shard] = []
-    listed, crowds = 0, Crowds()
+    listed, there, crowds = Count(), Count(), Crowds()
     for done in whole_listing(ledger):
-        listed += done.listed.entries
+        listed, there = listed + done.listed, there + done.destination
         crowds.merge(done.crowds)
         full += done.shards
         loose += done.loose
@@ -73,7 +75,9 @@ def partition_shards(context: Context) -> Json:
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
         archived = archived_of(shards, lambda key: ledger.read(key, BigFile).entry)
-        work = work_of(listed, len(big_files), shards, crowds.largest, _to_delete(plan, extra, ledger), archived)
+        compared = there if reads_before_copying(plan.request) else Count()
+        to_delete = _to_delete(plan, extra, ledger)
+        work = work_of(listed, len(big_files), shards, crowds.largest, to_delete, archived, compared)
         found = write_forecast(plan, work, context)
         _within_budget(plan, found.dollars.total, ledger)
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context)

@@ -120,6 +120,20 @@ def _days(text: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def closed_seconds(text: str, begins: float, working: float) -> float:
+    """The seconds for which the window is closed until a run that begins then has worked so long."""
+    window, at, closed = parse_window(text), begins, 0.0
+    while True:
+        edge = window.changes_at(at)
+        if not window.is_open(at):
+            closed += edge - at
+        elif edge - at >= working:
+            return closed
+        else:
+            working -= edge - at
+        at = edge
+
+
 def opens_again(text: str, at: float) -> str:
     """The time of day and the zone of the window's next opening: ``22:00 Europe/Berlin``, with the day if it is far."""
     window = parse_window(text)
