@@ -58,6 +58,7 @@ FENCED = "fencing/fenced.json"
 FINISHED = "fencing/finished.json"
 WITHDRAWN = "fencing/withdrawn.json"
 # The version that is published when a run begins, and what the run published.
+PUBLISH = "publish"
 VERSION_BEFORE = "version-before.json"
 PUBLISHED = "published.json"
 ENTRIES = "entries/"
