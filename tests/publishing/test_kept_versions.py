@@ -39,6 +39,12 @@ def notes(*ages: float) -> dict[str, VersionNote]:
         ((3, -5, 0), [], "v3", 1, 0, ["v1", "v2"]),
         ((3, -5, 0), [], "v3", 1, 1, ["v1"]),
         ((2, 1, 90), [], "v3", 2, 0, ["v1"]),
+        # A clock that was behind makes a version no older than the one before it; one that was ahead no younger than
+        # the next one.
+        ((0.5, 9_000, 0.2, 0), [], "v4", 1, 1, []),
+        ((1.5, 9_000, 0.2, 0), [], "v4", 1, 1, ["v1", "v2"]),
+        ((5, -9_000, 4, 0), [], "v4", 1, 1, ["v1", "v2", "v3"]),
+        ((5, -9_000, 0.5, 0), [], "v4", 1, 1, ["v1"]),
     ],
 )
 def test_the_table(

@@ -67,8 +67,9 @@ def test_a_directory_in_the_place_of_the_link_stays_and_the_resumed_run_publishe
     link.unlink()
     link.mkdir()
     (link / "theirs").write_text("theirs")
-    with pytest.raises(InvalidRequest, match=r"publish\.link: /site/current is there, and is no symlink"):
-        second.switch()
+    second.switch()
+    message = second.end()["error"]["message"]
+    assert "not published: publish.link: /site/current is there, and is no symlink; name another link, or" in message
     assert (link / "theirs").read_text() == "theirs"
     assert ".published-v2" not in world.versions()
     shutil.rmtree(link)
@@ -107,8 +108,9 @@ def test_a_rollback_to_a_version_that_goes_meanwhile_leaves_the_link(world: Publ
     back = world.following("back")
     back.plan(rollback_to("v1"))
     os.rename(world.mount / "site/versions/v1", world.mount / "site/versions/.removed-v1-0")
-    with pytest.raises(InvalidRequest, match="source: efs://data/site/versions/v1 is no version that was ever"):
-        back.switch()
+    back.switch()
+    message = back.end()["error"]["message"]
+    assert "not published: source: efs://data/site/versions/v1 is no version that was ever" in message
     assert os.readlink(world.mount / "site/current") == "versions/v2"
     assert held(world.current)["a.txt"] == "aa"
 

@@ -62,6 +62,7 @@ SOURCE_FENCED = "fencing/source-fenced.json"
 SOURCE_FINISHED = "fencing/source-finished.json"
 SOURCE_WITHDRAWN = "fencing/source-withdrawn.json"
 # The version that is published when a run begins, and what the run published.
+PUBLISH = "publish"
 VERSION_BEFORE = "version-before.json"
 PUBLISHED = "published.json"
 ENTRIES = "entries/"

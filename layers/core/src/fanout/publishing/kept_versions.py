@@ -14,7 +14,7 @@ published now. A run that resumes it is refused then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -60,8 +60,26 @@ def versions_to_go(
     """The versions that go, by the table above, the oldest first; ``now`` is in seconds since 1970."""
     others = [note for note in newest_first(notes.values()) if note.version != published]
     stay = {note.version for note in others[: publish.keep - 1]}
-    young = publish.keep_hours * SECONDS_PER_HOUR
-    # A clock that was ahead gives a version no age: it stays until its time has passed, unless none has to be kept.
-    ages = {note.version: max(0.0, now - note.published_at) for note in others}
-    old = [note.version for note in reversed(others) if note.version not in stay and ages[note.version] >= young]
+    young = now - publish.keep_hours * SECONDS_PER_HOUR
+    times = _latest_times(newest_first(notes.values()), now)
+    old = [note.version for note in reversed(others) if note.version not in stay and times[note.version] <= young]
     return [version for version in unfinished if version != published] + old
+
+
+def _latest_times(newest: Sequence[VersionNote], now: float) -> dict[str, float]:
+    """When each version was published, at the latest.
+
+    A clock that jumped back gives a version a time before that of an older one: that one's counts. A time in the
+    future is wrong: the version was published before the next one.
+    """
+    times: dict[str, float] = {}
+    latest = 0.0
+    for note in reversed(newest):
+        latest = max(latest, note.published_at if note.published_at <= now else 0.0)
+        times[note.version] = latest
+    after = now
+    for note in newest:
+        if note.published_at > now:
+            times[note.version] = after
+        after = times[note.version]
+    return times

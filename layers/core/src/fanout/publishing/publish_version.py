@@ -26,6 +26,9 @@ from fanout.summary.summary import Ending
 from fanout.summary.verification_results import verification_of
 from fanout.work.context import Context
 
+# Chosen: more than this many runs do not end between two looks.
+_SHOWN_AT_MOST = 5
+
 
 def publish_version(context: Context, *, broken: bool = False) -> Json:
     """Switch the link if the version is whole, and remove those that are not kept; returns ``done``.
@@ -41,6 +44,9 @@ def publish_version(context: Context, *, broken: bool = False) -> Json:
         return {"done": True}
     try:
         done = _publish(plan, context)
+    except InvalidRequest as error:  # somebody changed what CheckMount saw
+        ledger.note(keys.PUBLISH, [str(error)])
+        done = True
     except Superseded:
         if not is_finished(ledger):  # by an attempt beside this one
             raise
@@ -57,7 +63,7 @@ def _publish(plan: Plan, context: Context) -> bool:
     published = ledger.find(keys.PUBLISHED, Published)
     if published is None:
         context = context.within(plan)
-        context.begin("publish")
+        context.begin(keys.PUBLISH)
         published = _switched(plan, versions, context)
         if published is None:
             return True
@@ -76,13 +82,13 @@ def _publish(plan: Plan, context: Context) -> bool:
         InvalidRequest,
         Transient,
     ) as error:  # the link is switched; the next run removes what is left
-        ledger.note("publish", [f"old versions could not be removed: {error}"[:500]])
+        ledger.note(keys.PUBLISH, [f"old versions could not be removed: {error}"[:500]])
         done = True
     if done:
         try:
             _show(plan, publish, versions, ledger)
         except InvalidRequest as error:  # somebody put something else in the place of the link since
-            ledger.note("publish", [str(error)[:500]])
+            ledger.note(keys.PUBLISH, [str(error)[:500]])
     return done
 
 
@@ -133,7 +139,15 @@ def _notes(versions: Versions) -> dict[str, VersionNote]:
 
 
 def _show(plan: Plan, publish: Publish, versions: Versions, ledger: Ledger) -> None:
-    """Write for people which versions there are, in the place of the tree."""
-    destination = plan.request.destination
-    tree = PublishedTree(str(destination), publish.link, versions.published(), newest_first(_notes(versions).values()))
-    ledger.of_run(keys.VERSIONS).write(keys.versions_name(str(destination)), tree)
+    """Write for people which versions there are, in the place of the tree.
+
+    Looked at again afterwards: this function may wake up late, and overwrite what a later run wrote.
+    """
+    destination = str(plan.request.destination)
+    shown: PublishedTree | None = None
+    for _ in range(_SHOWN_AT_MOST):
+        now = PublishedTree(destination, publish.link, versions.published(), newest_first(_notes(versions).values()))
+        if now == shown:
+            return
+        ledger.of_run(keys.VERSIONS).write(keys.versions_name(destination), now)
+        shown = now

@@ -41,7 +41,7 @@ from fanout.work.context import Context
 
 # Rows of one file of failures: bounds the memory that writing it takes.
 FAILURES_PER_FILE = 100_000
-PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "publish", "summarise")
+PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", keys.PUBLISH, "summarise")
 
 
 class FailureWriter:
@@ -124,7 +124,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     published = ledger.find(keys.PUBLISHED, Published)
     ending = Ending(books, found.complete, failures.count, error, planned, verified)
     if published is None and plan.request.mode.writes and plan.version and ending.status is Status.SUCCEEDED:
-        error = RunError(INFRASTRUCTURE, f"{plan.destination} is whole, and was not published: resume the run")
+        error = _not_published(plan, ledger)
         ending = replace(ending, error=error)
     if plan.moves and ending.status is Status.SUCCEEDED and not _is_moved(deleted.results, ledger):
         error = RunError(INFRASTRUCTURE, "all is copied and proven, and not all of it was deleted at the source: retry")
@@ -226,6 +226,13 @@ def _segment_error(ledger: Ledger) -> RunError | None:
         if not ledger.has(keys.segment_key(failed.segment)):
             return RunError(failed.error, failed.message)
     return None
+
+
+def _not_published(plan: Plan, ledger: Ledger) -> RunError:
+    """The error of a run whose version is whole, and to which the link was not switched."""
+    notes = ledger.find(keys.note_key(keys.PUBLISH), Notes)
+    why = "; ".join(notes.notes) if notes else "PublishVersion did not end"
+    return RunError(INFRASTRUCTURE, f"{plan.destination} was not published: {why}; then retry the run")
 
 
 def _notes(ledger: Ledger, unset: Mapping[str, Outcome]) -> list[str]:

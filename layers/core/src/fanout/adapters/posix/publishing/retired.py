@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
+from pathlib import Path
 
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
 from fanout.facts import tuning
@@ -25,7 +27,7 @@ def remove_retired(above: int, name: str, deadline: Deadline, look: Callable[[],
     is called before each step, and raises for a run that may not write.
     """
     try:
-        top = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
+        top = _opened(above, name)
     except FileNotFoundError:
         return True
     try:
@@ -53,7 +55,7 @@ def _remove(top: int, entry: os.DirEntry[str], deadline: Deadline) -> None:
         if not entry.is_dir(follow_symlinks=False):
             os.unlink(entry.name, dir_fd=top)
             return
-        directory = os.open(entry.name, DIRECTORY_FLAGS, dir_fd=top)
+        directory = _opened(top, entry.name)
         try:
             while entries := _some(directory):
                 if deadline.passed:
@@ -67,7 +69,23 @@ def _remove(top: int, entry: os.DirEntry[str], deadline: Deadline) -> None:
 
 def _empty(directory: int, entry: os.DirEntry[str], top: int) -> None:
     with suppress(FileNotFoundError):
-        if entry.is_dir(follow_symlinks=False):
-            os.rename(entry.name, f".{secrets.token_hex(8)}", src_dir_fd=directory, dst_dir_fd=top)
-        else:
+        if not entry.is_dir(follow_symlinks=False):
             os.unlink(entry.name, dir_fd=directory)
+            return
+        name = f".{secrets.token_hex(8)}"
+        try:
+            os.rename(entry.name, name, src_dir_fd=directory, dst_dir_fd=top)
+        except PermissionError:
+            os.close(_opened(directory, entry.name))
+            os.rename(entry.name, name, src_dir_fd=directory, dst_dir_fd=top)
+
+
+def _opened(above: int, name: str) -> int:
+    """A directory that its owner may empty and move, whatever its mode in the version was."""
+    found = os.open(name, os.O_PATH | DIRECTORY_FLAGS, dir_fd=above)
+    try:
+        if os.fstat(found).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            Path(f"/proc/self/fd/{found}").chmod(stat.S_IRWXU)
+        return os.open(".", DIRECTORY_FLAGS, dir_fd=found)
+    finally:
+        os.close(found)

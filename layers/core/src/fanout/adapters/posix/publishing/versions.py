@@ -35,6 +35,7 @@ _BEGUN = ".begun-"
 _NOTE = ".published-"
 _RETIRED = ".removed-"
 _PUBLISHER = ".publisher"
+_READING = "reading"
 # Chosen: a note is some hundred bytes; one that somebody made larger is not read whole.
 _NOTE_BYTES = 64 * 1024
 
@@ -63,7 +64,7 @@ class PosixVersions:
     def published(self) -> str:
         """See ``ports.versions.Versions``."""
         where = f"/{self._root}{self._link}"
-        with self._translated("reading"):
+        with self._translated(_READING):
             try:
                 with self._directories.hold(self._root) as root:
                     target = os.readlink(self._link, dir_fd=root)
@@ -82,13 +83,13 @@ class PosixVersions:
 
     def noted(self) -> Mapping[str, bytes]:
         """See ``ports.versions.Versions``."""
-        with self._translated("reading"):
+        with self._translated(_READING):
             names = self._names()
             noted = [name.removeprefix(_NOTE) for name in names if name.startswith(_NOTE)]
             if not noted:
                 return {}
             with self._directories.hold(self._above) as above:
-                return {name: _read(above, f"{_NOTE}{name}") for name in sorted(noted) if _is_directory(above, name)}
+                return {name: _note_of(above, name) for name in sorted(noted) if _is_directory(above, name)}
 
     def _names(self) -> list[str]:
         """The names beside the versions, and theirs; nothing before the first run publishes."""
@@ -100,15 +101,19 @@ class PosixVersions:
 
     def unfinished(self) -> Sequence[str]:
         """See ``ports.versions.Versions``."""
-        with self._translated("reading"):
+        with self._translated(_READING):
             names = set(self._names())
             begun = {name.removeprefix(_BEGUN) for name in names if name.startswith(_BEGUN)}
             return sorted(version for version in begun if f"{_NOTE}{version}" not in names)
 
     def held(self) -> bool | None:
         """See ``ports.versions.Versions``."""
-        with self._translated("reading"):
+        with self._translated(_READING):
             try:
+                with self._directories.hold(self._above) as above:
+                    found = os.stat(self._version, dir_fd=above, follow_symlinks=False)
+                if not stat.S_ISDIR(found.st_mode):  # somebody's
+                    return True
                 with self._directories.hold(f"{self._above}{self._version}/") as version:
                     return bool(os.listdir(version))
             except FileNotFoundError:
@@ -123,6 +128,8 @@ class PosixVersions:
 
     def switch(self) -> None:
         """See ``ports.versions.Versions``."""
+        if self.held() is None:
+            raise InvalidRequest("destination", f"/{self._above}{self._version} was removed", "start a new run")
         if self.published() == self._version:
             return
         staged_directory, name = self._staging.place()
@@ -168,7 +175,8 @@ class PosixVersions:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(name, flags, 0o644, dir_fd=staged)
             try:
-                os.write(descriptor, data)
+                while data:
+                    data = data[os.write(descriptor, data) :]
             finally:
                 os.close(descriptor)
             try:
@@ -193,7 +201,7 @@ class PosixVersions:
             if error.errno == errno.ENOTDIR and not self._is_a_directory():
                 raise self._in_the_way(f"/{self._above[:-1]} is no directory") from error
             with suppress(OSError):
-                if not self._staging.token.is_there():
+                if action != _READING and not self._staging.token.is_there():
                     raise Superseded(self._staging.token.run_id) from error
             raise Transient(f"{action} the versions of /{self._root}: {error.strerror}") from error
 
@@ -229,6 +237,16 @@ def _read(directory: int, name: str) -> bytes:
         return os.read(descriptor, _NOTE_BYTES)
     finally:
         os.close(descriptor)
+
+
+def _note_of(above: int, version: str) -> bytes:
+    """A note as it stands; nothing where somebody put a symlink or a directory in its place."""
+    try:
+        return _read(above, f"{_NOTE}{version}")
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENOENT):
+            raise
+        return b""
 
 
 def _is_directory(above: int, name: str) -> bool:
