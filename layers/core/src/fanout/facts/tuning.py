@@ -71,8 +71,12 @@ PROCESSOR_BUSY = 0.7
 THREADS_REVIEW_SECONDS = 0.01
 # Outcomes are handed on at least so often.
 OUTCOMES_EVERY_SECONDS = 0.1
-# Directories that files are taken from in turn; fewer than the descriptors kept of each tree.
+# Directories that files are taken from in turn.
 SPREAD_DIRECTORIES = 128
+# Look-ups in a directory of the version before that wait before it is read as a whole, which takes as long as six.
+LOOK_UPS_ONE_BY_ONE = 2
+# Names that are read then at most.
+NAMES_AT_ONCE = 4_096
 # Entries of a shard; bounds a shard's file and the memory that reading it takes.
 SHARD_ENTRIES = 20_000
 # Names of files with several hard links that PartitionShards groups at once; bounds its memory.

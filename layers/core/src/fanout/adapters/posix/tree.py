@@ -22,7 +22,7 @@ from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.paths.lookup import find_destination, find_source
 from fanout.adapters.posix.placing import Placing
-from fanout.adapters.posix.publishing.linking import link_from
+from fanout.adapters.posix.publishing.linking import VersionNames, link_from
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.small_files import PosixSmallFiles
 from fanout.adapters.posix.source import (
@@ -80,6 +80,7 @@ class PosixTree:
         placing = Placing(overwrite, self._backup)
         self._staging = Staging(self._directories, self._stages, run_id, nonce, placing)
         self._token = self._staging.token
+        self._version_names = VersionNames()
         self._field = field
         self._made = field == "destination"
 
@@ -200,7 +201,7 @@ class PosixTree:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
         try:
             self._token.look()
-            return link_from(self._directories, self._root, entry, place, made_ns)
+            return link_from(self._directories, self._version_names, self._root, entry, place, made_ns)
         except OSError as error:
             raise self._token.error("link", error) from error
 

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
+from fanout.facts import tuning
 from fanout.listing.directories.parents import UNFINISHED_MODE
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 
-# Descriptors kept open; well under the 1,024 of a Lambda environment.
-KEPT_DIRECTORIES = 256
+# Descriptors kept open: of each directory that files are taken from in turn two, in a version and in the one before,
+# and some of those above. Two trees of them are well under the 1,024 of a Lambda environment.
+KEPT_DIRECTORIES = 2 * tuning.SPREAD_DIRECTORIES + 64
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

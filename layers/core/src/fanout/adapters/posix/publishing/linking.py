@@ -4,17 +4,56 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
+from collections import Counter
 from contextlib import suppress
+from itertools import islice
 
 from fanout.adapters.posix.errors import no_room_for_name
+from fanout.adapters.posix.listing.stats import Waited
 from fanout.adapters.posix.paths.directories import Directories
+from fanout.facts import tuning
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
 
 _KINDS = (stat.S_IFREG, stat.S_IFLNK)
 
 
-def link_from(directories: Directories, root: str, entry: Entry, place: str, made_ns: int) -> bool:
+class VersionNames:
+    """Finds files of a version.
+
+    A look-up that waits is an operation a file. The second one in a directory has all of it read: an NFS client gets
+    attributes along with the names, and keeps them for seconds, so the look-ups that follow ask nobody. In another
+    process they find that too, and do not wait.
+    """
+
+    def __init__(self) -> None:
+        self._waited: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def find(self, path: str, directory: int, name: str) -> os.stat_result | None:
+        """What stands under a name in the directory at ``path``."""
+        waited = Waited()
+        found = _found(directory, name)
+        if waited.seconds > tuning.DIRECTORY_SLOW_SECONDS:
+            with self._lock:
+                self._waited[path] += 1
+                is_worth_it = self._waited[path] == tuning.LOOK_UPS_ONE_BY_ONE
+            if is_worth_it:
+                _read(directory)
+        return found
+
+
+def _read(directory: int) -> None:
+    """Have the client read a directory; of a large one a part, because another function may link the rest."""
+    with os.scandir(directory) as entries:
+        for _ in islice(entries, tuning.NAMES_AT_ONCE):
+            pass
+
+
+def link_from(
+    directories: Directories, names: VersionNames, root: str, entry: Entry, place: str, made_ns: int
+) -> bool:
     """Make the entry's path below ``root`` a further name of what stands at that path below ``place``.
 
     False where nothing stands there that has the entry's kind, size and (of a file system) mtime, or of an object an
@@ -23,11 +62,11 @@ def link_from(directories: Directories, root: str, entry: Entry, place: str, mad
     """
     parent, slash, name = entry.path.rpartition("/")
     try:
-        origin = directories.hold(f"{place}{parent}{slash}")
+        origin = directories.hold(path := f"{place}{parent}{slash}")
     except (FileNotFoundError, NotADirectoryError, ItemError):
         return False
     with origin as above, directories.hold(f"{root}{parent}{slash}", create=True) as directory:
-        before = _found(above, name)
+        before = names.find(path, above, name)
         if before is None or not _is_copy(before, entry, made_ns):
             return False
         try:
