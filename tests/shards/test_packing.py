@@ -55,6 +55,15 @@ def test_directories_come_level_by_level() -> None:
     assert [entry.path for entry in spread(walked)] == ["a/", "d/", "f/", "a/b/", "d/e/", "a/b/c/"]
 
 
+def test_directories_are_taken_in_turn_over_those_that_they_are_made_in() -> None:
+    paths = ("p/", "q/", "p/a/", "p/b/", "p/c/", "q/a/", "q/b/")
+    made = [Entry(path, Kind.DIRECTORY) for path in paths]
+    assert [entry.path for entry in spread(made)] == ["p/", "q/", "p/a/", "q/a/", "p/b/", "q/b/", "p/c/"]
+    files = [Entry(f"{path}f", Kind.FILE) for path in paths]
+    turns = [entry.path for entry in spread(files)]
+    assert turns == ["p/f", "p/a/f", "q/a/f", "q/f", "p/b/f", "q/b/f", "p/c/f"]
+
+
 def test_the_target_keeps_all_workers_busy_within_its_bounds() -> None:
     assert target_seconds(total_seconds=10_000, workers=10, shard_seconds=60) == 60
     assert target_seconds(total_seconds=300, workers=10, shard_seconds=60) == 30
