@@ -65,7 +65,7 @@ def measure(tool: Peer | None, source: Source, profile: str, workers: int, scrat
         busy = _busy_seconds() - busy
         counted = lab.counters()
         lab.at_no_cost()
-        _compare(source.root, lab.reader / "copy")
+        compare(source.root, lab.reader / "copy")
     return Sample(seconds, around, peak, {name: counted[name] for name in OPERATIONS if counted[name]}, busy)
 
 
@@ -94,7 +94,8 @@ def _run(tool: Peer, source: Path, destination: Path, work: Path) -> tuple[float
     return seconds, peak.mb
 
 
-def _compare(source: Path, result: Path) -> None:
+def compare(source: Path, result: Path) -> None:
+    """Raise ``ResultDiffers`` where one tree is not the other, byte for byte."""
     found = subprocess.run(
         ["diff", "--recursive", "--brief", str(source), str(result)], capture_output=True, text=True, check=False
     )

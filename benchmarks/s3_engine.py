@@ -17,6 +17,7 @@ from benchmarks.process_tree import Used
 from benchmarks.s3_lab import WORK_BUCKET, S3Lab
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.list_segment import list_segment
+from fanout.model.document import Json
 from fanout.model.outcome import Result
 from fanout.model.segment import Segment
 from fanout.partition.partition_shards import partition_shards
@@ -53,21 +54,7 @@ def copy(
     environment = environment_of(lab, mount)
     with deployed(environment):
         began = time.monotonic()
-        state = plan_transfer(
-            {"source": source, "destination": destination, "compare": "always"},
-            _context(run_id),
-            (MOUNT,),
-            1,
-            WORK_BUCKET,
-        )
-        check_mount(_context(run_id))
-        reference = state["list"]
-        while reference["count"]:
-            ledger = _context(run_id).ledger
-            for row in ledger.read_json(reference["key"].removeprefix(ledger.prefix)):
-                list_segment(convert(row, Segment), _context(run_id))
-            reference = gather_segments(reference["round"], _context(run_id))
-        shards = partition_shards(_context(run_id))["count"]
+        shards = prepare({"source": source, "destination": destination, "compare": "always"}, run_id)
         seconds_before = time.monotonic() - began
         worker = [interpreter.of_worker(checkout), "-m", "benchmarks.s3_worker", run_id]
         used = process_tree.run(worker, environment, log, directory=checkout)
@@ -77,6 +64,20 @@ def copy(
     if copied != listed or copied < entries:  # directories are entries too
         raise RuntimeError(f"{entries} files, but the run's totals are {totals}")
     return EngineRun(used, seconds_before, shards)
+
+
+def prepare(request: Json, run_id: str) -> int:
+    """Plan, list and partition, in an environment of a function; returns the number of shards."""
+    state = plan_transfer(request, _context(run_id), (MOUNT,), 1, WORK_BUCKET)
+    check_mount(_context(run_id))
+    reference = state["list"]
+    while reference["count"]:
+        ledger = _context(run_id).ledger
+        for row in ledger.read_json(reference["key"].removeprefix(ledger.prefix)):
+            list_segment(convert(row, Segment), _context(run_id))
+        reference = gather_segments(reference["round"], _context(run_id))
+    count: int = partition_shards(_context(run_id))["count"]
+    return count
 
 
 def environment_of(lab: S3Lab, mount: Path) -> dict[str, str]:

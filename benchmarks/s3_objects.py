@@ -15,7 +15,6 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -31,6 +30,7 @@ from benchmarks import interpreter, process_tree, s3_engine
 from benchmarks import lab as efs_lab
 from benchmarks.data_sets import DATA_SETS, make
 from benchmarks.lab import Lab as EfsLab
+from benchmarks.measure import compare
 from benchmarks.s3_lab import BINARY, DATA_BUCKET, WORK_BUCKET, S3Lab, running
 from benchmarks.s3_peers import PEERS, Peer
 
@@ -127,7 +127,7 @@ class Bench:
                 place.efs.at_no_cost()
             if direction == "upload":
                 self._lab.save(f"{copied.name}/", copied)
-            _compare(SCRATCH / source.name, place.unseen / copied.name)
+            compare(SCRATCH / source.name, place.unseen / copied.name)
         finally:
             self._lab.remove(f"{copied.name}/")
             self._lab.remove("", WORK_BUCKET)
@@ -145,14 +145,6 @@ def _touch_memory(size: int) -> None:
         for _ in range(size >> 20):
             file.write(bytes(1 << 20))
     touched.unlink()
-
-
-def _compare(source: Path, copied: Path) -> None:
-    found = subprocess.run(
-        ["diff", "--recursive", "--brief", str(source), str(copied)], capture_output=True, text=True, check=False
-    )
-    if found.returncode:
-        raise RuntimeError((found.stdout or found.stderr)[:500])
 
 
 def row_of(name: str, direction: str, tool: str, samples: list[Sample]) -> Row:

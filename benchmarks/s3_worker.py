@@ -1,4 +1,4 @@
-"""One function's work in the S3 benchmark: every shard of a run by CopyShard's handler, then FinishTree's.
+"""One function's work in the S3 benchmark: every shard of a run by CopyShard's handler, then FinishTree's, which publishes too.
 
     python -m benchmarks.s3_worker RUN_ID [--profile FILE]
 
@@ -44,10 +44,11 @@ def handler_of(function: str) -> Any:
 
 
 def work(run_id: str) -> None:
-    """Every shard until it is done, then the end of the tree."""
+    """Every shard until it is done, then the end of the tree, and of a run that publishes the switch."""
     copy = handler_of("copy_shard")
-    run = {"id": run_id, "prefix": keys.run_prefix(run_id)}
-    shards = make_context(run_id, "", SECONDS).ledger.read_json(keys.SHARDS)
+    ledger = make_context(run_id, "", SECONDS).ledger
+    run = {"id": run_id, "prefix": keys.run_prefix(run_id), "publishes": bool(ledger.read_plan().version)}
+    shards = ledger.read_json(keys.SHARDS)
     for row in shards:
         event = {"run": run, "shard": row["shard"], "cursor": 0}
         while not event.get("done"):
@@ -56,6 +57,9 @@ def work(run_id: str) -> None:
     finished = {"done": False}
     while not finished["done"]:  # a round counts as mapped, so FinishTree carries it out itself
         finished = finish({"run": run, "state": {"run": run, "finish": finished}}, LambdaContext())
+    published = {"done": not run["publishes"]}
+    while not published["done"]:
+        published = finish({"run": run, "state": {"run": run}, "publish": True}, LambdaContext())
 
 
 def main(arguments: list[str]) -> int:
