@@ -143,7 +143,7 @@ class Bench:
     def _check(self, before: str, after: str) -> None:
         """The new tree is the source, and shares every file but the changed ones with the one before."""
         compare(self._source, self._efs.reader / after)
-        old, new = (_inodes(self._efs.reader / tree) for tree in (before, after))
+        old, new = (inodes(self._efs.reader / tree) for tree in (before, after))
         shared = sum(old[path] == inode for path, inode in new.items())
         if shared != self._files - len(range(0, self._files, CHANGED_EVERY)):
             raise RuntimeError(f"{after} shares {shared} files with {before}")
@@ -153,7 +153,8 @@ def _files_below(root: Path) -> list[Path]:
     return sorted(path.relative_to(root) for path in root.rglob("file*"))
 
 
-def _inodes(root: Path) -> dict[str, int]:
+def inodes(root: Path) -> dict[str, int]:
+    """The inode number of each file below a directory."""
     found: dict[str, int] = {}
     for directory, _, _ in os.walk(f"{root}/"):
         with os.scandir(directory) as entries:
@@ -258,11 +259,18 @@ def write(path: Path, found: Json) -> None:
         "date": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),
         "machine": f"{os.cpu_count()} cores, Linux {platform.release().split('-')[0]}",
         "python": interpreter.version_line(),
-        "rsync": subprocess.run(["rsync", "--version"], capture_output=True, text=True, check=True).stdout.split()[2],
+        "rsync": _rsync_version(),
         "load_before": round(os.getloadavg()[0], 1),
     }
     document = {"schema_version": 1, "rows": sorted([*kept, found | about], key=lambda row: str(row["calibration"]))}
     path.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def _rsync_version() -> str:
+    if shutil.which("rsync") is None:
+        return "not installed"
+    said = subprocess.run(["rsync", "--version"], capture_output=True, text=True, check=True).stdout
+    return said.splitlines()[0].split()[2]
 
 
 if __name__ == "__main__":
