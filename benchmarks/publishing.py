@@ -192,7 +192,7 @@ def measure(files: int, calibration: str, options: argparse.Namespace) -> Json:
     rows = {tool: row_of(found) for tool, found in samples.items()}
     links = rows[PUBLISH]["operations"]["link"]
     return {"files": files, "calibration": calibration, "keep": options.keep, "tools": rows} | asked(
-        rows[PUBLISH]["seconds"], rows[NO_CHANGE]["seconds"], links, efs_lab.calibration(calibration)
+        rows[PUBLISH], rows[NO_CHANGE], links, efs_lab.calibration(calibration)
     )
 
 
@@ -207,12 +207,17 @@ def row_of(samples: Sequence[Sample]) -> Json:
     }
 
 
-def asked(publish: float, no_change: float, links: int, calibration: Json) -> Json:
-    """Seconds that ``links`` LINKs take with all slots of a client in use, and publishing beside what is asked."""
+def asked(publish: Json, no_change: Json, links: int, calibration: Json) -> Json:
+    """Publishing beside what is asked, a no-change run and so many LINKs, in seconds and in operations.
+
+    The LINKs take as long as with all slots of a client in use.
+    """
     seconds = links * calibration["milliseconds"]["link"] / 1000 / calibration["slots"]
+    operations = sum(no_change["operations"].values()) + links
     return {
         "seconds_of_links": round(seconds, 2),
-        "ratio": round(publish / (no_change + seconds), 2),
+        "ratio": round(publish["seconds"] / (no_change["seconds"] + seconds), 2),
+        "ratio_of_operations": round(sum(publish["operations"].values()) / operations, 2),
         "asked": ASKED,
     }
 
@@ -223,8 +228,12 @@ def table(found: Json) -> str:
     for tool, row in found["tools"].items():
         operations = ", ".join(f"{name} {count:,}" for name, count in row["operations"].items())
         lines.append(f"| {tool} | {row['seconds']:,} | {row['cpu_seconds']:,} | {operations} |")
-    asked_of = f"{found['files']:,} files, {found['calibration']}: {found['ratio']} of a no-change run and"
-    return "\n".join([*lines, f"{asked_of} {found['seconds_of_links']:,} s of LINKs; asked is {found['asked']}"])
+    lines.append(
+        f"{found['files']:,} files, {found['calibration']}: {found['ratio']} of a no-change run and "
+        f"{found['seconds_of_links']:,} s of LINKs, {found['ratio_of_operations']} in operations; "
+        f"asked is {found['asked']}"
+    )
+    return "\n".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -24,8 +24,10 @@ def test_a_row_holds_medians() -> None:
 
 @pytest.mark.parametrize(("name", "seconds"), [("modern", 2.5), ("modern/8", 20.0)])
 def test_what_is_asked_counts_links_in_all_slots_of_a_client(name: str, seconds: float) -> None:
-    found = asked(publish=1.2 * (10 + seconds), no_change=10.0, links=64_000, calibration=calibration(name))
-    assert found == {"seconds_of_links": seconds, "ratio": 1.2, "asked": 1.3}
+    publish = {"seconds": 1.2 * (10 + seconds), "operations": {"link": 66_000, "lookup": 6_000}}
+    no_change = {"seconds": 10.0, "operations": {"readdir": 8_000}}
+    found = asked(publish, no_change, 64_000, calibration(name))
+    assert found == {"seconds_of_links": seconds, "ratio": 1.2, "ratio_of_operations": 1.0, "asked": 1.3}
 
 
 def test_a_measurement_takes_the_place_of_the_same_one(tmp_path: Path) -> None:
@@ -38,9 +40,13 @@ def test_a_measurement_takes_the_place_of_the_same_one(tmp_path: Path) -> None:
 
 def test_a_table_tells_seconds_operations_and_the_ratio() -> None:
     tools = {name: row_of([Sample(seconds, 1.0, {"link": 1_000})]) for name, seconds in ((PUBLISH, 9), (NO_CHANGE, 6))}
-    found = {"files": 1_000, "calibration": "modern", "tools": tools} | asked(9, 6, 64_000, calibration("modern"))
+    found = {"files": 1_000, "calibration": "modern", "tools": tools} | asked(
+        tools[PUBLISH], tools[NO_CHANGE], 64_000, calibration("modern")
+    )
     assert "| publish | 9 | 1.0 | link 1,000 |" in table(found)
-    assert table(found).endswith("1,000 files, modern: 1.06 of a no-change run and 2.5 s of LINKs; asked is 1.3")
+    assert table(found).endswith(
+        "1,000 files, modern: 1.06 of a no-change run and 2.5 s of LINKs, 0.02 in operations; asked is 1.3"
+    )
 
 
 def test_names_of_one_file_have_one_inode(tmp_path: Path) -> None:
