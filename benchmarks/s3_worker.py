@@ -1,4 +1,4 @@
-"""One function's work in the S3 benchmark: every shard of a run by CopyShard's handler, then FinishTree's, which publishes too.
+"""One function's work in the S3 benchmark: every shard of a run by CopyShard, then FinishTree, which publishes too.
 
     python -m benchmarks.s3_worker RUN_ID [--profile FILE]
 
