@@ -193,7 +193,14 @@ class Lab:
             if isinstance(location, S3Location):
                 headers = write_headers(plan.request.objects)
                 opened.append(
-                    S3Tree(client, location.bucket, location.prefix, write_headers=headers, overwrite=overwrite)
+                    S3Tree(
+                        client,
+                        location.bucket,
+                        location.prefix,
+                        write_headers=headers,
+                        overwrite=overwrite,
+                        is_source=end == "source",
+                    )
                 )
             else:
                 assert isinstance(location, MountLocation)

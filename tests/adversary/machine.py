@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -79,6 +80,7 @@ class Machine:
         self.result = Result()
         self._client = lab.client()
         self._apart = self._digests = ""
+        self._moves = options.get("mode") == "move"
         self._prefix = ""
         self._again: tuple[UseCase, str] | None = None
 
@@ -195,6 +197,7 @@ class Machine:
             self._finish(deletes, sees)
             self.result.finished = True
             if error is not None:
+                self._leave_source()
                 return error
             if extras:
                 self._delete()
@@ -203,13 +206,34 @@ class Machine:
                 self._prefix, self._apart = begun["run"]["prefix"], begun["run"]["apart"]
                 self._list(begun["list"])
                 self._verify()
+                if "moves" in begun["run"]:
+                    self._delete_moved()
                 self._prefix = ""
             elif verify == "copied":
                 self._verify()
         except Caught as caught:
+            self._leave_source()
             self._prefix = ""
             return error or caught.row
         return None
+
+    def _delete_moved(self) -> None:
+        """BeginDeletion, DeleteShards and RemoveDirectories of a move, at the source."""
+        sees = "source" if self.lab.between_mounts else "both"
+        deletion = self._task("begin deletion", begin_deletion, "none")
+        for row in self._rows(deletion["key"]) if deletion["count"] else ():
+            try:
+                self._until_done("delete", partial(delete_shard, convert(row["shard"], Shard)), sees)
+            except Caught:
+                continue  # the Map tolerates it, and the summary finds it
+        self._until_done("remove directories", remove_directories, sees)
+
+    def _leave_source(self) -> None:
+        """RemoveDirectories of a move that broke off: with it goes the run's right to delete."""
+        if self._moves:
+            sees = "source" if self.lab.between_mounts else "both"
+            with suppress(Caught):
+                self._until_done("remove directories", partial(remove_directories, broken=True), sees)
 
     def _finish(self, deletes: bool, sees: str) -> None:
         mapped = -1

@@ -228,7 +228,7 @@ def _counted(record: Record, tree: Snapshot) -> Iterator[Finding]:
     listed = record.result.summary["totals"]["listed"]["entries"]
     if listed != len(tree):
         yield Finding("listed", f"run {record.run} listed {listed} of {len(tree)} entries")
-    everything = record.options.get("verify") == "all" or record.mode == "verify"
+    everything = (record.options.get("verify") == "all" and record.mode != "move") or record.mode == "verify"
     if everything and not record.touched and record.options.get("on_conflict") != "escape":
         extra = [path for path in record.after if path not in tree and not any(one.startswith(path) for one in tree)]
         if extra:

@@ -14,6 +14,7 @@ from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.damage import damage
 from tests.adversary.lab import LISTS, Lab, laboratory
 from tests.adversary.machine import Endless, Machine
+from tests.adversary.moves import judge_move
 from tests.adversary.oracle import judge
 from tests.adversary.result import Deletion
 from tests.adversary.scope import Finding, Record
@@ -187,7 +188,7 @@ class Experiment:
         self._indexed = self._indexed or leaves
         self._judge_zombies(act.run, self._zombies[zombies:], after)
         del self._zombies[zombies:]
-        self._judge_places(act.run)
+        self._judge_places(act.run, options, after)
 
     def _share(self, after: Snapshot) -> None:
         """Know the further names of a file that somebody else put at the destination with the copy's size and mtime."""
@@ -243,7 +244,7 @@ class Experiment:
         listed = self._before[run].get(path)
         return to_bucket and new is not None and (old and old.content) == (listed and listed.content)
 
-    def _judge_places(self, run: str) -> None:
+    def _judge_places(self, run: str, options: dict[str, Any], after: Snapshot) -> None:
         """Nothing outside the roots changed, and the source is what its writers left."""
         lab = self.lab
         for end, place, before in zip(
@@ -255,8 +256,18 @@ class Experiment:
                 self._find("outside", f"run {run} changed {changed} outside the {end}")
         now, then = lab.source.snapshot(), self.history[-1]
         changed = sorted(path for path in then | now if _seen(then, path) != _seen(now, path))
+        if options.get("mode") == "move":
+            for finding in judge_move(self.script, run, options, (then, now), after, self._touched):
+                self._find(finding.kind, finding.text)
+            self._leave(now)
+            changed = [path for path in changed if path in now and now[path].kind != "directory"]
         if changed:
             self._find("source written", f"run {run} changed {changed} at the source")
+
+    def _leave(self, now: Snapshot) -> None:
+        """Know what a move has left at the source; the names of a file are told apart by their inode alone."""
+        if self.history[-1].keys() != now.keys():
+            self.history.append(now)
 
     def _watch(self) -> None:
         place = self.lab.destination

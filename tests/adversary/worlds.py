@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tests.adversary.deeds import deletion, in_turn, lost, soon
 from tests.adversary.keeping import keep
+from tests.adversary.moves import move
 from tests.adversary.script import (
     DIRECTIONS,
     INSIDE_S3,
@@ -66,6 +67,7 @@ class _Author:
         destination = self.older(source)
         options = self.options(source)
         keep(Random(f"keep {self.seed}"), self.direction, options)  # a stream of its own: the rest is drawn as before
+        move(Random(f"move {self.seed}"), options)
         return Script(
             self.seed,
             self.direction,

@@ -1,0 +1,49 @@
+"""Moves: drawn, and judged. What has gone at the source has its copy, and nothing else there has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from tests.adversary.scope import Finding
+from tests.adversary.script import Script
+from tests.adversary.trees import Snapshot
+from tests.adversary.views import view
+
+# Fields that a move refuses.
+_REFUSED = ("overwrite", "delete_guard", "verify", "certificate", "publish")
+
+
+def move(draw: Random, options: dict[str, Any]) -> None:
+    """Draw a move, where the request is one of a copy."""
+    chance, by_content = draw.random(), draw.random() < 0.3
+    if chance > 0.25 or options.get("mode", "copy") != "copy" or options.get("symlinks") == "follow":
+        return
+    for field in _REFUSED:
+        options.pop(field, None)
+    options["mode"] = "move"
+    if by_content:
+        options["verify"] = "content"
+
+
+def judge_move(
+    script: Script,
+    run: str,
+    options: dict[str, Any],
+    trees: tuple[Snapshot, Snapshot],
+    there: Snapshot,
+    touched: set[str],
+) -> Iterator[Finding]:
+    """What is wrong about the source after a move; ``trees`` are what its writers left there, and what it is now."""
+    then, now = (view(tree, script.direction, options) for tree in trees)
+    for path, version in then.items():
+        if path in now:
+            continue
+        copy = there.get(path)
+        if version.kind == "directory":
+            if any(one.startswith(f"{path.rstrip('/')}/") for one in now):
+                yield Finding("moved", f"run {run} deleted the directory {path!r}, which holds something")
+        elif path not in touched and (copy is None or copy.content != version.content):
+            what = "no copy" if copy is None else "another content there"
+            yield Finding("moved", f"run {run} deleted {path!r} at the source, which has {what}")
