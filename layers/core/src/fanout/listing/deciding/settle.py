@@ -34,7 +34,8 @@ class Settler:
         self._missing = plan.missing
         self._skips_archived = plan.request.skips_archived
         self._verifies = plan.request.mode is Mode.VERIFY
-        self._compares_names = compares_attributes(plan) and keeps_hard_links(plan.request)
+        keeps_names = keeps_hard_links(plan.request) and plan.request.manifest is None
+        self._compares_names = compares_attributes(plan) and keeps_names
         self._overwrite = plan.request.overwrite
         self._skips_symlinks = plan.request.symlinks is Symlinks.SKIP
 

@@ -39,6 +39,7 @@ class Lookups:
         request = plan.request
         self._filters = request.filters
         self._source, self._find_there = source, find_there
+        self._proves_move = plan.proves_move
         self._find = found_for_listing(source)
         self._place_of = naming_rule(request.source, request.destination, request.on_conflict, self._find)
         between = request.source.is_keyed and not request.destination.is_keyed
@@ -63,7 +64,8 @@ class Lookups:
             return replace(row, reason=Reason.NOT_AT_SOURCE, message=error.message)
         if entry is None:
             return replace(row, reason=Reason.NOT_AT_SOURCE)
-        return replace(row, entry=entry)
+        # Only a deletion needs to know that a file has other names: a manifest's are copied one by one.
+        return replace(row, entry=entry if self._proves_move or not entry.inode else replace(entry, inode=""))
 
     def _files_above(self, path: str) -> tuple[str, ...]:
         """The keys above a key that are files. A listing meets them on its way; a manifest may omit them."""

@@ -52,7 +52,8 @@ def _found(directories: Directories, root: str, path: str, *, made: bool) -> Ent
     parent, separator, name = (root + path).rpartition("/")
     try:
         with directories.hold(parent + separator) as descriptor:
-            return entry_of(path, os.stat(name, dir_fd=descriptor, follow_symlinks=False), made=made)
+            found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            return entry_of(path, found, -1 if made else found.st_dev, made=made)
     except FileNotFoundError:
         return None
     except NotADirectoryError:
