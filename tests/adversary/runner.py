@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.damage import damage
+from tests.adversary.given import of_implied
 from tests.adversary.lab import LISTS, Lab, laboratory
 from tests.adversary.machine import Endless, Machine
 from tests.adversary.oracle import judge
@@ -78,7 +79,7 @@ class Experiment:
             self._around = lab.source.around(), lab.destination.around()
             if isinstance(lab.destination, MountPlace):
                 allow(self._wide, lab.destination.snapshot())
-                allow(self._wide, self.history[-1])
+                self._allow_source()
                 lab.conductor.watch = self._watch
             for act in self.script.acts:
                 self._act(act, quiet=act is self.script.acts[-1] or act.run in QUIET)
@@ -122,7 +123,13 @@ class Experiment:
         else:
             lab.source.change(change)
             self.history.append(lab.source.snapshot())
-            allow(self._wide, self.history[-1])
+            self._allow_source()
+
+    def _allow_source(self) -> None:
+        """An entry may have the mode of the source, and the one that the request gives it."""
+        implied = of_implied(self.script.options)
+        allow(self._wide, self.history[-1], implied)
+        allow(self._wide, view(self.history[-1], self.script.direction, self.script.options), implied)
 
     def _run(self, act: Act, *, quiet: bool = False) -> None:
         lab = self.lab
@@ -147,6 +154,8 @@ class Experiment:
         finally:
             self._machines.remove(machine)
         after = lab.destination.snapshot()
+        # A directory that somebody renamed gets the mode of its own source from a descriptor that is open.
+        allow(self._wide, {path: one for path, one in after.items() if path in self._touched})
         self._share(after)
         happened = lab.conductor.told - told
         own = machine.listed or (began, began)

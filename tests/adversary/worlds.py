@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.adversary.deeds import deletion, in_turn, lost, soon
+from tests.adversary.fields import more_fields
 from tests.adversary.keeping import keep
 from tests.adversary.script import (
     DIRECTIONS,
@@ -66,6 +67,7 @@ class _Author:
         destination = self.older(source)
         options = self.options(source)
         keep(Random(f"keep {self.seed}"), self.direction, options)  # a stream of its own: the rest is drawn as before
+        more_fields(Random(f"fields {self.seed}"), self.direction, options)
         return Script(
             self.seed,
             self.direction,
@@ -229,8 +231,6 @@ class _Author:
         else:
             path, there, back = draw.choice(directories), "turn", "turn-back"
         between: dict[str, Any] = draw.choice(({"compare": "always"}, {"compare": "checksum"}, {"exclude": ["f3"]}, {}))
-        if self.direction == TWO_MOUNTS and between.get("compare") == "checksum":
-            between = {}
         forward = Act("change", change=Change(there, path, draw.randrange(1, 10**6)))
         backward = Act("change", change=Change(back, path, 0))
         second = Act("run", "r2", between, self.faults(source)[:1] if draw.random() < 0.4 else ())
