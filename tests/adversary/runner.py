@@ -59,6 +59,7 @@ class Experiment:
         self.history: list[Snapshot] = []
         self._machines: list[Machine] = []
         self._touched: set[str] = set()
+        self._moved: set[str] = set()
         self._began: dict[str, int] = {}
         self._nested: set[str] = set()
         self._before: dict[str, Snapshot] = {}
@@ -115,6 +116,7 @@ class Experiment:
             changed = {path for path in before | after if before.get(path) != after.get(path)}
             self._foreign |= {path: after[path] for path in changed & after.keys()}
             self._touched |= changed
+            self._moved |= {path for path in changed if path.endswith("/") and path not in before}
             self._touched |= {change.path, f"{change.path.rstrip('/')}/"}
             above = [path for path in before | after if path.startswith(f"{change.path.rstrip('/')}/")]
             self._touched |= set(above)
@@ -154,7 +156,8 @@ class Experiment:
         finally:
             self._machines.remove(machine)
         after = lab.destination.snapshot()
-        # A directory that somebody renamed gets the mode of its own source from a descriptor that is open.
+        # A function that holds a directory which somebody renames writes there, and gives it the mode of its own source.
+        self._touched |= {path for path in after if any(path.startswith(one) for one in self._moved)}
         allow(self._wide, {path: one for path, one in after.items() if path in self._touched})
         self._share(after)
         happened = lab.conductor.told - told

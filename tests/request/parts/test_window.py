@@ -104,9 +104,7 @@ def test_an_hour_that_is_left_out_is_missing_in_the_window() -> None:
         ("Sun 00:00-00:45 America/Havana", "America/Havana", "2026-03-01T16:00", "2026-03-15T00:00"),
     ],
 )
-def test_a_weekly_window_that_a_clock_leaves_out_opens_a_week_later(
-    text: str, zone: str, now: str, opens: str
-) -> None:
+def test_a_weekly_window_that_a_clock_leaves_out_opens_a_week_later(text: str, zone: str, now: str, opens: str) -> None:
     assert parse_window(text).changes_at(at(now, zone)) == at(opens, zone)
 
 
