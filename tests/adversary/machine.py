@@ -309,7 +309,7 @@ class Machine:
         return bool(until)
 
     def _task(self, state: str, use_case: UseCase, sees: str = "none", hand_back: UseCase | None = None) -> Any:
-        """A task with its retries, with ``hand_back`` one that is held to the window. Raises ``Caught`` or ``Stopped``."""
+        """A task with its retries, held to the window if it has a ``hand_back``. Raises ``Caught`` or ``Stopped``."""
         if hand_back is not None and self._window:
             use_case = partial(_held, self._window, use_case, hand_back)
         problem: BaseException = Transient("nothing was tried")

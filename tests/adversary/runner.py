@@ -156,7 +156,7 @@ class Experiment:
         finally:
             self._machines.remove(machine)
         after = lab.destination.snapshot()
-        # A function that holds a directory which somebody renames writes there, and gives it the mode of its own source.
+        # A function that holds a directory which somebody renames writes there, and gives it its own source's mode.
         self._touched |= {path for path in after if any(path.startswith(one) for one in self._moved)}
         allow(self._wide, {path: one for path, one in after.items() if path in self._touched})
         self._share(after)

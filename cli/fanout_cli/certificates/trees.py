@@ -13,12 +13,13 @@ from typing import Any
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.metadata import from_headers
 from fanout.certificate.content_digest import ContentDigest
-from fanout.certificate.document import CertificateDocument
+from fanout.certificate.document import CertificateDocument, CertificateInvalid
 from fanout.certificate.tree_digest import TreeDigest
 from fanout.facts.tuning import BLOCK_BYTES
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError, InvalidRequest, ItemError
 from fanout.model.location import S3Location
+from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Segment
 from fanout.request.checked import checked
 from fanout.request.filtering.filters import Filters
@@ -35,9 +36,15 @@ Hashed = tuple[Kind, Entry, str]
 def filters_of_certificate(document: CertificateDocument) -> Filters:
     """The filters of the certified request, by which its part of a tree is found again.
 
-    Raises ``InvalidRequest`` for one that filters by time: a copy may have another.
+    Raises ``InvalidRequest`` for one that filters by time: a copy may have another, and ``CertificateInvalid``.
     """
-    fields = checked(json.loads(document.request), Fields)
+    try:
+        request = json.loads(document.request)
+    except ValueError as error:
+        raise CertificateInvalid(f"its request is no JSON ({error})") from error
+    if not isinstance(request, dict):
+        raise CertificateInvalid("its request is no JSON object")
+    fields = checked(request, Fields)
     filters = filters_of(fields)
     times = (filters.modified_after_ns, filters.modified_before_ns, filters.newer_than_ns, filters.older_than_ns)
     if any(time is not None for time in times):
@@ -48,6 +55,12 @@ def filters_of_certificate(document: CertificateDocument) -> Filters:
 
 def digest_of_directory(directory: Path, filters: Filters) -> TreeDigest:
     """The digest of a directory of this machine, for instance a mounted file system. Raises ``CommandError``."""
+    own = sorted(one for one in os.listdir(directory) if one.startswith(STAGING_PREFIX))
+    if own:  # of which no listing of a run shows anything
+        raise CommandError(
+            f"{directory} holds {own[0]}, a name of this product's for what it stages, so it is no certified tree;"
+            " wait until no run writes there, or remove it"
+        )
     tree = PosixTree(directory.resolve(), "", "certificate", str(os.getpid()), "source")
 
     def hashed(entry: Entry) -> Hashed:

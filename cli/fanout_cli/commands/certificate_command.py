@@ -101,7 +101,10 @@ def check(
         except (CertificateInvalid, CommandError) as error:
             _end(file, str(error), console, json_output)
         document = certificate.document
-        found = _digest_of(tree, document, local, state) if tree else None
+        try:
+            found = _digest_of(tree, document, local, state) if tree else None
+        except CertificateInvalid as error:
+            _end(file, str(error), console, json_output)
     problem = "" if found is None else _difference(tree, found, document)
     if problem:
         _end(file, problem, console, json_output)
