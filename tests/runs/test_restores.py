@@ -243,6 +243,35 @@ def test_asking_goes_on_where_the_time_was_up(monkeypatch: pytest.MonkeyPatch) -
     assert one.archive.asked == {f"g{number}": 1 for number in range(9)}
 
 
+def test_a_round_that_takes_several_tasks_asks_again_in_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 3)
+    monkeypatch.setattr(restoring, "REQUESTS_IN_FLIGHT", 1)
+    monkeypatch.setattr(restoring, "LOOKED_AT_TOGETHER", 1)
+    one = Archived()
+    for number in range(6):
+        one.tree.put_archived(f"g{number}", b"g")
+    last = "g5"
+    one.archive.fails[last] = [Throttled("503 SlowDown")]
+    world = one.world
+    world.list_all(world.plan(REQUEST))
+    shards = world.restore(partition_shards(world.context()))
+    assert (shards["step"], one.archive.asked[last]) == ("copy", 0)
+    world.remaining_seconds = 30.0
+    look = one.archive.look
+
+    def slow(entry: Entry) -> Look:
+        if entry.path < "g3":  # of another shard
+            world.clock.sleep(8.0)
+        return look(entry)
+
+    one.archive.look = slow  # type: ignore[method-assign]
+    tasks = 1
+    while (shards := world.restore(shards))["step"] == "again":
+        tasks += 1
+    assert tasks > 1 and shards["step"] == "wait"
+    assert one.archive.asked == {f"g{number}": 1 for number in range(6)}
+
+
 def test_a_big_archived_file_waits_and_is_put_together() -> None:
     one = Archived()
     data = bytes(range(256)) * (70 * 4096)

@@ -89,15 +89,13 @@ def _visit_all(
 ) -> RestoreStand:
     """Visit the shards that are left in this round, as far as there is time."""
     deadline = context.deadline()
-    thorough = stand.round == 0 or stand.missed > 0
-    missed = 0 if stand.cursor == 0 else stand.missed
-    asked = defaultdict(Count, stand.asked)
+    missed, asked = stand.missed, defaultdict(Count, stand.asked)
     ready, refused, cursor = list(stand.ready), stand.refused, stand.cursor
     for shard_id in stand.left[stand.cursor :]:
         if deadline.passed:
             break
         visit = _Visit(shards[shard_id], archive, plan, context, deadline)
-        is_ready = visit.look(thorough=thorough)
+        is_ready = visit.look(thorough=stand.asks)
         for name, count in visit.asked.items():
             asked[name] += count
         refused, missed = refused + visit.refused, missed + visit.missed
@@ -120,7 +118,8 @@ def _ended_round(stand: RestoreStand, shards: dict[str, Shard], plan: Plan, cont
     left = [one for one in stand.left if one not in names]
     _note(stand, len(given) - len(stand.ready), plan, context)
     waiting = _held([shards[one] for one in left])
-    after = replace(stand, round=stand.round + 1, cursor=0, left=left, ready=[], waiting=waiting)
+    asks = stand.missed > 0
+    after = replace(stand, round=stand.round + 1, cursor=0, left=left, ready=[], missed=0, asks=asks, waiting=waiting)
     if not given and not at_once:
         return _answer("wait", after, context, wait=wait_seconds(now, stand.expected_at, stand.ends_at, plan.ends_at))
     key = keys.restore_copies_key(now, context.nonce)
