@@ -61,7 +61,7 @@ def check(summary: Any, out: Path, most: int, files: int) -> None:
     assert sum(len(names) for _, names in found) == NAMES
     assert max(len(names) for _, names in found) <= most
     assert len(found) <= files
-    assert any("files of their own" in note for note in summary["notes"])
+    assert any("of the further names are files of their own" in note for note in summary["notes"])
 
 
 def test_names_without_room_are_linked_to_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +108,18 @@ def test_a_file_whose_copy_takes_longer_than_a_whole_task_fails_alone(
     assert (summary["status"], summary["balanced"]) == ("FAILED_WITH_ITEMS", True), summary
     reasons = [failure["reason"] for failure in world.ledger.read_rows("failures.jsonl")]
     assert 0 < len(reasons) <= 2 and set(reasons) == {"too large for one function's time"}
+
+
+def test_a_later_run_copies_such_a_file_again_and_a_verification_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path / "in")
+    limit(monkeypatch)
+    world_of(tmp_path).run(REQUEST)
+    check(world_of(tmp_path, "run-2").run(REQUEST), tmp_path / "out", MOST, NAMES // 2)
+    world = world_of(tmp_path, "run-3")
+    assert world.run({**REQUEST, "mode": "verify"})["status"] == "FAILED_WITH_ITEMS"
+    assert {row["reason"] for row in world.ledger.read_rows("failures.jsonl")} == {"hard links differ"}
 
 
 def test_between_two_mounts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

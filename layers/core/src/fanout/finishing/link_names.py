@@ -141,7 +141,7 @@ class _Linker:
     def note(self, context: Context) -> None:
         """Note how many files were copied for names that found no room; nothing for none."""
         if self._number:
-            text = f"{self._number:,} further names are files of their own: a file had no room for another name"
+            text = f"{self._number:,} of the further names are files of their own: a file had no room for another name"
             context.ledger.note(f"names-{context.nonce}", [text])
 
     def _linked(self, entry: Entry, first: str) -> bool:
