@@ -70,6 +70,18 @@ def test_names_without_room_are_linked_to_copies(tmp_path: Path, monkeypatch: py
     check(world_of(tmp_path).run(REQUEST), tmp_path / "out", MOST, NAMES // 2)
 
 
+def test_names_that_share_no_file_are_copied_again_by_a_later_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path / "in")
+    limit(monkeypatch, errno.EPERM, 1)
+    world = world_of(tmp_path)
+    check(world.run(REQUEST), tmp_path / "out", 1, NAMES)
+    check(world.next_run("run-2").run(REQUEST), tmp_path / "out", 1, NAMES)
+    found = world.next_run("run-3").run({**REQUEST, "mode": "verify", "verify": "content"})
+    assert found["status"] == "SUCCEEDED", "names of other files hold the same bytes"
+
+
 @pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP, 524])
 def test_a_file_system_without_hard_links_gets_a_file_a_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
