@@ -22,7 +22,10 @@ from fanout.certificate.canonical import canonical
 from fanout.certificate.document import decoded
 from fanout.certificate.signature import ORDER, in_one_form
 from fanout.model.entry import Attributes, Kind
+from fanout.request.filtering.filters import Filters
+from fanout.request.options import Symlinks
 from fanout_cli.certificates.signature import load_key
+from fanout_cli.certificates.trees import Part, digest_of_directory
 from fanout_cli.main import app
 from fanout_cli.stacks import Stack
 from tests.certificate import checker
@@ -240,6 +243,34 @@ def test_a_tree_that_is_not_the_certified_one_is_refused(issued: Issued, what: s
     assert answer.exit_code == 1
     assert "is not the certified tree" in answer.stderr
     assert checker.problem(issued.data, issued.der, issued.tree) == "another tree"
+
+
+@pytest.mark.parametrize(("symlinks", "like"), [("keep", "symlink"), ("skip", "nothing"), ("follow", "file")])
+def test_symlinks_of_a_tree_are_taken_as_the_request_took_them(tmp_path: Path, symlinks: str, like: str) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for one in (here, there):
+        one.mkdir()
+        (one / "file").write_text("text")
+    (here / "link").symlink_to("file")
+    if like == "symlink":
+        (there / "link").symlink_to("file")
+    elif like == "file":
+        (there / "link").write_text("text")
+    found = digest_of_directory(here, Part(Filters(), Symlinks(symlinks)))
+    assert found.hexdigest() == digest_of_directory(there, Part(Filters())).hexdigest()
+
+
+def test_both_ends_of_a_run_that_skips_symlinks_are_the_certified_trees(tmp_path: Path, aws: Aws) -> None:
+    issued = Issued(tmp_path, {"symlinks": "skip"})
+    assert issued.check("--tree", issued.tree).exit_code == 0
+    s3 = aws.client("s3")
+    s3.create_bucket(Bucket="data", CreateBucketConfiguration={"LocationConstraint": REGION})
+    for path in issued.tree.rglob("*"):
+        if path.is_file():
+            s3.put_object(Bucket="data", Key=f"in/{path.relative_to(issued.tree)}", Body=path.read_bytes())
+    s3.put_object(Bucket="data", Key="in/link", Body=b"d1/f1", Metadata={"file-permissions": "0120777"})
+    answer = aws.fanout("certificate", "check", str(issued.file), "--tree", "s3://data/in/")
+    assert answer.exit_code == 0, answer.stderr
 
 
 def test_directories_times_and_modes_are_in_no_digest(issued: Issued) -> None:
