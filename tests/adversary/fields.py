@@ -7,10 +7,15 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
+
 from fanout.model.document import Json
+from fanout.request.parts.window import parse_window
 from tests.adversary.clock import BEGIN_SECONDS
+from tests.adversary.deeds import soon
 from tests.adversary.scope import Finding, Record
-from tests.adversary.script import INSIDE_S3, S3_TO_MOUNT
+from tests.adversary.script import INSIDE_S3, S3_TO_MOUNT, Act, Fault
+from tests.adversary.vocabulary import STATES
 
 _MINUTES = 1_440
 _TROUBLE = ("failed", "rejected")
@@ -31,6 +36,20 @@ def more_fields(draw: Random, direction: str, options: dict[str, Any]) -> None:
         options["limits"] = {**options.get("limits", {}), "window": f"{'-'.join(times)} UTC"}
 
 
+def closing(draw: Random, acts: tuple[Act, ...], options: dict[str, Any]) -> tuple[Act, ...]:
+    """The same with moments of the first run, in the middle of a task, at which its window closes or opens."""
+    if "window" not in options.get("limits", {}) or acts[0].what != "run":
+        return acts
+    kinds = [f"{draw.choice(STATES)}/any" if draw.random() < 0.7 else "any" for _ in range(draw.randint(1, 4))]
+    changes = tuple(Fault(kind, soon(draw, 40), "window changes", draw.random() < 0.3) for kind in kinds)
+    return (replace(acts[0], faults=(*acts[0].faults, *changes)), *acts[1:])
+
+
+def until_window_changes(window: str, now: float) -> float:
+    """Seconds until a window closes or opens; 0 without one."""
+    return parse_window(window).changes_at(now) - now if window else 0.0
+
+
 def _attributes(draw: Random, direction: str, options: dict[str, Any]) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for name, values in (
@@ -43,7 +62,7 @@ def _attributes(draw: Random, direction: str, options: dict[str, Any]) -> dict[s
         if draw.random() < 0.5:
             given[name] = value
     mtime, override = draw.choice(("last-modified", "now")), draw.random() < 0.5
-    if direction == S3_TO_MOUNT and draw.random() < 0.3 and options.get("overwrite") != "if-newer":
+    if direction == S3_TO_MOUNT and draw.random() < 0.3 and not options.keys() & {"overwrite", "backup_to"}:
         given["mtime"] = mtime
     if given and (override or direction != S3_TO_MOUNT):
         given["override"] = True

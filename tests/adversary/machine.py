@@ -85,7 +85,7 @@ class Machine:
         self._apart = self._digests = ""
         self._prefix = ""
         self._again: tuple[UseCase, str] | None = None
-        self._window = str(options.get("limits", {}).get("window", ""))
+        self.window = str(options.get("limits", {}).get("window", ""))
 
     @property
     def verifies_after(self) -> bool:
@@ -166,12 +166,12 @@ class Machine:
                 if self.lab.between_mounts:
                     there, leave = partial(list_destination, segment), partial(leave_segment, segment)
                     self._task("list destination", there, "destination", leave)
-                lists = list_in_window if self._window else list_or_carry_over
+                lists = list_in_window if self.window else list_or_carry_over
                 self._task("list", partial(lists, segment), source, partial(hand_segment_back, segment))
             number = reference["round"]
             reference = self._task("gather", partial(gather_segments, number), "none")
             if reference["count"]:
-                self._wait(paused_until(self._window, self.lab.clock.now()))
+                self._wait(paused_until(self.window, self.lab.clock.now()))
         return self._task("partition", partition_shards, "none")
 
     def _copy(self) -> None:
@@ -310,8 +310,8 @@ class Machine:
 
     def _task(self, state: str, use_case: UseCase, sees: str = "none", hand_back: UseCase | None = None) -> Any:
         """A task with its retries, held to the window if it has a ``hand_back``. Raises ``Caught`` or ``Stopped``."""
-        if hand_back is not None and self._window:
-            use_case = partial(_held, self._window, use_case, hand_back)
+        if hand_back is not None and self.window:
+            use_case = partial(_held, self.window, use_case, hand_back)
         problem: BaseException = Transient("nothing was tried")
         for _ in range(RETRIES + 1):
             if self.running.stopped:
@@ -337,7 +337,7 @@ class Machine:
         raise Caught(problem)
 
     def _attempt(self, state: str, use_case: UseCase, sees: str) -> Any:
-        if self._window:
+        if self.window:
             self.lab.clock.wait(30 * (self.lab.script.seed % 11))
         with self.lab.watching(self, state), self.lab.conductor.attempt(self.running, state):
             context = self.lab.context(self.run_id, self._prefix, self._client, sees)

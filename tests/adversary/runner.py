@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.damage import damage
+from tests.adversary.fields import until_window_changes
 from tests.adversary.given import of_implied
 from tests.adversary.lab import LISTS, Lab, laboratory
 from tests.adversary.machine import Endless, Machine
@@ -285,6 +286,8 @@ class Experiment:
         machine = next(one for one in self._machines if one.running is attempt.run)
         if fault.what == "change" and fault.change is not None:
             self._change(fault.change)
+        elif fault.what == "window changes":
+            self.lab.clock.wait(until_window_changes(machine.window, self.lab.clock.now()))
         elif fault.what == "late":
             self.lab.clock.wait(880)
         elif fault.what == "twice":

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.adversary.deeds import deletion, in_turn, lost, soon
-from tests.adversary.fields import more_fields
+from tests.adversary.fields import closing, more_fields
 from tests.adversary.keeping import keep
 from tests.adversary.script import (
     DIRECTIONS,
@@ -68,12 +68,13 @@ class _Author:
         options = self.options(source)
         keep(Random(f"keep {self.seed}"), self.direction, options)  # a stream of its own: the rest is drawn as before
         more_fields(Random(f"fields {self.seed}"), self.direction, options)
+        acts = in_turn(self.draw, self.turn, self.acts(source, destination, options), options)
         return Script(
             self.seed,
             self.direction,
             source,
             destination,
-            in_turn(self.draw, self.turn, self.acts(source, destination, options), options),
+            closing(Random(f"closing {self.seed}"), acts, options),
             options,
             skew_seconds=draw.choice((0, 0, 0, 0, 3, -3, 40, -40)) if self.with_s3 else 0,
             ledger_in_s3=draw.random() < 0.25,
