@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
+from fanout.adapters.given_tree import with_given_attributes
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
@@ -239,7 +240,7 @@ class Lab:
             clock=self.clock,
             ends_at=self.clock.now() + 900,
             nonce=nonce,
-            source=lambda plan: tree("source", plan),
+            source=lambda plan: with_given_attributes(tree("source", plan), plan.request.attributes),
             destination=lambda plan: tree("destination", plan),
             entry_copier=copier,
             release=release,

@@ -6,6 +6,7 @@ import json
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -16,12 +17,13 @@ from fanout.copying.record_shard_failure import record_shard_failure
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
-from fanout.deleting.source_looks import look_at_directories, look_at_shard
+from fanout.deleting.source_looks import look_at_directories, look_at_shard, none_looked_at
 from fanout.finishing.divide import FinishShard
 from fanout.finishing.finish_shard import finish_shard
-from fanout.finishing.finish_tree import finish_tree
+from fanout.finishing.finish_tree import finish_tree, unfinished
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
+from fanout.listing.hand_back import hand_segment_back, leave_segment
 from fanout.listing.list_destination import list_destination
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Throttled, Transient
@@ -30,7 +32,8 @@ from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
-from fanout.resuming.carry_over import list_or_carry_over
+from fanout.resuming.carry_over import list_in_window, list_or_carry_over
+from fanout.runtime.handlers import not_done
 from fanout.staging.digest_destination import digest_destination
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.unpack_shard import unpack_shard
@@ -39,6 +42,7 @@ from fanout.verifying.begin_verification import begin_verification
 from fanout.verifying.digest_shard import digest_shard
 from fanout.verifying.verify_shard import verify_shard
 from fanout.work.context import Context
+from fanout.work.windows import held_to_window, paused_until
 from tests.adversary.conductor import Attempt, Killed, Running
 from tests.adversary.lab import WORK, Lab
 from tests.adversary.result import Deletion, Result
@@ -83,6 +87,7 @@ class Machine:
         self._moves = options.get("mode") == "move"
         self._prefix = ""
         self._again: tuple[UseCase, str] | None = None
+        self.window = str(options.get("limits", {}).get("window", ""))
 
     @property
     def verifies_after(self) -> bool:
@@ -135,6 +140,8 @@ class Machine:
             try:
                 result.summary = ledger.read_json("summary.json")
                 result.failures = list(ledger.read_rows("failures.jsonl"))
+                files = [key for key in ledger.keys("entries/") if key.endswith(".gz")]
+                result.reported = [row for key in files for row in ledger.read_rows_as(key, lambda row: row)]
             except FanoutError as missing:
                 result.unnamed.append(f"summarise: says {result.status}, and {missing}")
                 return
@@ -159,10 +166,14 @@ class Machine:
             for row in self._rows(reference["key"]):
                 segment = convert(row, Segment)
                 if self.lab.between_mounts:
-                    self._task("list destination", partial(list_destination, segment), "destination")
-                self._task("list", partial(list_or_carry_over, segment), source)
+                    there, leave = partial(list_destination, segment), partial(leave_segment, segment)
+                    self._task("list destination", there, "destination", leave)
+                lists = list_in_window if self.window else list_or_carry_over
+                self._task("list", partial(lists, segment), source, partial(hand_segment_back, segment))
             number = reference["round"]
             reference = self._task("gather", partial(gather_segments, number), "none")
+            if reference["count"]:
+                self._wait(paused_until(self.window, self.lab.clock.now()))
         return self._task("partition", partition_shards, "none")
 
     def _copy(self) -> None:
@@ -177,14 +188,15 @@ class Machine:
         if not self.lab.between_mounts:
             self._until_done("copy", partial(copy_shard, shard), "both")
             return
-        following = "pack"
-        if self._digests:
-            self._until_done("digest", partial(digest_destination, shard), "destination")
+        following = "digest"
+        stands = lambda _context: {"next": "unpack"}  # noqa: E731
         for _ in range(TASKS):
-            if following == "pack":
-                self._task("pack", partial(pack_shard, shard), "source")
-            answer = self._task("unpack", partial(unpack_shard, shard), "destination")
-            following = answer["next"]
+            if following == "digest" and self._digests:
+                self._until_done("digest", partial(digest_destination, shard), "destination")
+            if following != "unpack":
+                self._task("pack", partial(pack_shard, shard), "source", stands)
+            answer = self._task("unpack", partial(unpack_shard, shard), "destination", stands)
+            following = "digest" if self._waited(answer) else answer["next"]
             if following == "done":
                 return
         raise Endless("a shard is never unpacked")
@@ -238,9 +250,11 @@ class Machine:
     def _finish(self, deletes: bool, sees: str) -> None:
         mapped = -1
         for _ in range(TASKS):
-            answer = self._task("finish", partial(finish_tree, deletes=deletes, mapped=mapped), sees)
+            stays = lambda _context, at=mapped: unfinished(at)  # noqa: E731
+            answer = self._task("finish", partial(finish_tree, deletes=deletes, mapped=mapped), sees, stays)
             if answer["done"]:
                 return
+            self._waited(answer)
             mapped = answer["round"]
             for row in self._rows(answer["key"]) if answer["count"] else ():
                 shard = convert(row["shard"], FinishShard)
@@ -274,9 +288,11 @@ class Machine:
     def _delete_shard(self, shard: Shard, sees: str) -> None:
         for _ in range(TASKS):
             if self.lab.between_mounts:
-                self._task("look", partial(look_at_shard, shard), "source")
-            if self._task("delete", partial(delete_shard, shard), sees)["done"]:
+                self._task("look", partial(look_at_shard, shard), "source", partial(none_looked_at, shard))
+            answer = self._task("delete", partial(delete_shard, shard), sees, not_done)
+            if answer["done"]:
                 return
+            self._waited(answer)
         raise Endless("a shard is never deleted")
 
     def _verify(self) -> None:
@@ -301,12 +317,25 @@ class Machine:
 
     def _until_done(self, state: str, use_case: UseCase, sees: str) -> None:
         for _ in range(TASKS):
-            if self._task(state, use_case, sees)["done"]:
+            answer = self._task(state, use_case, sees, not_done)
+            if answer["done"]:
                 return
+            self._waited(answer)
         raise Endless(f"{state} is never done")
 
-    def _task(self, state: str, use_case: UseCase, sees: str = "none") -> Any:
-        """A task with its retries. Raises ``Caught`` or ``Stopped``."""
+    def _waited(self, answer: Json) -> bool:
+        """Whether the state machine waits for the window before it goes on."""
+        return self._wait(answer.get("until", ""))
+
+    def _wait(self, until: str) -> bool:
+        if until:
+            self.lab.clock.wait(max(0.0, datetime.fromisoformat(until).timestamp() - self.lab.clock.now()))
+        return bool(until)
+
+    def _task(self, state: str, use_case: UseCase, sees: str = "none", hand_back: UseCase | None = None) -> Any:
+        """A task with its retries, held to the window if it has a ``hand_back``. Raises ``Caught`` or ``Stopped``."""
+        if hand_back is not None and self.window:
+            use_case = partial(_held, self.window, use_case, hand_back)
         problem: BaseException = Transient("nothing was tried")
         for _ in range(RETRIES + 1):
             if self.running.stopped:
@@ -332,6 +361,8 @@ class Machine:
         raise Caught(problem)
 
     def _attempt(self, state: str, use_case: UseCase, sees: str) -> Any:
+        if self.window:
+            self.lab.clock.wait(30 * (self.lab.script.seed % 11))
         with self.lab.watching(self, state), self.lab.conductor.attempt(self.running, state):
             context = self.lab.context(self.run_id, self._prefix, self._client, sees)
             try:
@@ -359,3 +390,7 @@ class Machine:
         self.result.unnamed.append(
             f"{state}: {type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})"
         )
+
+
+def _held(window: str, use_case: UseCase, hand_back: UseCase, context: Context) -> Any:
+    return held_to_window(window, context, use_case, hand_back)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.adversary.deletions import judge_deletions
 from tests.adversary.differences import ATTRIBUTES, judge_verification
+from tests.adversary.fields import judge_report
 from tests.adversary.keeping import judge_keeping, left_there
 from tests.adversary.scope import OF_ITS_OWN, REFUSED, Finding, Record, Scope
 from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, Script
@@ -23,6 +24,7 @@ def judge(script: Script, record: Record) -> Iterator[Finding]:
     yield from judge_deletions(script, record, scope)
     yield from _complete(script, record, scope)
     yield from judge_keeping(script, record)
+    yield from judge_report(record)
     happened = record.told & {"kill", "os", "s3", "twice", "no answer of the ledger"}
     # The next run removes what a stopped one staged.
     ended = record.result.finished and record.result.status != "STOPPED"
@@ -174,6 +176,8 @@ def _is_unseen(script: Script, record: Record, path: str, here: Version, there: 
         return False
     written_ns = here.changed_ns if here.mtime_ns is None else here.mtime_ns  # an object's, if it has no mtime
     alike = (len(there.data), there.mtime_ns) == (len(here.data), written_ns)
+    if here.mtime_ns is None and record.options.get("attributes", {}).get("mtime") == "now":
+        alike = len(there.data) == len(here.data) and (there.mtime_ns or 0) >= here.changed_ns
     if alike and record.foreign.get(path) == there:
         return True
     came_back = _came_back(path, here, record.story)
@@ -201,6 +205,7 @@ def _left_alone(script: Script, record: Record, path: str, reason: str) -> bool:
         blind = blind or _is_unseen(script, record, path, here, after)
         ahead = script.direction == MOUNT_TO_S3 and script.skew_seconds > 1
         blind = blind or (here.kind == "directory" and ahead)  # no index holds directories
+        blind = blind or "attributes" in record.options  # which an unchanged entry does not get
         return after.content == here.content and (record.options.get("compare") == "checksum" or blind)
     return reason == "checksum differs" and _is_unseen(script, record, path, here, after)
 

@@ -16,6 +16,7 @@ class Result:
     error: Any = None
     summary: Any = None
     failures: list[Json] = field(default_factory=list)
+    reported: list[Json] = field(default_factory=list)
     unnamed: list[str] = field(default_factory=list)
     finished: bool = False
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.damage import damage
+from tests.adversary.fields import until_window_changes
+from tests.adversary.given import of_implied
 from tests.adversary.lab import LISTS, Lab, laboratory
 from tests.adversary.machine import Endless, Machine
 from tests.adversary.moves import judge_move
@@ -59,6 +61,7 @@ class Experiment:
         self.history: list[Snapshot] = []
         self._machines: list[Machine] = []
         self._touched: set[str] = set()
+        self._moved: set[str] = set()
         self._began: dict[str, int] = {}
         self._nested: set[str] = set()
         self._before: dict[str, Snapshot] = {}
@@ -79,7 +82,7 @@ class Experiment:
             self._around = lab.source.around(), lab.destination.around()
             if isinstance(lab.destination, MountPlace):
                 allow(self._wide, lab.destination.snapshot())
-                allow(self._wide, self.history[-1])
+                self._allow_source()
                 lab.conductor.watch = self._watch
             for act in self.script.acts:
                 self._act(act, quiet=act is self.script.acts[-1] or act.run in QUIET)
@@ -115,6 +118,7 @@ class Experiment:
             changed = {path for path in before | after if before.get(path) != after.get(path)}
             self._foreign |= {path: after[path] for path in changed & after.keys()}
             self._touched |= changed
+            self._moved |= {path for path in changed if path.endswith("/") and path not in before}
             self._touched |= {change.path, f"{change.path.rstrip('/')}/"}
             above = [path for path in before | after if path.startswith(f"{change.path.rstrip('/')}/")]
             self._touched |= set(above)
@@ -123,7 +127,13 @@ class Experiment:
         else:
             lab.source.change(change)
             self.history.append(lab.source.snapshot())
-            allow(self._wide, self.history[-1])
+            self._allow_source()
+
+    def _allow_source(self) -> None:
+        """An entry may have the mode of the source, and the one that the request gives it."""
+        implied = of_implied(self.script.options)
+        allow(self._wide, self.history[-1], implied)
+        allow(self._wide, view(self.history[-1], self.script.direction, self.script.options), implied)
 
     def _run(self, act: Act, *, quiet: bool = False) -> None:
         lab = self.lab
@@ -148,6 +158,9 @@ class Experiment:
         finally:
             self._machines.remove(machine)
         after = lab.destination.snapshot()
+        # A function that holds a directory which somebody renames writes there, and gives it its own source's mode.
+        self._touched |= {path for path in after if any(path.startswith(one) for one in self._moved)}
+        allow(self._wide, {path: one for path, one in after.items() if path in self._touched})
         self._share(after)
         happened = lab.conductor.told - told
         own = machine.listed or (began, began)
@@ -284,6 +297,8 @@ class Experiment:
         machine = next(one for one in self._machines if one.running is attempt.run)
         if fault.what == "change" and fault.change is not None:
             self._change(fault.change)
+        elif fault.what == "window changes":
+            self.lab.clock.wait(until_window_changes(machine.window, self.lab.clock.now()))
         elif fault.what == "late":
             self.lab.clock.wait(880)
         elif fault.what == "twice":

@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 from fanout.listing.naming.escaping import escape_key, escape_path
+from tests.adversary.given import dressed
 from tests.adversary.script import INSIDE_S3, S3_TO_MOUNT
 from tests.adversary.trees import Snapshot
 
@@ -18,6 +19,8 @@ def view(tree: Snapshot, direction: str, options: dict[str, Any]) -> Snapshot:
     """What the destination should show of the tree, before filters."""
     if options.get("symlinks") == "follow" and direction not in (S3_TO_MOUNT, INSIDE_S3):  # a bucket has none to follow
         tree = followed(tree)
+    if "attributes" in options:
+        tree = dressed(tree, options["attributes"])
     if options.get("on_conflict") == "escape":
         return {escaped(path, tree, direction): version for path, version in tree.items()}
     return tree

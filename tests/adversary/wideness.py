@@ -16,8 +16,8 @@ from tests.adversary.trees import STAGING, MountPlace, Snapshot
 UNFINISHED = 0o1700
 
 
-def allow(wide: dict[str, int], tree: Snapshot) -> None:
-    """Add the modes of a tree to those that an entry may have."""
+def allow(wide: dict[str, int], tree: Snapshot, implied: int = 0o755) -> None:
+    """Add the modes of a tree to those that an entry may have; ``implied`` is that of a directory without object."""
     for path, version in tree.items():
         is_key = path.endswith("/") and version.kind != "directory"  # the directory above it is implied
         if version.kind == "symlink":
@@ -28,7 +28,7 @@ def allow(wide: dict[str, int], tree: Snapshot) -> None:
             wide[path] = wide.get(path, 0) | version.mode
         for at in (at for at, sign in enumerate(path) if sign == "/" and (is_key or path[: at + 1] not in tree)):
             # A directory that keys imply and that has no object (docs/understand/attributes.md).
-            wide[path[: at + 1]] = wide.get(path[: at + 1], 0) | 0o755
+            wide[path[: at + 1]] = wide.get(path[: at + 1], 0) | 0o755 | implied
 
 
 def too_wide(place: MountPlace, allowed: dict[str, int], touched: set[str]) -> Iterator[Finding]:

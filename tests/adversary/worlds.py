@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.adversary.deeds import deletion, in_turn, lost, soon
+from tests.adversary.fields import closing, more_fields
 from tests.adversary.keeping import keep
 from tests.adversary.moves import move
 from tests.adversary.script import (
@@ -67,13 +68,15 @@ class _Author:
         destination = self.older(source)
         options = self.options(source)
         keep(Random(f"keep {self.seed}"), self.direction, options)  # a stream of its own: the rest is drawn as before
+        more_fields(Random(f"fields {self.seed}"), self.direction, options)
         move(Random(f"move {self.seed}"), options)
+        acts = in_turn(self.draw, self.turn, self.acts(source, destination, options), options)
         return Script(
             self.seed,
             self.direction,
             source,
             destination,
-            in_turn(self.draw, self.turn, self.acts(source, destination, options), options),
+            closing(Random(f"closing {self.seed}"), acts, options),
             options,
             skew_seconds=draw.choice((0, 0, 0, 0, 3, -3, 40, -40)) if self.with_s3 else 0,
             ledger_in_s3=draw.random() < 0.25,
@@ -231,8 +234,6 @@ class _Author:
         else:
             path, there, back = draw.choice(directories), "turn", "turn-back"
         between: dict[str, Any] = draw.choice(({"compare": "always"}, {"compare": "checksum"}, {"exclude": ["f3"]}, {}))
-        if self.direction == TWO_MOUNTS and between.get("compare") == "checksum":
-            between = {}
         forward = Act("change", change=Change(there, path, draw.randrange(1, 10**6)))
         backward = Act("change", change=Change(back, path, 0))
         second = Act("run", "r2", between, self.faults(source)[:1] if draw.random() < 0.4 else ())

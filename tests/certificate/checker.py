@@ -10,6 +10,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature as decode
 
 
 def canonical(value: object) -> bytes:
@@ -48,7 +49,8 @@ def problem(data: bytes, key_der: bytes, root: Path) -> str:  # empty for none
         if key.public_bytes(*form) != key_der:
             return "another key"
         signature = base64.b64decode(certificate["signature"], validate=True)
-        if base64.b64encode(signature).decode() != certificate["signature"]:
+        order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+        if base64.b64encode(signature).decode() != certificate["signature"] or decode(signature)[1] > order // 2:
             return "a signature in another form"
         key.verify(signature, canonical(document), ec.ECDSA(hashes.SHA256()))
     except (ValueError, KeyError, TypeError, AssertionError, InvalidSignature, UnsupportedAlgorithm) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Callable
@@ -9,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
@@ -18,8 +20,12 @@ from typer.testing import CliRunner, Result
 from fanout.adapters.posix.tree import PosixTree
 from fanout.certificate.canonical import canonical
 from fanout.certificate.document import decoded
+from fanout.certificate.signature import ORDER, in_one_form
 from fanout.model.entry import Attributes, Kind
+from fanout.request.filtering.filters import Filters
+from fanout.request.options import Symlinks
 from fanout_cli.certificates.signature import load_key
+from fanout_cli.certificates.trees import Part, digest_of_directory
 from fanout_cli.main import app
 from fanout_cli.stacks import Stack
 from tests.certificate import checker
@@ -113,6 +119,12 @@ def with_a_line_break(signature: str) -> str:
     return f"{signature[:4]}\n{signature[4:]}"
 
 
+def with_the_other_s(signature: str) -> str:
+    """The second signature that fits, which anybody computes from the first."""
+    r, s = decode_dss_signature(base64.b64decode(signature))
+    return base64.b64encode(encode_dss_signature(r, ORDER - s)).decode()
+
+
 def rewritten(change: Callable[[Any], None]) -> Callable[[Issued], bytes]:
     def write(issued: Issued) -> bytes:
         value = json.loads(issued.data)
@@ -141,6 +153,7 @@ def rewritten(change: Callable[[Any], None]) -> Callable[[Issued], bytes]:
         (rewritten(lambda value: value.update(signature="")), "signature does not fit"),
         (rewritten(lambda value: value.update(signature=with_a_line_break(value["signature"]))), "does not fit"),
         (rewritten(lambda value: value.update(signature="?")), "signature does not fit"),
+        (rewritten(lambda value: value.update(signature=with_the_other_s(value["signature"]))), "does not fit"),
     ],
 )
 def test_what_was_changed_is_refused_and_named(
@@ -171,17 +184,14 @@ def test_another_run_another_key_and_a_signature_of_another_certificate_are_refu
     assert checker.problem(kept.data, other.der, kept.tree) == "another key"
 
 
-def forged(kept: Issued) -> bytes:
+def forged(kept: Issued, **more: str) -> bytes:
     """A certificate of a key that somebody made, as good as the true one but for its origin."""
     key = ec.generate_private_key(ec.SECP256R1())
     value = json.loads(kept.data)
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     value["document"]["key"]["public_key"] = key.public_key().public_bytes(serialization.Encoding.PEM, form).decode()
-    import base64
-
-    from cryptography.hazmat.primitives import hashes
-
-    signature = key.sign(canonical(value["document"]), ec.ECDSA(hashes.SHA256()))
+    value["document"].update(more)
+    signature = in_one_form(key.sign(canonical(value["document"]), ec.ECDSA(hashes.SHA256())))
     value["signature"] = base64.b64encode(signature).decode()
     return canonical(value)
 
@@ -191,6 +201,24 @@ def test_a_forger_with_a_key_of_their_own_is_told_by_the_stacks_key_alone(kept: 
     file.write_bytes(forged(kept))
     assert fanout("check", file).exit_code == 0
     assert "signed with another key" in fanout("check", file, "--key", kept.key).stderr
+
+
+@pytest.mark.parametrize("request_text", ["{", "[]", '"x"', "null"])
+def test_a_request_that_is_none_is_named(kept: Issued, tmp_path: Path, request_text: str) -> None:
+    file = tmp_path / "forged.json"
+    file.write_bytes(forged(kept, request=request_text))
+    answer = fanout("check", file, "--tree", kept.tree)
+    assert (answer.exit_code, "its request is no JSON" in answer.stderr) == (1, True), answer.stderr
+
+
+@pytest.mark.parametrize("name", [".fanout-staging-run-9", ".fanout-staging-run-9/file"])
+def test_a_tree_with_names_that_no_listing_shows_is_none_that_was_certified(issued: Issued, name: str) -> None:
+    file = issued.tree / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("hidden")
+    answer = issued.check("--tree", issued.tree)
+    assert (answer.exit_code, "holds .fanout-staging-run-9" in answer.stderr) == (2, True), answer.stderr
+    assert checker.problem(issued.data, issued.der, issued.tree) == "another tree"
 
 
 @pytest.mark.parametrize("what", ["bytes", "name", "missing", "more", "kind", "target"])
@@ -215,6 +243,34 @@ def test_a_tree_that_is_not_the_certified_one_is_refused(issued: Issued, what: s
     assert answer.exit_code == 1
     assert "is not the certified tree" in answer.stderr
     assert checker.problem(issued.data, issued.der, issued.tree) == "another tree"
+
+
+@pytest.mark.parametrize(("symlinks", "like"), [("keep", "symlink"), ("skip", "nothing"), ("follow", "file")])
+def test_symlinks_of_a_tree_are_taken_as_the_request_took_them(tmp_path: Path, symlinks: str, like: str) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for one in (here, there):
+        one.mkdir()
+        (one / "file").write_text("text")
+    (here / "link").symlink_to("file")
+    if like == "symlink":
+        (there / "link").symlink_to("file")
+    elif like == "file":
+        (there / "link").write_text("text")
+    found = digest_of_directory(here, Part(Filters(), Symlinks(symlinks)))
+    assert found.hexdigest() == digest_of_directory(there, Part(Filters())).hexdigest()
+
+
+def test_both_ends_of_a_run_that_skips_symlinks_are_the_certified_trees(tmp_path: Path, aws: Aws) -> None:
+    issued = Issued(tmp_path, {"symlinks": "skip"})
+    assert issued.check("--tree", issued.tree).exit_code == 0
+    s3 = aws.client("s3")
+    s3.create_bucket(Bucket="data", CreateBucketConfiguration={"LocationConstraint": REGION})
+    for path in issued.tree.rglob("*"):
+        if path.is_file():
+            s3.put_object(Bucket="data", Key=f"in/{path.relative_to(issued.tree)}", Body=path.read_bytes())
+    s3.put_object(Bucket="data", Key="in/link", Body=b"d1/f1", Metadata={"file-permissions": "0120777"})
+    answer = aws.fanout("certificate", "check", str(issued.file), "--tree", "s3://data/in/")
+    assert answer.exit_code == 0, answer.stderr
 
 
 def test_directories_times_and_modes_are_in_no_digest(issued: Issued) -> None:

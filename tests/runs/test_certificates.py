@@ -136,6 +136,46 @@ def test_trees_that_differ_get_no_certificate(world: World, tmp_path: Path, what
     assert any("no certificate was issued" in note for note in summary["notes"])
 
 
+@pytest.mark.parametrize("verify", ["all", "content"])
+def test_symlinks_of_a_bucket_that_the_request_skips_are_in_no_tree(tmp_path: Path, verify: str) -> None:
+    world = World(destination=PosixTree(tmp_path, "", "run-1", "n"), signer=LocalSigner())
+    assert isinstance(world.source, MemoryTree)
+    world.source.put("file", Kind.FILE, b"x", Attributes(0o100644, 0, 0, 5))
+    world.source.put("link", Kind.FILE, b"file", Attributes(0o120777))
+    world.source.put("replaced", Kind.FILE, b"file", Attributes(0o120777))
+    (tmp_path / "replaced").write_bytes(b"of another")
+    summary = world.run({**COPY, "verify": verify, "symlinks": "skip"})
+    assert summary["status"] == "SUCCEEDED", list(world.ledger.read_rows("failures.jsonl"))
+    assert summary["totals"]["skipped"]["entries"] == 2
+    assert summary["verification"]["not_compared"] == []
+    document = certificate(world).document
+    assert (document.source.entries, document.source.bytes) == (1, 1)
+    only = World(source=world.source, destination=world.destination, run_id="run-2")
+    assert only.run({**REQUEST, "mode": "verify", "symlinks": "skip"})["totals"]["skipped"]["entries"] == 2
+    kept = World(source=world.source, destination=world.destination, run_id="run-3")
+    assert kept.run({**REQUEST, "mode": "verify"})["totals"]["failed"]["entries"] == 2
+
+
+# A difference that leaves every CRC64NVME as it is: the polynomial itself, the lowest bit first.
+_SAME_CRC = (0x9A6C9329AC4BC9B5 << 1 | 1).to_bytes(9, "little")
+
+
+@pytest.mark.parametrize("more", [{}, CUT], ids=["whole", "in blocks"])
+def test_other_bytes_of_the_same_crc_are_found_and_get_no_certificate(world: World, tmp_path: Path, more: Json) -> None:
+    World(source=world.source, destination=world.destination, run_id="first").run()
+    data = bytearray((tmp_path / "big").read_bytes())
+    data[BLOCK_BYTES + 3 : BLOCK_BYTES + 12] = bytes(
+        one ^ other for one, other in zip(data[BLOCK_BYTES + 3 :], _SAME_CRC, strict=False)
+    )
+    (tmp_path / "big").write_bytes(data)
+    summary = world.run(ONLY | more)
+    assert (summary["status"], summary["certificate"]) == ("FAILED_WITH_ITEMS", None)
+    (row,) = world.ledger.read_rows("failures.jsonl")
+    assert (row["path"], row["reason"]) == ("big", "checksum differs")
+    assert "SHA-256" in row["message"]
+    assert ("block 1 of" in row["message"]) is bool(more)
+
+
 def test_a_checksum_that_a_store_keeps_is_not_taken_at_its_word(world: World) -> None:
     class Counting(MemoryTree):
         opened = 0

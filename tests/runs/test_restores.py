@@ -17,7 +17,7 @@ from fanout.model.outcome import Reason
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.aws import Look
 from fanout.request.parts.restore import Restore
-from fanout.shards.archives import last_stand
+from fanout.shards.archives import last_stand, restores_asked
 from tests.support.archives import DAY, ArchivedTree, FakeArchive, Object
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
@@ -241,6 +241,61 @@ def test_asking_goes_on_where_the_time_was_up(monkeypatch: pytest.MonkeyPatch) -
         steps.append(sum(one.archive.asked.values()))
     assert steps == sorted(set(steps)) and len(steps) >= 2
     assert one.archive.asked == {f"g{number}": 1 for number in range(9)}
+
+
+def test_a_round_that_takes_several_tasks_asks_again_in_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 3)
+    monkeypatch.setattr(restoring, "REQUESTS_IN_FLIGHT", 1)
+    monkeypatch.setattr(restoring, "LOOKED_AT_TOGETHER", 1)
+    one = Archived()
+    for number in range(6):
+        one.tree.put_archived(f"g{number}", b"g")
+    last = "g5"
+    one.archive.fails[last] = [Throttled("503 SlowDown")]
+    world = one.world
+    world.list_all(world.plan(REQUEST))
+    shards = world.restore(partition_shards(world.context()))
+    assert (shards["step"], one.archive.asked[last]) == ("copy", 0)
+    world.remaining_seconds = 30.0
+    look = one.archive.look
+
+    def slow(entry: Entry) -> Look:
+        if entry.path < "g3":  # of another shard
+            world.clock.sleep(8.0)
+        return look(entry)
+
+    one.archive.look = slow  # type: ignore[method-assign]
+    tasks = 1
+    while (shards := world.restore(shards))["step"] == "again":
+        tasks += 1
+    assert tasks > 1 and shards["step"] == "wait"
+    assert one.archive.asked == {f"g{number}": 1 for number in range(6)}
+
+
+def test_what_a_task_asked_for_that_died_is_in_the_count_of_dollars(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 1)
+    one = Archived()
+    for number in range(6):
+        one.tree.put_archived(f"g{number}", b"g")
+    ask = one.archive.ask
+
+    def dying(entry: Entry, look: Look, restore: Restore) -> None:
+        if entry.path == "g4":
+            raise ConnectionResetError(entry.path)
+        one.world.clock.sleep(tuning.CHECKPOINT_SECONDS)
+        ask(entry, look, restore)
+
+    world = one.world
+    world.list_all(world.plan(REQUEST))
+    shards = partition_shards(world.context())
+    one.archive.ask = dying  # type: ignore[method-assign]
+    with pytest.raises(ConnectionResetError):
+        world.restore(shards)
+    assert restores_asked(world.ledger)[archives.GLACIER].entries == sum(one.archive.asked.values()) == 4
+    one.archive.ask = ask  # type: ignore[method-assign]
+    shards = world.restore(shards)
+    assert shards["step"] == "copy" and shards["archived"] == 6
+    assert restores_asked(world.ledger)[archives.GLACIER].entries == sum(one.archive.asked.values()) == 6
 
 
 def test_a_big_archived_file_waits_and_is_put_together() -> None:

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from fanout.certificate.document import ALGORITHM, Certificate, CertificateInvalid
+from fanout.certificate.signature import in_one_form
 from fanout.model.errors import InvalidRequest
 
 
@@ -33,7 +34,7 @@ def check_signature(certificate: Certificate, key: ec.EllipticCurvePublicKey | N
         )
     try:
         signature = base64.b64decode(certificate.signature, validate=True)
-        if base64.b64encode(signature).decode() != certificate.signature:
+        if base64.b64encode(in_one_form(signature)).decode() != certificate.signature:
             raise ValueError("not the one form of its bytes")
         own.verify(signature, certificate.document.digest(), ec.ECDSA(utils.Prehashed(hashes.SHA256())))
     except (InvalidSignature, ValueError) as error:

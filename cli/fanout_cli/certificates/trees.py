@@ -10,18 +10,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.metadata import from_headers
 from fanout.certificate.content_digest import ContentDigest
-from fanout.certificate.document import CertificateDocument
+from fanout.certificate.document import CertificateDocument, CertificateInvalid
 from fanout.certificate.tree_digest import TreeDigest
 from fanout.facts.tuning import BLOCK_BYTES
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError, InvalidRequest, ItemError
 from fanout.model.location import S3Location
+from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Segment
 from fanout.request.checked import checked
 from fanout.request.filtering.filters import Filters
+from fanout.request.options import Symlinks
 from fanout.request.parse import Fields, filters_of
 from fanout_cli.command_error import CommandError
 
@@ -32,23 +36,47 @@ _BATCH = 1_000
 Hashed = tuple[Kind, Entry, str]
 
 
-def filters_of_certificate(document: CertificateDocument) -> Filters:
-    """The filters of the certified request, by which its part of a tree is found again.
+class Part(Struct, frozen=True):
+    """The part of a tree that a request is about: its filters, and what becomes of symlinks."""
 
-    Raises ``InvalidRequest`` for one that filters by time: a copy may have another.
+    filters: Filters
+    symlinks: Symlinks = Symlinks.KEEP
+
+    def holds(self, kind: Kind) -> bool:
+        """Whether entries of a kind are in the digest."""
+        return kind is Kind.FILE or (kind is Kind.SYMLINK and self.symlinks is not Symlinks.SKIP)
+
+
+def certified_part(document: CertificateDocument) -> Part:
+    """The part of a tree that a certificate is about.
+
+    Raises ``InvalidRequest`` for one that filters by time: a copy may have another, and ``CertificateInvalid``.
     """
-    fields = checked(json.loads(document.request), Fields)
+    try:
+        request = json.loads(document.request)
+    except ValueError as error:
+        raise CertificateInvalid(f"its request is no JSON ({error})") from error
+    if not isinstance(request, dict):
+        raise CertificateInvalid("its request is no JSON object")
+    fields = checked(request, Fields)
     filters = filters_of(fields)
     times = (filters.modified_after_ns, filters.modified_before_ns, filters.newer_than_ns, filters.older_than_ns)
     if any(time is not None for time in times):
         problem = "the certified request filters by time, by which nobody finds the same files again"
         raise InvalidRequest("--tree", problem, "leave it out; the signature is checked without it")
-    return filters
+    return Part(filters, fields.symlinks)
 
 
-def digest_of_directory(directory: Path, filters: Filters) -> TreeDigest:
+def digest_of_directory(directory: Path, part: Part) -> TreeDigest:
     """The digest of a directory of this machine, for instance a mounted file system. Raises ``CommandError``."""
-    tree = PosixTree(directory.resolve(), "", "certificate", str(os.getpid()), "source")
+    own = sorted(one for one in os.listdir(directory) if one.startswith(STAGING_PREFIX))
+    if own:  # of which no listing of a run shows anything
+        raise CommandError(
+            f"{directory} holds {own[0]}, a name of this product's for what it stages, so it is no certified tree;"
+            " wait until no run writes there, or remove it"
+        )
+    follow = part.symlinks is Symlinks.FOLLOW
+    tree = PosixTree(directory.resolve(), "", "certificate", str(os.getpid()), "source", follow=follow)
 
     def hashed(entry: Entry) -> Hashed:
         source = tree.open(entry)
@@ -62,12 +90,12 @@ def digest_of_directory(directory: Path, filters: Filters) -> TreeDigest:
         return entry.kind, entry, content.hexdigest()
 
     try:
-        return _digest(tree.list(Segment(""), filters.prunes), filters, hashed)
+        return _digest(tree.list(Segment(""), part.filters.prunes), part, hashed)
     finally:
         tree.close()
 
 
-def digest_of_prefix(s3: Any, location: S3Location, filters: Filters) -> TreeDigest:
+def digest_of_prefix(s3: Any, location: S3Location, part: Part) -> TreeDigest:
     """The digest of a prefix of a bucket; every object is read. Raises ``CommandError``."""
 
     def entries() -> Iterator[Entry]:
@@ -88,12 +116,11 @@ def digest_of_prefix(s3: Any, location: S3Location, filters: Filters) -> TreeDig
         attributes = from_headers({f"x-amz-meta-{name}": value for name, value in found["Metadata"].items()})
         return Kind.SYMLINK if attributes.is_symlink else Kind.FILE, entry, content.hexdigest()
 
-    return _digest(entries(), filters, hashed)
+    return _digest(entries(), part, hashed)
 
 
-def _digest(entries: Iterable[Entry], filters: Filters, hashed: Callable[[Entry], Hashed]) -> TreeDigest:
-    digest = TreeDigest()
-    taken = (one for one in entries if _is_certified(one) and filters.reason(one) is None)
+def _digest(entries: Iterable[Entry], part: Part, hashed: Callable[[Entry], Hashed]) -> TreeDigest:
+    digest, taken = TreeDigest(), _listed(entries, part)
 
     def named(entry: Entry) -> Hashed:
         try:
@@ -105,14 +132,17 @@ def _digest(entries: Iterable[Entry], filters: Filters, hashed: Callable[[Entry]
         try:
             while batch := list(islice(taken, _BATCH)):
                 for kind, entry, sha256 in pool.map(named, batch):
-                    digest.add(kind, entry.path, entry.size, sha256)
+                    if part.holds(kind):  # only its metadata tells that an object is a symlink
+                        digest.add(kind, entry.path, entry.size, sha256)
         except FanoutError as error:
             raise CommandError(f"the tree cannot be listed, so it has no digest: {error}") from error
     return digest
 
 
-def _is_certified(entry: Entry) -> bool:
-    """Whether an entry is in the digest. Raises ``CommandError`` for a directory that cannot be read."""
-    if entry.kind is Kind.UNLISTABLE:
-        raise CommandError(f"{entry.path} cannot be listed, so the tree has no digest; check its permissions")
-    return entry.kind in (Kind.FILE, Kind.SYMLINK)
+def _listed(entries: Iterable[Entry], part: Part) -> Iterator[Entry]:
+    """The entries that are in the digest. Raises ``CommandError`` for a directory that cannot be read."""
+    for entry in entries:
+        if entry.kind is Kind.UNLISTABLE:
+            raise CommandError(f"{entry.path} cannot be listed, so the tree has no digest; check its permissions")
+        if part.holds(entry.kind) and part.filters.reason(entry) is None:
+            yield entry

@@ -101,7 +101,10 @@ def check(
         except (CertificateInvalid, CommandError) as error:
             _end(file, str(error), console, json_output)
         document = certificate.document
-        found = _digest_of(tree, document, local, state) if tree else None
+        try:
+            found = _digest_of(tree, document, local, state) if tree else None
+        except CertificateInvalid as error:
+            _end(file, str(error), console, json_output)
     problem = "" if found is None else _difference(tree, found, document)
     if problem:
         _end(file, problem, console, json_output)
@@ -172,16 +175,16 @@ def _end(file: Path, problem: str, console: Terminal, json_output: bool) -> Any:
 
 
 def _digest_of(tree: str, document: CertificateDocument, local: bool, state: Path | None) -> TreeDigest:
-    from fanout_cli.certificates.trees import digest_of_directory, digest_of_prefix, filters_of_certificate
+    from fanout_cli.certificates.trees import certified_part, digest_of_directory, digest_of_prefix
 
-    filters = filters_of_certificate(document)
+    part = certified_part(document)
     if tree.startswith("s3://"):
         location = parse_location("--tree", tree, ())
         assert isinstance(location, S3Location)
         s3 = find_stack(None, local, state).client("s3") if local else aws_client_maker()("s3")
-        return digest_of_prefix(s3, location, filters)
+        return digest_of_prefix(s3, location, part)
     if Path(tree).is_dir():
-        return digest_of_directory(Path(tree), filters)
+        return digest_of_directory(Path(tree), part)
     remedy = "a directory of this machine, such as a mounted file system, or s3://bucket/prefix/"
     if tree.startswith("efs://"):
         remedy += "; only the stack sees this one: start a run of mode verify with certificate: true"

@@ -85,6 +85,14 @@ BAD: list[tuple[dict[str, str], Any, str, str]] = [
     (ON_MOUNT, OWNED, "attributes", "everything in efs://data/in has attributes of its own; leave it out, or name ov"),
     (TO_S3, OWNED, "attributes", "everything in efs://data/in has attributes of its own"),
     (ON_MOUNT, {"mtime": "now", "override": True}, "attributes.mtime", "a later run tells by the mtime what changed"),
+    (
+        FROM_S3 | {"overwrite": "if-newer"},
+        {"mtime": "now"},
+        "attributes.mtime",
+        "overwrite: if-newer tells by the mtime",
+    ),
+    (FROM_S3 | {"overwrite": "never"}, {"mtime": "now"}, "attributes.mtime", "overwrite: never tells by the mtime"),
+    (FROM_S3 | {"backup_to": "efs:///kept"}, {"mtime": "now"}, "attributes.mtime", "last-modified is allowed"),
 ]
 
 
@@ -94,6 +102,12 @@ def test_what_cannot_be_is_refused_by_name(ends: dict[str, str], given: Any, fie
         parse_request({**ends, "attributes": given}, ("data",), 10)
     assert caught.value.field == field
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("more", [{"overwrite": "if-newer"}, {"overwrite": "never"}, {"backup_to": "efs:///kept"}])
+def test_the_time_of_the_object_goes_with_what_tells_by_the_mtime(more: dict[str, str]) -> None:
+    given = {"mtime": "last-modified", "override": True}
+    assert parse_request({**FROM_S3, **more, "attributes": given}, ("data",), 10).attributes.override
 
 
 @pytest.mark.parametrize("ends", [FROM_S3, ON_MOUNT, TO_S3])

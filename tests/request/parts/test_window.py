@@ -96,6 +96,18 @@ def test_an_hour_that_is_left_out_is_missing_in_the_window() -> None:
     assert left_out.changes_at(at("2027-03-14T00:00", zone)) == at("2027-03-15T02:00", zone)
 
 
+@pytest.mark.parametrize(
+    ("text", "zone", "now", "opens"),
+    [
+        ("Sun 02:00-03:00 America/New_York", "America/New_York", "2027-03-07T03:00", "2027-03-21T02:00"),
+        ("Sun 01:00-02:00 Europe/Dublin", "Europe/Dublin", "2027-03-21T02:00", "2027-04-04T01:00"),
+        ("Sun 00:00-00:45 America/Havana", "America/Havana", "2026-03-01T16:00", "2026-03-15T00:00"),
+    ],
+)
+def test_a_weekly_window_that_a_clock_leaves_out_opens_a_week_later(text: str, zone: str, now: str, opens: str) -> None:
+    assert parse_window(text).changes_at(at(now, zone)) == at(opens, zone)
+
+
 def test_an_hour_that_comes_twice_is_in_the_window_twice() -> None:
     window = parse_window("02:00-02:30 Europe/Berlin")
     edges = [at("2027-10-31T00:00")]

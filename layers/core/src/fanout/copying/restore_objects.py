@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.copying.copy_shard import OutcomeWriter, settled_indexes
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.model.books import Count
 from fanout.model.deadline import Deadline
@@ -32,7 +33,7 @@ from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import BigFile, Shard
 from fanout.ports.aws import Look, ObjectArchive
 from fanout.request.plan import Plan
-from fanout.shards.archives import RestoreStand, not_restorable, seconds_to_restore
+from fanout.shards.archives import RestoreStand, not_restorable, restores_asked, seconds_to_restore
 from fanout.shards.blocks import failed_block
 from fanout.shards.partitioned import MapItem, shards_of
 from fanout.work.context import Context
@@ -60,6 +61,8 @@ def restore_objects(stand_key: str, context: Context) -> Json:
     assert archive is not None
     shards = {shard.id: shard for shard in shards_of(ledger) if shard.archive}
     stand = ledger.read(stand_key, RestoreStand) if stand_key else _begun(list(shards), context)
+    # With what an attempt asked for whose answer did not arrive.
+    stand = replace(stand, asked=restores_asked(ledger))
     stand = _visit_all(stand, shards, archive, plan, context)
     if stand.cursor < len(stand.left):
         return _answer("again", stand, context)
@@ -87,20 +90,22 @@ def _begun(left: list[str], context: Context) -> RestoreStand:
 def _visit_all(
     stand: RestoreStand, shards: dict[str, Shard], archive: ObjectArchive, plan: Plan, context: Context
 ) -> RestoreStand:
-    """Visit the shards that are left in this round, as far as there is time."""
-    deadline = context.deadline()
-    thorough = stand.round == 0 or stand.missed > 0
-    missed = 0 if stand.cursor == 0 else stand.missed
-    asked = defaultdict(Count, stand.asked)
+    """Visit the shards that are left in this round, as far as there is time; notes on the way what was asked for."""
+    deadline, noted_at = context.deadline(), context.clock.now()
+    missed, asked = stand.missed, defaultdict(Count, stand.asked)
     ready, refused, cursor = list(stand.ready), stand.refused, stand.cursor
     for shard_id in stand.left[stand.cursor :]:
         if deadline.passed:
             break
         visit = _Visit(shards[shard_id], archive, plan, context, deadline)
-        is_ready = visit.look(thorough=thorough)
+        is_ready = visit.look(thorough=stand.asks)
         for name, count in visit.asked.items():
             asked[name] += count
         refused, missed = refused + visit.refused, missed + visit.missed
+        if visit.asked and context.clock.now() - noted_at >= tuning.CHECKPOINT_SECONDS:
+            noted_at = context.clock.now()
+            known = replace(stand, at=noted_at, cursor=cursor, asked=dict(asked), refused=refused, missed=missed)
+            context.ledger.write(keys.restore_key(noted_at, context.nonce), known)
         if visit.cut_off:  # the next task visits it again, and finds on their way what this one asked for
             break
         cursor += 1
@@ -120,7 +125,8 @@ def _ended_round(stand: RestoreStand, shards: dict[str, Shard], plan: Plan, cont
     left = [one for one in stand.left if one not in names]
     _note(stand, len(given) - len(stand.ready), plan, context)
     waiting = _held([shards[one] for one in left])
-    after = replace(stand, round=stand.round + 1, cursor=0, left=left, ready=[], waiting=waiting)
+    asks = stand.missed > 0
+    after = replace(stand, round=stand.round + 1, cursor=0, left=left, ready=[], missed=0, asks=asks, waiting=waiting)
     if not given and not at_once:
         return _answer("wait", after, context, wait=wait_seconds(now, stand.expected_at, stand.ends_at, plan.ends_at))
     key = keys.restore_copies_key(now, context.nonce)

@@ -15,7 +15,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import NEVER, Deadline
 from fanout.model.entry import Attributes, Entry, Kind
-from fanout.model.errors import problem_of
+from fanout.model.errors import FanoutError, ItemError, problem_of
 from fanout.model.outcome import Outcome, Reason
 from fanout.ports.tree import Tree
 from fanout.shards.made_directories import MadeDirectory
@@ -134,12 +134,21 @@ def set_directories(destination: Tree, made: Iterable[MadeDirectory]) -> list[Un
             else:
                 files.set_attributes(entry, Attributes(one.mode, one.uid, one.gid, one.mtime_ns, one.atime_ns))
         except Exception as error:  # noqa: BLE001 - see problem_of
+            if one.may_lack and isinstance(error, ItemError) and _is_missing(destination, one.path):
+                return None
             problem = problem_of(error)
             return Unset(one.path, problem.reason, problem.message)
         return None
 
     results = work_on(enumerate(made), set_one, tuning.CLIENT_OPERATIONS_IN_FLIGHT, NEVER, [])
     return [failure for _, failure in results if failure is not None]
+
+
+def _is_missing(destination: Tree, path: str) -> bool:
+    try:
+        return destination.find(path) is None
+    except (FanoutError, ItemError):
+        return False  # then the first error is told
 
 
 def read_directories(ledger: Ledger, file: MadeFile | ClosedFile) -> list[MadeDirectory]:

@@ -71,7 +71,7 @@ def go_on_with(shard: FinishShard, context: Context) -> bool:
     deadline = context.deadline()
     settled, done = assemble_big_files(context, plan, shard.big_files, deadline, shard.id)
     if done:
-        names, done = link_names(plan, context, shard.links, deadline)
+        names, done = link_names(plan, context, shard.links, deadline, has_whole_time=not settled)
         settled += names
     if done:
         work = _Directories(shard, stand, context, context.destination(plan))

@@ -96,7 +96,7 @@ def _finish_alone(plan: Plan, left: ToFinish, context: Context, deadline: Deadli
     files, done = assemble_big_files(context, plan, left.big_files, deadline)
     names = directories = 0
     if done:
-        names, done = link_names(plan, context, left.links, deadline)
+        names, done = link_names(plan, context, left.links, deadline, has_whole_time=not files)
     if done:
         directories, done = finish_directories(context, context.destination(plan), deadline, left.directories)
     if not done and not files + names + directories:

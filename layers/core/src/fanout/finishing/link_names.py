@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fanout.copying.copier import Copier
-from fanout.copying.copy_shard import settled_indexes
+from fanout.copying.copy_shard import out_of_time_outcome, settled_indexes
 from fanout.facts import tuning
 from fanout.finishing.divide import LinkRange
 from fanout.ledger.ledger import Ledger
@@ -20,8 +20,9 @@ from fanout.ledger.rows import link_from_row
 from fanout.model.books import tally
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
-from fanout.model.errors import ItemError, problem_of
+from fanout.model.errors import ItemError, TimeUp, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
+from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
@@ -32,15 +33,18 @@ NAMES_PER_FILE = 2_000
 _ATTEMPTS = 3
 
 
-def link_names(plan: Plan, context: Context, links: Iterable[LinkRange], deadline: Deadline) -> tuple[int, bool]:
+def link_names(
+    plan: Plan, context: Context, links: Iterable[LinkRange], deadline: Deadline, *, has_whole_time: bool = True
+) -> tuple[int, bool]:
     """Link every further name that has no outcome yet; returns how many got one, and whether all have one now.
 
     A name is linked only if this run copied the first name of its file, and only if
-    it still is a name of the file that was listed.
+    it still is a name of the file that was listed. Where a file has to be copied for a name and the time ends, the name
+    is left to the next task; it fails only if it was the first work of a task that ``has_whole_time``.
     """
     done = 0
     source, destination = context.source(plan), context.destination(plan)
-    linker = _Linker(source, destination, deadline)
+    linker = _Linker(source, destination, deadline, context.limiter)
     with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT) as pool:
         for link in links:
             shard, copied = link.shard, copied_paths(link.copied_by, context.ledger)
@@ -50,11 +54,19 @@ def link_names(plan: Plan, context: Context, links: Iterable[LinkRange], deadlin
                 if done and deadline.passed:
                     linker.note(context)
                     return done, False
-                outcomes = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
+                found = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
+                outcomes = {index: one for index, one in found.items() if one is not None}
+                fails_late = has_whole_time and not done and not outcomes
+                for index, entry in linker.cut_off if fails_late else ():
+                    if not context.leaves(entry.size):
+                        outcomes[index] = out_of_time_outcome(entry)
                 name = f"{context.nonce}-{number:04d}"
                 report_done(plan, context.ledger, "copy", f"{shard.id}-{name}", outcomes.values())
                 context.ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))
                 done += len(outcomes)
+                if len(outcomes) < len(rows):
+                    linker.note(context)
+                    return done, False
     linker.note(context)
     return done, True
 
@@ -78,8 +90,9 @@ def _batches(rows: Iterable[tuple[int, list[Any]]]) -> Iterator[list[tuple[int, 
         yield batch
 
 
-def _outcome(linker: _Linker, copied: frozenset[str], indexed: tuple[int, list[Any]]) -> Outcome:
-    row = indexed[1]
+def _outcome(linker: _Linker, copied: frozenset[str], indexed: tuple[int, list[Any]]) -> Outcome | None:
+    """The outcome of a name; ``None`` where the time was up."""
+    index, row = indexed
     entry, first = link_from_row(row)
     if not first:
         return Outcome.because(entry, Reason.SAME)
@@ -87,7 +100,9 @@ def _outcome(linker: _Linker, copied: frozenset[str], indexed: tuple[int, list[A
         return Outcome.because(entry, Reason.FIRST_NAME, f"its first name is {first}")
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            outcome = linker.link(entry, first)
+            outcome = linker.link(index, entry, first)
+        except TimeUp:
+            return None
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = problem_of(error)
             if problem.reason is Reason.TRANSIENT and attempt < _ATTEMPTS:
@@ -100,15 +115,19 @@ def _outcome(linker: _Linker, copied: frozenset[str], indexed: tuple[int, list[A
 class _Linker:
     """Links further names; copies a file that has no room for another name, and links what follows to the copy."""
 
-    def __init__(self, source: Tree, destination: Tree, deadline: Deadline) -> None:
+    def __init__(self, source: Tree, destination: Tree, deadline: Deadline, limiter: Limiter) -> None:
         self._source, self._destination = source, destination
-        self._deadline = deadline
+        self._deadline, self._limiter = deadline, limiter
+        self.cut_off: list[tuple[int, Entry]] = []
         self._copies: dict[str, str] = {}
         self._number = 0
         self._copying = threading.Lock()
 
-    def link(self, entry: Entry, first: str) -> Outcome:
-        """The outcome of a name that stands now. Raises ``ItemError`` if it cannot be linked, nor the file copied."""
+    def link(self, index: int, entry: Entry, first: str) -> Outcome:
+        """The outcome of a name that stands now. Raises ``ItemError`` if it cannot be linked, nor the file copied.
+
+        Raises ``TimeUp`` if the file has to be copied and the time is up; ``cut_off`` names what was begun.
+        """
         self._source.open(entry).close()
         linked = self._copies.get(first, first)
         if self._linked(entry, linked):
@@ -117,12 +136,12 @@ class _Linker:
             other = self._copies.get(first, first)
             if other != linked and self._linked(entry, other):
                 return Outcome.done(entry, Result.COPIED, message=f"linked to {other}")
-            return self._copied(entry, first)
+            return self._copied(index, entry, first)
 
     def note(self, context: Context) -> None:
         """Note how many files were copied for names that found no room; nothing for none."""
         if self._number:
-            text = f"{self._number:,} further names are files of their own: a file had no room for another name"
+            text = f"{self._number:,} of the further names are files of their own: a file had no room for another name"
             context.ledger.note(f"names-{context.nonce}", [text])
 
     def _linked(self, entry: Entry, first: str) -> bool:
@@ -136,19 +155,20 @@ class _Linker:
             return False
         return True
 
-    def _copied(self, entry: Entry, first: str) -> Outcome:
+    def _copied(self, index: int, entry: Entry, first: str) -> Outcome:
         """Copy the first name's file, which this run copied from the source; the next names are linked to the copy."""
         outcome = None
         for _ in range(_ATTEMPTS):  # names that others give the file meanwhile change its ctime
             found = self._destination.find_stored(first)
             if found is None or found.entry.size != entry.size:
                 raise ItemError(Reason.DESTINATION_CHANGED, f"{first} is not what was copied there")
-            copier = Copier(self._destination, self._destination, self._deadline)
+            copier = Copier(self._destination, self._destination, self._deadline, limiter=self._limiter)
             outcome = next(copier.copy_all([(0, replace(found.entry, target=entry.path))], 1), None)
-            if outcome is not None and outcome[1].reason is not Reason.SOURCE_CHANGED:
+            if outcome is None or outcome[1].reason is not Reason.SOURCE_CHANGED:
                 break
         if outcome is None:
-            raise ItemError(Reason.OUT_OF_TIME, f"{first} has no room for another name, and copying it takes too long")
+            self.cut_off += [(index, entry) for _ in copier.unfinished]
+            raise TimeUp
         done = outcome[1]
         if done.result is not Result.COPIED:
             return Outcome.because(entry, done.reason or Reason.UNEXPECTED, done.message)

@@ -21,7 +21,7 @@ from fanout.request.options import (
     Symlinks,
     Verify,
 )
-from fanout.request.parts.given_attributes import GivenAttributes
+from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.restore import Restore
 
 
@@ -189,6 +189,10 @@ def _check_attributes(request: Request) -> None:
     if not source.is_keyed and given.mtime is not None:
         problem = f"a later run tells by the mtime what changed in {source}"
         raise InvalidRequest("attributes.mtime", problem, "leave it out; it is for objects")
+    told_by_mtime = "backup_to" if request.backup_to else f"overwrite: {request.overwrite.value}"
+    if given.mtime is Mtime.NOW and (request.backup_to or request.overwrite is not Overwrite.ALWAYS):
+        problem = f"{told_by_mtime} tells by the mtime what a task of the run wrote, and what is newer"
+        raise InvalidRequest("attributes.mtime", problem, "with it, last-modified is allowed")
     if not source.is_keyed and not given.override:
         problem = f"everything in {source} has attributes of its own"
         raise InvalidRequest("attributes", problem, "leave it out, or name override: true")

@@ -50,9 +50,9 @@ class RestoreStand(Struct, frozen=True, kw_only=True):
 
     ``left`` are the shards that no Map was given yet; ``cursor`` of them were visited in this ``round``, the first of
     which asks, and ``ready`` can be copied. ``asked`` are entries and bytes by archive that S3 took requests for,
-    ``refused`` entries that have an outcome instead, ``missed`` those that S3 could not take now: the next round asks
-    again. ``waiting`` is what is left in the archives, asked for by ``asked_at``. The wait ends at ``ends_at`` at the
-    latest.
+    ``refused`` entries that have an outcome instead, ``missed`` those that S3 could not take in this round: the next
+    one ``asks`` again, and looks at every entry for that. ``waiting`` is what is left in the archives, asked for by
+    ``asked_at``. The wait ends at ``ends_at`` at the latest.
     """
 
     at: float
@@ -63,6 +63,7 @@ class RestoreStand(Struct, frozen=True, kw_only=True):
     asked: dict[str, Count]
     refused: int
     missed: int
+    asks: bool = True
     waiting: Count
     asked_at: float
     expected_at: float

@@ -15,7 +15,7 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     """A directory that a run made, with the attributes to set when everything is in it.
 
     No entry stands for an ``implied`` one, which gets its mode alone. One that gets attributes of the request counts as
-    an entry. Times are nanoseconds since 1970.
+    an entry, but ``may_lack``: it is not there where nothing in it was copied. Times are nanoseconds since 1970.
     """
 
     path: str
@@ -25,6 +25,7 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     mtime_ns: int | None = None
     atime_ns: int | None = None
     implied: bool = False
+    may_lack: bool = False
 
 
 def made_directories(ledger: Ledger) -> dict[str, int | None]:

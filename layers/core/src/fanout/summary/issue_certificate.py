@@ -22,12 +22,13 @@ from fanout.certificate.document import (
     SigningKey,
     decoded,
 )
+from fanout.certificate.signature import in_one_form
 from fanout.certificate.tree_digest import TreeDigest
 from fanout.ledger import keys
 from fanout.ledger.documents import Asked
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
-from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, NotFound, RunError, Unreachable
+from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, NotFound, RunError, Transient, Unreachable
 from fanout.model.location import Location
 from fanout.model.outcome import Result
 from fanout.ports.aws import PublicKey, Signer
@@ -76,8 +77,7 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: Times, 
             if context.signer is None:
                 raise InvalidRequest("certificate", "the stack has no signing key", _NO_SIGNER)
             document = _document(plan, ending.verification, _by_name(totals), times, sums, context.signer, ledger)
-            signature = base64.b64encode(context.signer.sign(document.digest())).decode("ascii")
-            known = Certificate(document, signature)
+            known = Certificate(document, _signature(context.signer, document))
             ledger.write_bytes(keys.CERTIFICATE, known.encoded())
     except (AccessDenied, InvalidRequest, NotFound, Unreachable) as error:
         way_on = "the trees were found equal; start a run of mode verify with certificate: true when it is mended"
@@ -155,6 +155,13 @@ def _issued(certificate: Certificate, ledger: Ledger) -> CertificateIssued:
         source_tree_digest=document.source.tree_digest,
         destination_tree_digest=document.destination.tree_digest,
     )
+
+
+def _signature(signer: Signer, document: CertificateDocument) -> str:
+    try:
+        return base64.b64encode(in_one_form(signer.sign(document.digest()))).decode("ascii")
+    except ValueError as error:
+        raise Transient(f"the answer to the request to sign is no signature: {error}") from error
 
 
 def _by_name(totals: Totals) -> dict[str, Count]:

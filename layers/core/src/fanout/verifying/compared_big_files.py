@@ -55,7 +55,7 @@ def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | N
         problem = worst(differences_of(entry, *seen, rules))
         told = told_whole(entry, *seen, rules)
         if problem is not None and problem[0] is Reason.CHECKSUM:
-            block = next(one.index for one, other in zip(here, there, strict=True) if one.crc64nvme != other.crc64nvme)
+            block = next(one.index for one, other in zip(here, there, strict=True) if _sums(one) != _sums(other))
             problem = (problem[0], f"block {block} of {big.block_bytes} bytes is the first that differs; {problem[1]}")
     proof = None
     if problem is None:
@@ -65,6 +65,11 @@ def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | N
         outcome = Outcome.because(entry, *problem)
     digests = [entry_digest(entry, one.checksum) for one in seen]
     return Verified(outcome, digests[0], digests[1], told, bool(entry.inode), proof)
+
+
+def _sums(receipt: Receipt) -> tuple[int | None, str]:
+    """All that is known of a block's bytes."""
+    return receipt.crc64nvme, receipt.sha256
 
 
 def _seen(big: BigFile, end: str, receipts: list[Receipt], ledger: Ledger) -> Seen:

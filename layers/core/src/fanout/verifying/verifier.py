@@ -53,7 +53,8 @@ class Verifier:
 
     ``rules`` say what else is compared; ``None``: names, kinds, sizes and bytes alone. ``may_lack`` is the source
     whose archived objects are skipped, so that the destination may lack them; ``None`` where the request skips none.
-    With ``certifies`` no store is taken at its word: all bytes are read, and hashed by SHA-256 too.
+    With ``certifies`` no store is taken at its word: all bytes are read, and hashed by SHA-256 too. ``skips_symlinks``:
+    the request leaves out symlinks, and of an object only its metadata tells that it is one.
     """
 
     def __init__(
@@ -65,7 +66,9 @@ class Verifier:
         may_lack: Tree | None = None,
         *,
         certifies: bool = False,
+        skips_symlinks: bool = False,
     ) -> None:
+        self._skips_symlinks = skips_symlinks
         self._destination, self._limiter = destination, limiter
         self._may_lack = may_lack
         self.certifies = certifies
@@ -84,6 +87,8 @@ class Verifier:
         denied = Reason.SOURCE_DENIED
         try:
             here = expected()
+            if self._skips_symlinks and here.attributes is not None and here.attributes.is_symlink:
+                return Verified(Outcome.because(entry, Reason.SYMLINK), 0, 0)
             denied = Reason.NOT_VERIFIED
             found = self._found(entry.placed.path, listed)
             there = self.seen(self._destination, *_comparable(entry, found))

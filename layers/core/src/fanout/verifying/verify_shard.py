@@ -16,7 +16,7 @@ from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
-from fanout.request.options import Mode
+from fanout.request.options import Mode, Symlinks
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.attempts import Progress, noted
@@ -56,7 +56,9 @@ def _verify_entries(shard: Shard, context: Context) -> Progress:
     may_lack = context.source(plan) if plan.request.skips_archived else None
     certifies = plan.request.certificate and plan.request.mode is Mode.VERIFY
     limiter = context.limiter
-    verifier = Verifier(context.destination(plan), deadline, limiter, rules, may_lack, certifies=certifies)
+    skips = plan.request.symlinks is Symlinks.SKIP and not plan.request.inside_s3  # which copies them as objects
+    destination = context.destination(plan)
+    verifier = Verifier(destination, deadline, limiter, rules, may_lack, certifies=certifies, skips_symlinks=skips)
     links = link_differences(shard, ledger) if plan.request.mode is Mode.VERIFY else {}
     if plan.request.between_mounts:
         work = work_of_checksums(shard, ledger)

@@ -43,6 +43,7 @@ class Proofs:
         self._copied_now = plan.request.attributes.mtime is Mtime.NOW
         self._earlier, self._ahead_ns = earlier, ahead_ns
         self._replaces_all = plan.request.overwrite is Overwrite.ALWAYS
+        self._keeps_by_links = plan.request.backup_to is not None and self._compares_times
         self._source, self._destination = source, destination
 
     def unchanged_lengths(self, source: FileColumns, destination: FileColumns) -> list[int]:
@@ -73,6 +74,8 @@ class Proofs:
         decision = decide(source, destination, self._compare, self._wider_ns)
         if decision is not Decision.UNCHANGED or destination is None:
             return decision
+        if self._keeps_by_links and destination.inode and not source.inode:
+            return Decision.COPY  # a run that ended before its rename may have kept it, and so moved its ctime
         if self._ends is None or source.kind is Kind.DIRECTORY:
             return decision
         standing = self._earlier.standing(source, destination)

@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from fanout.facts import tuning
+from fanout.facts import aws, tuning
 from fanout.listing.deciding.decisions import Decision, decide
 from fanout.listing.deciding.overwriting import with_overwrite
 from fanout.listing.deciding.proofs import Look, Proofs
@@ -38,6 +38,7 @@ class Settler:
         self._compares_names = compares_attributes(plan) and keeps_names
         self._overwrite = plan.request.overwrite
         self._skips_symlinks = plan.request.symlinks is Symlinks.SKIP
+        self._inside_s3 = plan.request.inside_s3
 
     def ask(self, pair: Pair) -> Pair | Question:
         """Return the pair with its decision, or the question that gives it; see ``LookupQueue``."""
@@ -115,8 +116,8 @@ class Settler:
         writer = self._writer
         decision = decide(source, destination, Compare.ALWAYS)
         differs = destination is None or decision is Decision.CONFLICT or source.size != destination.size
-        if differs and self._skips_archived and source.kind is Kind.FILE:
-            writer.copy(source, is_new=False, compare=True)  # VerifyShard asks whether it is archived
+        if differs and self._may_be_skipped(source):
+            writer.copy(source, is_new=False, compare=True)  # VerifyShard asks whether it is archived, or a symlink
         elif destination is None:
             writer.settle(source, self._missing(source.changed_ns))
         elif decision is Decision.UNCHANGED:
@@ -128,6 +129,11 @@ class Settler:
         else:
             listed = destination.etag if self._conditions else ""  # VerifyShard compares with this very object
             writer.copy(replace(source, replaces=listed), is_new=False)
+
+    def _may_be_skipped(self, source: Entry) -> bool:
+        """Whether the copy may have left it out for what a listing of a bucket does not tell."""
+        may_be_symlink = bool(source.etag) and source.size <= aws.SYMLINK_TARGET_BYTES and not self._inside_s3
+        return source.kind is Kind.FILE and (self._skips_archived or (self._skips_symlinks and may_be_symlink))
 
     def _groups_names(self, source: Entry) -> bool:
         """Whether the run compares hard links; several functions compare the names of larger files."""

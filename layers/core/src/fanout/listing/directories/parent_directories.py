@@ -108,7 +108,7 @@ class ParentDirectories:
         """Note a directory with its mode at the source; ``None`` where that has no say."""
         made = MadeDirectory(path, mode_without_owner(mode), implied=True)
         if mode is None and self._given is not None:
-            made = MadeDirectory(path, self._given.mode, self._given.uid, self._given.gid)
+            made = MadeDirectory(path, self._given.mode, self._given.uid, self._given.gid, may_lack=True)
         self._rows.append(to_builtins(made))
         if len(self._rows) >= _ROWS_PER_FILE:
             self._write()

@@ -17,8 +17,9 @@ LEAST_MINUTES = 30
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _EXAMPLES = '"22:00-06:00 Europe/Berlin", or with the days on which it opens "Mon-Fri 22:00-06:00 Europe/Berlin"'
 _FORM = re.compile(r"(?:([A-Za-z,-]+) )?([0-9]{2}):([0-9]{2})-([0-9]{2}):([0-9]{2}) ([A-Za-z0-9_+/-]{1,64})")
-# A window opens within eight days, each with two edges; some more for a day whose clock changes.
-_EDGES = 2 * 12
+# A window that opens once a week may miss a week whose clock leaves its hours out: within three weeks, each day with
+# two edges, it opens or closes.
+_EDGES = 2 * 7 * 3
 
 
 class Window(Struct, frozen=True):

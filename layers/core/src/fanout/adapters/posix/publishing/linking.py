@@ -51,9 +51,7 @@ def _read(directory: int) -> None:
             pass
 
 
-def link_from(
-    directories: Directories, names: VersionNames, root: str, entry: Entry, place: str, made_ns: int
-) -> bool:
+def link_from(directories: Directories, names: VersionNames, root: str, entry: Entry, place: str, made_ns: int) -> bool:
     """Make the entry's path below ``root`` a further name of what stands at that path below ``place``.
 
     False where nothing stands there that has the entry's kind, size and (of a file system) mtime, or of an object an

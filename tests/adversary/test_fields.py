@@ -1,0 +1,67 @@
+"""The oracle of the fields that are drawn beside the others: given attributes, and reported entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.adversary.fields import judge_report
+from tests.adversary.given import dressed
+from tests.adversary.result import Result
+from tests.adversary.scope import Record
+from tests.adversary.script import DIRECTIONS
+from tests.adversary.trees import Version
+from tests.adversary.worlds import script_of
+
+COUNTS = {name: {"entries": 0} for name in ("copied", "unchanged", "skipped", "deleted")}
+FAILURE = {"path": "b", "outcome": "failed", "reason": "no space"}
+COPIED = {"path": "a", "outcome": "copied", "reason": None}
+
+
+def kinds(asked: str, reported: list[dict[str, Any]], failures: list[dict[str, Any]]) -> set[str]:
+    summary = {"totals": {**COUNTS, "copied": {"entries": 1}}}
+    result = Result("FAILED_WITH_ITEMS", None, summary, failures, reported)
+    record = Record("r1", {"report_entries": asked}, {}, {}, [{}], result, [])
+    return {finding.kind for finding in judge_report(record)}
+
+
+@pytest.mark.parametrize(
+    ("asked", "reported", "found"),
+    [
+        ("all", [COPIED, FAILURE], set()),
+        ("failed", [FAILURE], set()),
+        ("all", [COPIED], {"not reported"}),
+        ("all", [FAILURE], {"reported"}),
+        ("all", [COPIED, {**COPIED, "path": "c"}, FAILURE], {"reported"}),
+        ("failed", [COPIED, FAILURE], {"reported"}),
+    ],
+)
+def test_what_is_reported_is_what_the_books_say(asked: str, reported: list[dict[str, Any]], found: set[str]) -> None:
+    assert kinds(asked, reported, [FAILURE]) == found
+
+
+def test_an_entry_gets_what_it_does_not_name_and_with_override_all() -> None:
+    tree = {
+        "plain": Version("file", changed_ns=5),
+        "own": Version("file", mode=0o4755, mtime_ns=7, uid=3, gid=3),
+        "d/": Version("directory", mode=0o700, mtime_ns=7, uid=3, gid=3),
+        "link": Version("symlink", mode=0o777, mtime_ns=7, uid=3, gid=3),
+    }
+    given = {"uid": 1, "gid": 2, "file_mode": "0640", "directory_mode": "0750", "mtime": "last-modified"}
+    shown = dressed(tree, given)
+    assert shown["plain"] == Version("file", mode=0o640, mtime_ns=5, uid=1, gid=2, changed_ns=5)
+    assert [shown[path] for path in ("own", "d/", "link")] == [tree[path] for path in ("own", "d/", "link")]
+    shown = dressed(tree, {"uid": 1, "override": True, "mtime": "now"})
+    assert (shown["own"].mode, shown["own"].uid, shown["own"].gid, shown["own"].mtime_ns) == (0o755, 1, 3, None)
+
+
+def test_every_field_is_drawn_and_attributes_where_a_request_takes_them() -> None:
+    drawn: dict[str, set[str]] = {"attributes": set(), "report_entries": set(), "window": set()}
+    for seed in range(600):
+        script = script_of(seed)
+        names = {*script.options, *script.options.get("limits", {})}
+        for name in names & drawn.keys():
+            drawn[name].add(script.direction)
+    assert drawn["attributes"] == set(DIRECTIONS) - {"inside S3"}
+    assert drawn["report_entries"] == drawn["window"] == set(DIRECTIONS)
