@@ -134,6 +134,18 @@ def test_an_old_look_does_not_count(mounts: TwoMounts) -> None:
     assert kept(mounts) == []
 
 
+def test_a_directory_that_came_back_during_a_long_pause_stays(mounts: TwoMounts) -> None:
+    (shard,) = ready(mounts)
+    look_at_shard(shard, mounts.source())
+    assert delete_shard(shard, mounts.destination())["done"]
+    assert look_at_directories(mounts.source())["done"]
+    mounts.world.clock.sleep(16 * 3600)  # the window of the run was closed
+    (mounts.source_root / "extra/deep").mkdir(parents=True)
+    assert look_at_directories(mounts.source())["done"]
+    assert remove_directories(mounts.destination())["done"]
+    assert kept(mounts) == ["extra/", "extra/deep/"]
+
+
 def test_each_task_may_run_twice(mounts: TwoMounts) -> None:
     (shard,) = ready(mounts)
     for _ in range(2):

@@ -3,7 +3,7 @@
 | | is looked at by | before | counts for |
 |---|---|---|---|
 | files, symlinks | LookAtSource, by shard | each DeleteShard | ``LOOK_SECONDS``; then they are looked at again |
-| directories | LookAtDirectories, all | RemoveDirectories | the run: only an empty directory goes |
+| directories | LookAtDirectories, all | RemoveDirectories | ``DIRECTORY_LOOK_SECONDS``: only an empty directory goes |
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from fanout.work.parallel import always, work_on
 
 # Chosen: as long as a function may take. A sync within one mount looks and deletes in one function.
 LOOK_SECONDS = 900.0
+# Chosen: longer than several functions look for very many directories; shorter than most pauses of a window.
+DIRECTORY_LOOK_SECONDS = 3600.0
 
 
 class Kept(Struct, frozen=True):
@@ -76,12 +78,13 @@ def look_at_directories(context: Context) -> Json:
     context = context.within(plan)
     look, deadline = look_at_source(context.source(plan), plan, ledger), context.deadline()
     shards = [one.shard for one in deleted_directories(ledger)]
-    left = [shard for shard in shards if not _is_whole(shard, ledger)]
+    left = [shard for shard in shards if not _is_whole(shard, ledger, context.clock.now())]
     looked = 0
     for shard in left:
         if deadline.passed:
             break
-        looked += _look_at(shard, look, context, deadline, always) >= shard.entries
+        _look_at(shard, look, context, deadline, always)
+        looked += _is_whole(shard, ledger, context.clock.now())
     if left and not looked:
         raise Transient("none of the shards of directories could be looked for at the source in time")
     return {"cursor": len(shards) - len(left) + looked, "done": looked == len(left)}
@@ -106,9 +109,12 @@ def noted_look(shard: Shard, entries: list[Entry], ledger: Ledger) -> Look:
     return lambda entry: found.get(entry.path, unclear)
 
 
-def _is_whole(shard: Shard, ledger: Ledger) -> bool:
-    key = keys.source_looks_key(shard.id)
-    return ledger.has(key) and len(indexes_of(ledger.read(key, SourceLooks).looked)) >= shard.entries
+def _is_whole(shard: Shard, ledger: Ledger, now: float) -> bool:
+    """Whether all directories of a shard that have no outcome were looked for, and not long ago."""
+    looks = ledger.find(keys.source_looks_key(shard.id), SourceLooks)
+    if looks is None or now - looks.at > DIRECTORY_LOOK_SECONDS:
+        return False
+    return len(indexes_of(looks.looked) | settled_indexes(shard, ledger)) >= shard.entries
 
 
 def _look_at(shard: Shard, look: Look, context: Context, deadline: Deadline, admit: Callable[[], bool]) -> int:
