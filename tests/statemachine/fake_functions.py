@@ -50,6 +50,7 @@ class FakeTransfer:
     two_mounts: bool = False
     digests: bool = False
     publishes: str = ""
+    moves: bool = False
     switches: int = 1
     _switched: int = 0
     holder: str = ""
@@ -117,7 +118,8 @@ class FakeTransfer:
         apart = self.mode if self.two_mounts else ""
         ends = {"apart": apart, "digests": "destination" if self.two_mounts and self.digests else ""}
         publishes = {"publishes": self.publishes} if self.publishes else {}
-        run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix, **ends, **publishes, "functions": FUNCTIONS}
+        more = publishes | ({"moves": True} if self.moves else {})
+        run = {"id": event["run_id"], "bucket": BUCKET, "prefix": prefix, **ends, **more, "functions": FUNCTIONS}
         return {"run": run, "list": self._list_of_round(0, prefix)}
 
     def gather_segments(self, event: Event) -> Event:
@@ -154,7 +156,7 @@ class FakeTransfer:
             "count": len(self.shards),
             "key": key,
             "next": ("verify" if inner else self.mode) if self.shards else "nothing",
-            "extras": 0 if inner else len(self.extras),
+            "extras": 0 if inner or self.moves else len(self.extras),
             "verify": "none" if inner else self.verify,
             "max_concurrency": self.max_concurrency,
             "paced": self.paced,
