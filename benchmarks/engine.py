@@ -28,7 +28,8 @@ from fanout.model.location import MountLocation
 from fanout.model.outcome import Result
 from fanout.model.segment import Segment
 from fanout.model.shard import BigFile, Shard
-from fanout.request.options import Compare, Limits
+from fanout.request.options import Compare
+from fanout.request.parts.limits import Limits
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.big_files import block_bytes_of, cut

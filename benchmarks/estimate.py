@@ -37,7 +37,8 @@ from fanout.forecast.forecast import Limit, forecast
 from fanout.model.file_system import ThroughputMode
 from fanout.model.location import MountLocation, S3Location
 from fanout.model.shard import Rates
-from fanout.request.options import Compare, Limits
+from fanout.request.options import Compare
+from fanout.request.parts.limits import Limits
 from fanout.request.request import Request
 
 RESULTS = Path(__file__).parent / "results" / "estimate.json"

@@ -37,7 +37,7 @@ from fanout.model.location import MountLocation
 from fanout.model.outcome import Outcome, Result
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
-from fanout.request.options import Limits
+from fanout.request.parts.limits import Limits
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.made_directories import MadeDirectory

@@ -9,7 +9,7 @@ import pytest
 
 from fanout.ledger.documents import document_row
 from fanout.model.location import Location, MountLocation, S3Location
-from fanout.request.options import Limits
+from fanout.request.parts.limits import Limits
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.seconds import DEFAULT_RATES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanout.deleting.guard import Found, refusal
-from fanout.request.options import DeleteGuard
+from fanout.request.parts.limits import DeleteGuard
 
 DEFAULT = DeleteGuard()
 TABLE = [

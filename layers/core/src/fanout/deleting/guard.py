@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.request.options import DEFAULT_PERCENT, DeleteGuard
+from fanout.request.parts.limits import DEFAULT_PERCENT, DeleteGuard
 
 
 class Found(Struct, frozen=True):

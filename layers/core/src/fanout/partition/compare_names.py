@@ -16,8 +16,14 @@ from fanout.ledger.rows import link_row, name_from_row, name_row
 from fanout.model.shard import Name, Shard
 from fanout.partition.name_buckets import listed_rows, spread_rows
 from fanout.request.plan import Plan
-from fanout.verifying.link_differences import NAME_SHARDS
-from fanout.verifying.link_groups import ComparedName, by_destination, by_source, file_at_destination, file_at_source
+from fanout.verifying.links.link_differences import NAME_SHARDS
+from fanout.verifying.links.link_groups import (
+    ComparedName,
+    by_destination,
+    by_source,
+    file_at_destination,
+    file_at_source,
+)
 from fanout.work.context import Context
 
 

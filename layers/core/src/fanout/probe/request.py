@@ -11,7 +11,7 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.location import MountLocation, parse_location
 from fanout.probe.experiments import ProbeRequest
 from fanout.request.checked import checked
-from fanout.request.options import CREDIT_RESERVE_PERCENT
+from fanout.request.parts.limits import CREDIT_RESERVE_PERCENT
 from fanout.request.units import Size, size_of
 
 BUDGET_BYTES = 4 * GIB

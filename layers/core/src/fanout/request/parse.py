@@ -14,8 +14,9 @@ from fanout.request.checked import checked
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import parse_manifest_location
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
-from fanout.request.options import Limits, Mode, Options, Verify
+from fanout.request.options import Mode, Options, Verify
 from fanout.request.parts.backup import parse_backup
+from fanout.request.parts.limits import Limits
 from fanout.request.parts.move_rules import check_move
 from fanout.request.parts.publish_rules import check_publish
 from fanout.request.parts.window import parse_window

@@ -22,7 +22,7 @@ from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.attempts import Progress, noted
 from fanout.shards.tasks.notes import TaskNotes, failures_of
 from fanout.verifying.digests import TreeDigest, digest_row
-from fanout.verifying.link_differences import link_differences
+from fanout.verifying.links.link_differences import link_differences
 from fanout.verifying.moved import in_move, write_proven
 from fanout.verifying.source_checksums import work_of_checksums
 from fanout.verifying.verifier import Seen, Verified, Verifier

@@ -1,0 +1,122 @@
+"""The part of a request that says what a run may use, and the most that it may delete."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from fanout.facts import aws, tuning
+from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
+
+# Chosen: burst credits that stay for others.
+CREDIT_RESERVE_PERCENT = 20.0
+# Chosen: what a sync of a day may delete without being asked.
+DEFAULT_PERCENT = 10.0
+# Marks a field that also takes text with a unit.
+UNITS = {"units": True}
+
+
+class DeleteGuard(Struct, frozen=True, forbid_unknown_fields=True):
+    """The most that a sync deletes at the destination, or a move at the source: so many entries, so many percent."""
+
+    max_count: (
+        Annotated[
+            int,
+            Meta(
+                ge=0, description="entries that a sync or a move deletes at most; default: no such limit", extra=UNITS
+            ),
+        ]
+        | None
+    ) = None
+    max_percent: (
+        Annotated[
+            float,
+            Meta(
+                ge=0,
+                le=100,
+                description="percent of the destination's entries that the filters take, which a sync deletes at most;"
+                f" default: {DEFAULT_PERCENT:g}. Not for a move, which is to delete all",
+            ),
+        ]
+        | None
+    ) = None
+
+
+class Limits(Struct, frozen=True, forbid_unknown_fields=True):
+    """The limits of a run. ``max_concurrency`` is 0 in a request that leaves it to the stack, never in a plan.
+
+    ``bytes_per_second`` and ``files_per_second`` hold over all functions that copy, verify or delete at the same time.
+    """
+
+    max_concurrency: Annotated[
+        int,
+        Meta(ge=1, le=aws.MAP_CONCURRENCY, description="functions that copy at once; default: the stack's"),
+    ] = 0
+    shard_seconds: Annotated[
+        float, Meta(ge=0.1, le=aws.FUNCTION_SECONDS / 2, description="predicted seconds of a shard")
+    ] = 60.0
+    split_bytes: Annotated[
+        int,
+        Meta(
+            ge=tuning.BLOCK_BYTES,
+            description="a file of this size is copied in blocks by several functions",
+            extra=UNITS,
+        ),
+    ] = tuning.SPLIT_BYTES
+    credit_reserve_percent: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=100,
+            description="burst credits of a file system that are to stay for others, percent of the most: "
+            "so few functions start, and while they copy PaceCopy holds all of them to a rate",
+        ),
+    ] = CREDIT_RESERVE_PERCENT
+    bytes_per_second: (
+        Annotated[
+            float,
+            Meta(
+                ge=LEAST_BYTES_PER_SECOND,
+                description="bytes a second of all functions together; default: no limit",
+                extra=UNITS,
+            ),
+        ]
+        | None
+    ) = None
+    max_seconds: (
+        Annotated[
+            float,
+            Meta(ge=1, description="the run stops cleanly after so long, and can be resumed; default: no such limit"),
+        ]
+        | None
+    ) = None
+    max_dollars: (
+        Annotated[
+            float,
+            Meta(
+                ge=0.01,
+                description="a run whose forecast is over it is refused; one that has spent it stops cleanly, and can"
+                " be resumed; default: no such limit",
+            ),
+        ]
+        | None
+    ) = None
+    window: Annotated[
+        str,
+        Meta(
+            description='the run works only in these hours, and waits outside of them: "22:00-06:00 Europe/Berlin", or'
+            ' with the days on which it opens "Mon-Fri 22:00-06:00 Europe/Berlin"; default: always'
+        ),
+    ] = ""
+    files_per_second: (
+        Annotated[
+            float,
+            Meta(
+                ge=LEAST_FILES_PER_SECOND,
+                description="entries a second of all functions together; default: no limit",
+                extra=UNITS,
+            ),
+        ]
+        | None
+    ) = None

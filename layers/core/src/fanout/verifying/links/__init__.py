@@ -1,0 +1,1 @@
+"""Comparing which names are one file at both ends."""
