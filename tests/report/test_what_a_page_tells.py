@@ -90,3 +90,11 @@ def test_a_predicted_pause_is_in_the_phases_that_waited() -> None:
     rows = section(page_of(world), "Where the time went").split("<tr>")
     [pause] = [row for row in rows if '<th scope="row">pause<' in row]
     assert "in other phases" in pause
+
+
+def test_a_move_says_what_is_gone_at_the_source_and_names_it() -> None:
+    world = runs.filled()
+    world.run({"source": "s3://a-bucket/tree/", "destination": "efs:///copy", "mode": "move"})
+    page = page_of(world)
+    assert "40 are proven and deleted at the source." in page
+    assert "d1/f001" in section(page, "Deleted at the source")

@@ -82,7 +82,10 @@ def _sentence(summary: SummaryDocument) -> str:
             return _plan(summary.planned)
         if summary.mode is Mode.VERIFY:
             return f"All {count(listed)} entries are accounted for, and no difference was found."
-        return f"All {count(listed)} entries are accounted for, and none failed."
+        accounted = f"All {count(listed)} entries are accounted for, and none failed."
+        moved = summary.totals.deleted.entries
+        is_move = summary.mode is Mode.MOVE
+        return f"{accounted} {count(moved)} are proven and deleted at the source." if is_move else accounted
     if summary.status is Status.FAILED and summary.error:
         return f"{summary.error.name}: {summary.error.message}"
     bad = summary.totals.failed.entries + summary.totals.rejected.entries
