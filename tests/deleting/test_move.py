@@ -358,3 +358,15 @@ def test_a_run_that_broke_off_gives_up_its_right_to_delete(tmp_path: Path) -> No
     assert remove_directories(world.context(), broken=True) == {"removed": 0, "done": True}
     assert not list((tmp_path / "in").glob(".fanout*"))
     assert held(tmp_path / "in") == contents
+
+
+def test_what_came_before_a_run_was_resumed_is_left_to_the_next_one_too(tmp_path: Path) -> None:
+    filled(tmp_path)
+    world = copied(tmp_path)
+    (tmp_path / "in/d0/later").write_bytes(b"later")
+    following, trees = world.next_run("run-2"), world_of(tmp_path, "run-2")
+    following.source, following.destination = trees.source, trees.destination
+    following.clock.time = (tmp_path / "in/d0/later").stat().st_ctime + 3600.0
+    summary = following.run({"resume_from": "run-1"})
+    assert summary["status"] == "SUCCEEDED", summary
+    assert held(tmp_path / "in") == {"d0/later": b"later"}

@@ -33,7 +33,7 @@ from fanout.request.parse import parse_request
 from fanout.request.plan import Origin, Plan
 from fanout.request.prices import check_prices
 from fanout.request.request import Request, request_at
-from fanout.resuming.earlier_run import find_earlier_run, write_carried
+from fanout.resuming.earlier_run import EarlierRun, find_earlier_run, write_carried
 from fanout.resuming.rules import check_resumed
 from fanout.work.context import Context
 from fanout.work.reference import run_reference
@@ -75,6 +75,7 @@ def plan_transfer(
         quota,
         began,
         Origin(execution, bucket, __version__),
+        move_began=_move_began(request, earlier, began),
     )
     check_ends(plan, context, on_mount=False)
     ledger = context.ledger
@@ -98,6 +99,12 @@ def plan_transfer(
         "run": {**run_reference(plan, ledger, bucket), "functions": called},
         "list": begin_round(context, 1, pieces, list_concurrency(plan)),
     }
+
+
+def _move_began(request: Request, earlier: EarlierRun | None, began: float) -> float | None:
+    if request.mode is not Mode.MOVE:
+        return None
+    return began if earlier is None or earlier.plan.move_began is None else earlier.plan.move_began
 
 
 def with_prices_of(context: Context, request: Request) -> Request:

@@ -28,7 +28,8 @@ class Plan(Struct, frozen=True):
 
     One directory of the destination takes ``creations_per_second``. ``quota`` is the most functions that the account
     or a reservation lets a run start at once; ``None`` if it is not known. ``began`` is in seconds since 1970.
-    ``proves_move``: this is the plan of the comparison inside a move, which deletes what it finds equal.
+    ``move_began`` is when a move began, or the first of the runs that it resumes, in seconds since 1970; ``None`` of any
+    other run. The comparison inside a move has it too.
     """
 
     run_id: str
@@ -39,20 +40,26 @@ class Plan(Struct, frozen=True):
     quota: int | None = None
     began: float = 0.0
     origin: Origin = Origin()
-    proves_move: bool = False
+    move_began: float | None = None
+
+    @property
+    def proves_move(self) -> bool:
+        """Whether this is the plan of the comparison inside a move, which deletes what it finds equal."""
+        return self.moves and self.request.mode is Mode.VERIFY
 
     @property
     def moves(self) -> bool:
         """Whether the run is a move, of which this is the plan or that of its comparison."""
-        return self.proves_move or self.request.mode is Mode.MOVE
+        return self.move_began is not None
 
     def missing(self, changed_ns: int) -> Reason:
         """Why an entry that last changed at ``changed_ns`` has no copy when both ends are compared.
 
         In a move that it came after the run began; it stays at the source. A store may tell whole seconds.
         """
-        began_ns = int(self.began * SECOND_NS) - SECOND_NS
-        return Reason.CAME_LATER if self.proves_move and changed_ns > began_ns else Reason.MISSING
+        if self.move_began is None or changed_ns <= int(self.move_began * SECOND_NS) - SECOND_NS:
+            return Reason.MISSING
+        return Reason.CAME_LATER
 
     @property
     def version(self) -> str:

@@ -20,7 +20,7 @@ def begin_verification(context: Context, bucket: str) -> Json:
     verify = Verify.CONTENT if plan.request.verify is Verify.CONTENT else Verify.NONE
     request = replace(plan.request, mode=Mode.VERIFY, verify=verify)
     inner = replace(context, ledger=context.ledger.verification())
-    inner_plan = replace(plan, request=request, proves_move=plan.moves)
+    inner_plan = replace(plan, request=request)
     inner.ledger.write_plan(inner_plan)
     pieces = [Segment("")]
     if request.manifest is not None:
