@@ -28,8 +28,8 @@ class Plan(Struct, frozen=True):
 
     One directory of the destination takes ``creations_per_second``. ``quota`` is the most functions that the account
     or a reservation lets a run start at once; ``None`` if it is not known. ``began`` is in seconds since 1970.
-    ``move_began`` is when a move began, or the first of the runs that it resumes, in seconds since 1970; ``None`` of any
-    other run. The comparison inside a move has it too.
+    ``move_began`` is when a move began, or the first of the runs that it resumes, in seconds since 1970; ``None`` of
+    any other run. The comparison inside a move has it too.
     """
 
     run_id: str
