@@ -38,8 +38,9 @@ check: setup-tests ## Lint, types, import contracts, template and state machine,
 	$(BUILD_SITE)
 	$(PY) -m pytest -q tests/template tests/statemachine/test_definition.py
 
+# Three workers on two processors: a good part of the tests waits. `check` has run the first two already.
 test: check ## Everything: the checks and all tests
-	$(PY) -m pytest -n 2 --dist loadscope
+	$(PY) -m pytest -n 3 --dist loadscope --ignore tests/template --ignore tests/statemachine/test_definition.py
 
 unit: setup-tests ## The tests that need no emulator
 	$(PY) -m pytest -m 'not e2e'
