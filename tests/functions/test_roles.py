@@ -52,11 +52,11 @@ PARAMETERS = {
     "Name": "fanout",
     "WorkBucketName": WORK,
     "ReadBucketArns": f"arn:aws:s3:::{SOURCE}",
-    "ReadObjectArns": f"arn:aws:s3:::{SOURCE}/in/*,arn:aws:s3:::{SOURCE}/lists/*",
-    "ReadPrefixes": "in/*",
-    "WriteBucketArns": f"arn:aws:s3:::{TARGET}",
-    "WriteObjectArns": f"arn:aws:s3:::{TARGET}/out/*",
-    "WritePrefixes": "out/*",
+    "ReadObjectArns": ",".join(f"arn:aws:s3:::{SOURCE}/{name}/*" for name in ("in", "lists", "moved")),
+    "ReadPrefixes": "in/*,moved/*",
+    "WriteBucketArns": f"arn:aws:s3:::{TARGET},arn:aws:s3:::{SOURCE}",
+    "WriteObjectArns": f"arn:aws:s3:::{TARGET}/out/*,arn:aws:s3:::{SOURCE}/moved/*",
+    "WritePrefixes": "out/*,moved/*",
     "KmsKeyArns": "arn:aws:kms:us-east-1:123456789012:key/1",
     "EncryptionKeyArn": "arn:aws:kms:us-east-1:123456789012:key/2",
     "CertificateKey.Arn": "arn:aws:kms:us-east-1:123456789012:key/*",
@@ -192,6 +192,10 @@ def every_run(flow: HandlerFlow, s3: Any, machine: str, tmp_path: Path) -> None:
     flow.run("f", {"source": S3_IN, "destination": "efs:///from-s3", "mode": "sync", **GUARD})
     s3.put_object(Bucket=TARGET, Key="out/c/extra", Body=b"extra")
     flow.run("g", {"source": S3_IN, "destination": f"{S3_OUT}c/", "mode": "sync", **GUARD})
+    for name in ("d/", "d/file"):
+        s3.put_object(Bucket=SOURCE, Key=f"moved/{name}", Body=b"")
+    flow.run("moved", {"source": f"s3://{SOURCE}/moved/", "destination": "efs:///moved", "mode": "move"})
+    flow.run("moved-on", {"source": "efs:///moved", "destination": "efs://archive/moved", "mode": "move"})
     flow.run("h", {"source": S3_IN, "destination": f"{S3_OUT}c/", "mode": "verify", "certificate": True})
     assert s3.head_object(Bucket=WORK, Key="runs/h/certificate.json")["ContentLength"] > 1000
     flow.run("i", {"source": S3_IN, "destination": f"{S3_OUT}c/", "compare": "checksum"})

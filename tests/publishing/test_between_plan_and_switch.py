@@ -17,6 +17,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, Transient
+from fanout.model.location import Location
 from fanout.ports.turns import Fence, Turn
 from fanout.publishing.kept_versions import PublishedTree
 from fanout.request.plan import Plan
@@ -45,7 +46,7 @@ class Fencing:
     def take(self, plan: Plan, execution: str) -> None:
         return None
 
-    def turn(self, plan: Plan) -> Turn:
+    def turn(self, plan: Plan, end: Location) -> Turn:
         return self._turn
 
     def release(self, plan: Plan) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pytest
 from msgspec import convert
 
 from benchmarks.directory_store import DirectoryStore
@@ -18,6 +19,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
+from fanout.facts import tuning
 from fanout.model.document import Json
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
@@ -73,7 +75,8 @@ class Killer:
         return os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
 
 
-def test_60_kills_while_it_compares_and_deletes_lose_nothing(tmp_path: Path) -> None:
+def test_60_kills_while_it_compares_and_deletes_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "SHARD_ENTRIES", 10)
     contents = filled(tmp_path / "in")
     world = dataclasses.replace(world_of(tmp_path), store=DirectoryStore(tmp_path / "ledger"))
     world.clock.time = time.time()
@@ -91,7 +94,7 @@ def test_60_kills_while_it_compares_and_deletes_lose_nothing(tmp_path: Path) -> 
         assert left
         while left:
             shard = left.pop(0)
-            if not killer.done(inner, partial(task, shard), 0.05):
+            if not killer.done(inner, partial(task, shard), 0.02):
                 left.append(shard)
             assert held(tmp_path / "out") == contents
             assert held(tmp_path / "in").items() <= contents.items()

@@ -9,6 +9,7 @@ import pytest
 
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, Superseded
+from fanout.model.location import Location
 from fanout.ports.turns import Fence, Turn
 from fanout.request.plan import Plan
 from tests.support.memory import MemoryTree
@@ -32,7 +33,7 @@ class Fenced:
     def take(self, plan: Plan, execution: str) -> None:
         return None
 
-    def turn(self, plan: Plan) -> Turn:
+    def turn(self, plan: Plan, end: Location) -> Turn:
         return self._turn
 
     def release(self, plan: Plan) -> None:

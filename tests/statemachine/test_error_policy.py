@@ -110,7 +110,7 @@ CAUGHT_BY: dict[str, list[Any]] = {
     "BeginDeletion": ["RemoveDirectories"],
     "LookAtDirectories": ["RemoveDirectories"],
     "DeleteShards": ["RemoveDirectories"],
-    "RemoveDirectories": ["ToPublish?"],
+    "RemoveDirectories": ["SummariseTransfer"],
     "BeginVerification": ["ToPublish?"],
     "VerifyShards": ["ToPublish?"],
     "SummariseTransfer": ["FailedInfrastructure"],

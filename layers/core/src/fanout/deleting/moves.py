@@ -1,4 +1,4 @@
-"""What a move deletes at the source: the entries that its comparison of both ends found equal.
+"""Decides what a move deletes at the source, and reads it: the entries that its comparison found equal.
 
 | condition, in this order                              | at the source                               |
 |-------------------------------------------------------|---------------------------------------------|
@@ -72,7 +72,7 @@ def refuse_over_guard(plan: Plan, entries: int, done: str) -> None:
 
 
 def _proven(shard: Shard, ledger: Ledger) -> Sequence[Deletion]:
-    """What the attempts at a shard proved; where two of them overlap, it is written anew, each entry once."""
+    """The entries that the attempts at a shard proved; where two overlap, they are written anew, each entry once."""
     files = ledger.outcome_files(shard.id)
     if not disjoint(file.ranges for file in files):
         return _once(shard, ledger)

@@ -80,7 +80,7 @@ def spread(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _over_parents(found: Iterable[tuple[str, Item]]) -> Iterator[Item]:
-    """What belongs to directories, by their paths, taken round-robin over those that they are made in."""
+    """Items of directories, by their paths, taken round-robin over the parents of these."""
     by_parent: defaultdict[str, list[Item]] = defaultdict(list)
     for path, item in found:
         by_parent[path.rpartition("/")[0]].append(item)

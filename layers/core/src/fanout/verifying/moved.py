@@ -1,4 +1,4 @@
-"""What a move may delete at the source: each VerifyShard writes the entries that it found equal, as shards to delete.
+"""Writes the entries that a VerifyShard of a move found equal, as shards to delete at the source.
 
 Directories get separate shards, because one is deleted only when it is empty.
 """

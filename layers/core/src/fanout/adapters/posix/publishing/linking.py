@@ -32,7 +32,7 @@ class VersionNames:
         self._lock = threading.Lock()
 
     def find(self, path: str, directory: int, name: str) -> os.stat_result | None:
-        """What stands under a name in the directory at ``path``."""
+        """The entry under a name in the directory at ``path``, as it stands there."""
         waited = Waited()
         found = _found(directory, name)
         if waited.seconds > tuning.DIRECTORY_SLOW_SECONDS:
