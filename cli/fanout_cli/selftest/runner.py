@@ -19,6 +19,9 @@ from fanout_cli.selftest.data import DataSets, Say
 from fanout_cli.stacks import Stack
 
 STOPPED_SECONDS = 900
+# An object that was written within a second before it is copied is not proven unchanged, and copied again by the next
+# run (docs/understand/what-is-unchanged.md); the rest is for clocks that differ.
+SETTLE_SECONDS = 2.0
 
 
 @dataclass
@@ -39,11 +42,6 @@ class Row:
     def document(self) -> dict[str, Any]:
         """The row as JSON."""
         return asdict(self)
-
-
-# An object that was written within a second before it is copied is not proven unchanged, and copied again by the next
-# run (docs/understand/what-is-unchanged.md); the rest is for clocks that differ.
-SETTLE_SECONDS = 2.0
 
 
 class Runner:
