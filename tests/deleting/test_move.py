@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import convert
@@ -23,6 +24,7 @@ from fanout.verifying.verify_shard import verify_shard
 from tests.support.flow import World
 from tests.support.mounts import world_of
 from tests.support.moves import MOVE, compared, copied, filled, held, names, reasons, to_delete
+from tests.support.nobody import NOBODY, as_nobody, open_directory
 
 
 def test_a_tree_moves_and_its_root_stays(tmp_path: Path) -> None:
@@ -213,15 +215,35 @@ def test_what_the_filters_leave_out_stays_with_its_directories(tmp_path: Path) -
     assert "d0/e0/f6" not in held(tmp_path / "out")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_where_a_directory_cannot_be_listed_nothing_goes(tmp_path: Path) -> None:
-    contents = filled(tmp_path)
-    (tmp_path / "in/d1").chmod(0)
-    try:
-        world_of(tmp_path).run(MOVE)
-    finally:
-        (tmp_path / "in/d1").chmod(0o755)
-    assert held(tmp_path / "in") == contents
+def moved_by_nobody(closed: str, mode: int) -> list[Any]:
+    """A move by a user for whom a directory of the source is closed: status, what is left, reasons."""
+    with open_directory() as mount:
+        contents = filled(mount)
+        for path in [mount, *mount.rglob("*")]:
+            os.lchown(path, NOBODY, NOBODY)
+        (mount / closed).chmod(mode)
+
+        def run() -> Any:
+            world = world_of(mount)
+            return [world.run(MOVE)["status"], reasons(world)]
+
+        status, why = as_nobody(run)
+        (mount / closed).chmod(0o755)
+        return [status, contents, held(mount / "in"), why]
+
+
+def test_where_a_directory_cannot_be_listed_nothing_goes() -> None:
+    status, contents, left, why = moved_by_nobody("in/d1", 0)
+    assert status == "FAILED_WITH_ITEMS"
+    assert left == contents
+    assert why["d1/"] == "directory cannot be listed"
+
+
+def test_where_nothing_may_be_deleted_the_entries_say_so() -> None:
+    status, contents, left, why = moved_by_nobody("in/d1/e1", 0o555)
+    assert status == "FAILED_WITH_ITEMS"
+    assert left == {path: data for path, data in contents.items() if path.startswith("d1/e1/")}
+    assert {reason for path, reason in why.items() if path in left} == {"cannot be deleted at the source"}
 
 
 @pytest.mark.parametrize("phase", ["copy", "comparison"])

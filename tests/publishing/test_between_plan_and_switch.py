@@ -17,13 +17,11 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, Transient
-from fanout.model.location import Location
 from fanout.ports.turns import Fence, Turn
 from fanout.publishing.kept_versions import PublishedTree
-from fanout.request.plan import Plan
 from tests.support.flow import ManualClock
 from tests.support.memory import MemoryTree
-from tests.support.publishing import REQUEST, PublishingWorld, held
+from tests.support.publishing import REQUEST, Fenced, PublishingWorld, held
 
 KEEP_ONE = {**REQUEST, "publish": {"link": "current", "keep": 1, "keep_hours": 0}}
 
@@ -35,22 +33,6 @@ def world(tmp_path: Path) -> PublishingWorld:
     for path, text in (("a.txt", "a"), ("d/b.txt", "b")):
         put(world, path, text)
     return world
-
-
-class Fencing:
-    """Turns of a run that fences others."""
-
-    def __init__(self, *runs: str) -> None:
-        self._turn = Turn(tuple(Fence("site/versions/", run) for run in runs))
-
-    def take(self, plan: Plan, execution: str) -> None:
-        return None
-
-    def turn(self, plan: Plan, end: Location) -> Turn:
-        return self._turn
-
-    def release(self, plan: Plan) -> None:
-        return None
 
 
 def put(world: PublishingWorld, path: str, text: str) -> None:
@@ -67,7 +49,8 @@ def up_to_the_switch(world: PublishingWorld, request: object = None) -> Publishi
 
 
 def fencing(world: PublishingWorld, *runs: str) -> PublishingWorld:
-    world.turns = Fencing(*runs)  # type: ignore[assignment]
+    fences = tuple(Fence("site/versions/", run) for run in runs)
+    world.turns = Fenced(Turn(fences))  # type: ignore[assignment]
     return world
 
 

@@ -9,11 +9,9 @@ import pytest
 
 from fanout.model.entry import Kind
 from fanout.model.errors import InvalidRequest, Superseded
-from fanout.model.location import Location
 from fanout.ports.turns import Fence, Turn
-from fanout.request.plan import Plan
 from tests.support.memory import MemoryTree
-from tests.support.publishing import REQUEST, PublishingWorld, held, rollback_to
+from tests.support.publishing import REQUEST, Fenced, PublishingWorld, held, rollback_to
 
 
 @pytest.fixture
@@ -22,22 +20,6 @@ def world(tmp_path: Path) -> PublishingWorld:
     for path, text in (("a.txt", "a"), ("d/b.txt", "b"), ("d/e/c.txt", "c")):
         put(world, path, text)
     return world
-
-
-class Fenced:
-    """Turns of a run that is to fence others."""
-
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
-
-    def take(self, plan: Plan, execution: str) -> None:
-        return None
-
-    def turn(self, plan: Plan, end: Location) -> Turn:
-        return self._turn
-
-    def release(self, plan: Plan) -> None:
-        return None
 
 
 def put(world: PublishingWorld, path: str, text: str) -> None:

@@ -11,7 +11,9 @@ from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.document import Json
+from fanout.model.location import Location
 from fanout.ports.tree import Tree
+from fanout.ports.turns import Turn
 from fanout.publishing.publish_version import publish_version
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
@@ -83,3 +85,20 @@ def held(root: Path) -> dict[str, str]:
         if path.is_symlink() or not path.is_dir():
             found[str(path.relative_to(root))] = os.readlink(path) if path.is_symlink() else path.read_text()
     return found
+
+
+class Fenced:
+    """Turns of a run that is to fence others."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    def take(self, plan: Plan, execution: str) -> None:
+        """See ``ports.turns.Turns``."""
+
+    def turn(self, plan: Plan, end: Location) -> Turn:
+        """See ``ports.turns.Turns``."""
+        return self._turn
+
+    def release(self, plan: Plan) -> None:
+        """See ``ports.turns.Turns``."""
