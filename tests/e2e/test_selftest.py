@@ -55,7 +55,11 @@ def test_it_proves_a_stack_and_leaves_nothing_also_after_ctrl_c(state: Path, up:
     assert (document["wrong"], document["left"]) == ([], [])
 
     running = subprocess.Popen(
-        [FANOUT, *map(str, base), "--yes", "--output", tmp_path / "cut"], stderr=subprocess.PIPE, text=True
+        [FANOUT, *map(str, base), "--yes", "--output", tmp_path / "cut"],
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell has its background jobs ignore Ctrl-C, and so all that they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not list(up["mount"].glob("fanout-selftest-*/files")):
