@@ -32,7 +32,7 @@ def parsed(fields: dict[str, Any]) -> Request:
         ({"manifest": "s3://a-bucket/list.csv"}, r"manifest: a version is a whole tree"),
         ({"overwrite": "never"}, r"overwrite: in a new version there is nothing to keep"),
         ({"compare": "checksum"}, r"compare: an entry is linked where its source is as it was"),
-        # A link that leads out of the tree, or has the name of what stands beside it.
+        # A link that leads out of the tree, or has a name that the versions need.
         ({"publish": {"link": "../current"}}, r"publish\.link: "),
         ({"publish": {"link": "a/b"}}, r"publish\.link: "),
         ({"publish": {"link": "/etc"}}, r"publish\.link: "),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fanout.books.failures import Failure, FailureClasses, failure_of
 from fanout.books.run_activity import listed_sizes, run_activities, tasks_done
 from fanout.books.run_books import RunBooks, run_books
-from fanout.books.summary_document import Published, Status, SummaryDocument, totals_of
+from fanout.books.summary_document import Published, Status, SummaryDocument, Verified, totals_of
 from fanout.deleting.deletion_results import deletion_results
 from fanout.finishing.finish_directories import directories_failed
 from fanout.finishing.withdrawal import owes_nothing
@@ -126,7 +126,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     if published is None and plan.request.mode.writes and plan.version and ending.status is Status.SUCCEEDED:
         error = _not_published(plan, ledger)
         ending = replace(ending, error=error)
-    if plan.moves and ending.status is Status.SUCCEEDED and not _is_moved(deleted.results, ledger):
+    if plan.moves and ending.status is Status.SUCCEEDED and not _is_moved(deleted.results, verified):
         error = RunError(INFRASTRUCTURE, "all is copied and proven, and not all of it was deleted at the source: retry")
         ending = replace(ending, error=error)
     totals, times = totals_of(books), Times(utc(phases[0][1]), utc(now))
@@ -196,10 +196,9 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     return {"status": summary.status.value, "error": name, "cause": cause[:1000]}
 
 
-def _is_moved(deleted: Mapping[Result, Count], ledger: Ledger) -> bool:
-    """Whether everything that the comparison found equal has an outcome of its deletion."""
-    equal = run_books(ledger.verification(), None, lambda outcome, phase: None, "verify").books
-    return sum((one for one in deleted.values()), Count()) == equal.by_result[Result.UNCHANGED]
+def _is_moved(deleted: Mapping[Result, Count], verified: Verified | None) -> bool:
+    """Whether all that the comparison of a move without a failure found equal has an outcome of its deletion."""
+    return verified is not None and sum(deleted.values(), Count()) == verified.compared
 
 
 def _stopped_by_limit(
