@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from fanout.adapters.aws.credentials import Credentials
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.tree import S3Tree
 from fanout.ports.tree import Tree
 from tests.contract.scripted_server import ScriptedServer
@@ -30,6 +32,7 @@ SERVERS = ["given_server"] if "FANOUT_TEST_S3_URL" in os.environ else ["moto_ser
 Needs = Callable[[Lack], None]
 # Without hard links: as a mount of S3 Files.
 PLACES = ("memory", "directory", "mount-root", "without-links")
+_NO_HEADERS: Mapping[str, str] = {}
 _numbers = itertools.count()
 
 
@@ -78,9 +81,21 @@ def skip_without(server: S3Server, lack: Lack) -> None:
         pytest.skip(f"{server.name} {lack.value}")
 
 
+class _UnconditionalDirectories(S3Client):
+    """A client that writes directories' objects whatever is there, beside those of the keys below them."""
+
+    def begin_put_object(
+        self, bucket: str, key: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, **options: Any
+    ) -> Call:
+        if key.endswith("/"):
+            headers = {name: value for name, value in headers.items() if name != "if-none-match"}
+        return super().begin_put_object(bucket, key, body, headers, **options)
+
+
 def client_of(server: S3Server) -> S3Client:
     """A client of the server, which does not wait between attempts."""
-    return S3Client(Endpoint(REGION, server.url), lambda: Credentials(KEY, KEY), sleep=lambda seconds: None)
+    kind = _UnconditionalDirectories if Lack.DIRECTORY_CONDITIONS in server.lacks else S3Client
+    return kind(Endpoint(REGION, server.url), lambda: Credentials(KEY, KEY), sleep=lambda seconds: None)
 
 
 def new_bucket(client: S3Client) -> str:

@@ -25,7 +25,7 @@ from fanout.model.errors import InvalidRequest
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"
 BIG = bytes(range(256)) * 4096  # 1 MiB
-TIMEOUTS = Timeouts(connect_seconds=5, stall_seconds=5, total_seconds=20)
+TIMEOUTS = Timeouts(connect_seconds=10, stall_seconds=15, total_seconds=30)
 
 
 class Server:

@@ -6,6 +6,7 @@ another object's bytes under a name, an entry that is missing, or a deletion tha
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,11 +14,8 @@ from typing import Any
 
 import pytest
 
-from fanout.adapters.aws.credentials import Credentials
-from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
-from fanout.adapters.s3.client.object_page import ObjectPage
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.tree import S3Tree
 from fanout.facts.tuning import BLOCK_BYTES
@@ -27,23 +25,17 @@ from fanout.model.document import Json
 from fanout.model.errors import ListingIncomplete, Transient
 from fanout.model.location import S3Location
 from fanout.model.segment import Segment
+from tests.contract.conftest import client_of
 from tests.support import lying_s3
 from tests.support.flow import World
 from tests.support.lying_s3 import LyingS3, about
-from tests.support.s3_servers import KEY, Lack, S3Server
+from tests.support.s3_servers import Lack, S3Server
 
 TO_FILES = {"source": "s3://a-bucket/in/", "destination": "efs:///copy", "verify": "copied"}
 TO_KEYS = {"source": "efs:///copy", "destination": "s3://a-bucket/in/"}
 INSIDE = {"source": "s3://a-bucket/in/", "destination": "s3://b-bucket/in/", "verify": "copied"}
 SMALL_BYTES = 700  # all alike, so that size tells nothing
 PAGE_KEYS = 10
-
-
-class SmallPages(S3Client):
-    """A client that asks for pages of a few keys."""
-
-    def list_objects_v2(self, bucket: str, **options: Any) -> ObjectPage:
-        return super().list_objects_v2(bucket, **{"max_keys": PAGE_KEYS, **options})
 
 
 @pytest.fixture
@@ -54,9 +46,14 @@ def liar(s3_url: str) -> Iterator[LyingS3]:
 
 
 @pytest.fixture
-def deceived(liar: LyingS3) -> S3Client:
-    """A client whose way to S3 is the liar."""
-    return SmallPages(Endpoint("us-east-1", liar.url), lambda: Credentials(KEY, KEY), sleep=lambda seconds: None)
+def deceived(liar: LyingS3, s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Client:
+    """A client whose way to S3 is the liar, and which asks for pages of a few keys."""
+    client = client_of(dataclasses.replace(s3_server, url=liar.url))
+    lists = client.list_objects_v2
+    monkeypatch.setattr(
+        client, "list_objects_v2", lambda bucket, **options: lists(bucket, **{"max_keys": PAGE_KEYS, **options})
+    )
+    return client
 
 
 @pytest.fixture

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from fanout.adapters.aws.credentials import Credentials
-from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
@@ -23,6 +21,7 @@ from fanout.model.entry import Kind
 from fanout.model.location import S3Location
 from fanout.model.segment import Segment
 from fanout.summary.summarise_transfer import summarise_transfer
+from tests.contract.conftest import client_of
 from tests.support.flow import World
 from tests.support.http import Head
 from tests.support.s3_proxy import FAULTS, S3Proxy, at_random
@@ -43,10 +42,9 @@ def proxy(s3_url: str) -> Iterator[S3Proxy]:
 
 
 @pytest.fixture
-def shaky(proxy: S3Proxy) -> S3Client:
+def shaky(proxy: S3Proxy, s3_server: S3Server) -> S3Client:
     """A client whose way to S3 is the proxy."""
-    credentials = Credentials("testing", "testing")
-    return S3Client(Endpoint("us-east-1", proxy.url), lambda: credentials, sleep=lambda seconds: None)
+    return client_of(replace(s3_server, url=proxy.url))
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ class Lack(Enum):
     DESTINATION_CONDITIONS = "ignores If-Match of a completed upload, and every condition on what a copy replaces"
     COPIED_RANGE_CHECKSUMS = "gives a copied range the checksum of the whole source"
     DIRECTORY_COPIES = "refuses to copy the object of a directory"
+    DIRECTORY_CONDITIONS = "says that a directory's object is there as soon as a key below it is"
     BYTE_ORDER = "lists directory by directory, not in the order of the keys' bytes"
 
 
@@ -62,6 +63,7 @@ def moto() -> Iterator[S3Server]:
 def seaweedfs() -> Iterator[S3Server]:
     """SeaweedFS: a server that people store data on, with checksums and conditions of its own."""
     directories = {Lack.HOSTILE_KEYS, Lack.BYTES_UNDER_DIRECTORY_KEYS, Lack.DIRECTORY_COPIES, Lack.BYTE_ORDER}
+    directories |= {Lack.DIRECTORY_CONDITIONS}
     lacks = frozenset(directories)  # its keys are paths of a file system
     master, volume, filer, s3 = _free_ports(4)
     with tempfile.TemporaryDirectory() as directory:
