@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
 import pytest
 
+from fanout.adapters.posix.tree import PosixTree
+from fanout.model.document import Json
 from fanout.model.entry import Kind
-from fanout.model.errors import InvalidRequest, Superseded
+from fanout.model.errors import DeleteRefused, InvalidRequest, Superseded
 from fanout.ports.turns import Fence, Turn
 from tests.support.memory import MemoryTree
 from tests.support.publishing import REQUEST, Fenced, PublishingWorld, held, rollback_to
@@ -79,6 +82,39 @@ def test_a_rollback_switches_the_link_back_and_the_next_run_builds_on_that(world
     assert summary["published"]["before"] == "v1"
     assert held(world.current) == {"a.txt": "mended", "d/b.txt": "b", "d/e/c.txt": "c"}
     assert (world.mount / "site/versions/v1/d/b.txt").samefile(world.current / "d/b.txt")
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"), [({}, "the source holds nothing; an"), ({"include": ["x/**"]}, "nothing that the filters")]
+)
+def test_an_empty_version_is_never_published(world: PublishingWorld, filters: Json, said: str) -> None:
+    world.publish()
+    if not filters:
+        for path in ("a.txt", "d/b.txt", "d/e/c.txt"):
+            drop(world, path)
+    with pytest.raises(DeleteRefused, match=said):
+        world.following("v2").publish({**REQUEST, **filters})
+    assert os.readlink(world.mount / "site/current") == "versions/v1"
+    assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
+    put(world, "x/d.txt", "d")
+    assert world.following("v3").publish()["published"]["version"] == "v3"
+
+
+@pytest.mark.parametrize("mode", ["sync", "move"])
+def test_no_other_run_deletes_versions(world: PublishingWorld, mode: str) -> None:
+    world.publish()
+    site = "efs:///site"
+    request = {"source": "s3://a-bucket/tree/", "destination": site}
+    if mode == "move":
+        request = {"source": site, "destination": "efs:///other"}
+    other = world.following("other")
+    if mode == "move":
+        other = dataclasses.replace(other, source=PosixTree(world.mount, "site", "other", "n"))
+    with pytest.raises(InvalidRequest, match=f"a {mode} deletes its versions/ and its link"):
+        other.plan({**request, "mode": mode})
+    other = dataclasses.replace(other, run_id="filtered")
+    other.plan({**request, "mode": mode, "exclude": ["versions/**", "current"]})
+    assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
 
 
 def test_versions_beyond_those_that_are_kept_go_and_the_rest_stays_whole(world: PublishingWorld) -> None:

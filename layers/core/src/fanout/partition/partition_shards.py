@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
@@ -36,7 +36,7 @@ from fanout.work.context import Context
 # Chosen: up to so many loose ends are joined whatever their size, which makes the fewest shards.
 LOOSE_ENDS_READ = 100
 # Listed entries that a move leaves at the source.
-_STAYS = (Result.SKIPPED, Result.FAILED, Result.REJECTED)
+_STAYS = frozenset({Result.SKIPPED, Result.FAILED, Result.REJECTED})
 
 
 def partition_shards(context: Context) -> Json:
@@ -45,8 +45,8 @@ def partition_shards(context: Context) -> Json:
     Returns the key, the number of shards, and how many run at once: the request's limit, or fewer if they reach the
     limit of a measured file system.
 
-    Raises ``DeleteRefused`` before anything is copied if a sync or a move would delete more than its guard allows, and
-    ``BudgetRefused`` if the forecast is over ``limits.max_dollars``.
+    Raises ``DeleteRefused`` before anything is copied if a sync or a move would delete more than its guard allows, or
+    a version to publish would be empty, and ``BudgetRefused`` if the forecast is over ``limits.max_dollars``.
     """
     ledger = context.ledger
     plan = ledger.read_plan()
@@ -64,6 +64,7 @@ def partition_shards(context: Context) -> Json:
         loose += done.loose
         big_files += done.big_files
         names += done.names
+    _refuse_empty_version(plan, ledger)
     if plan.request.mode is Mode.VERIFY:
         ledger.write(keys.LINKS, Links([]))
         full += compare_names(names, plan, context)
@@ -133,11 +134,27 @@ def _guarded(plan: Plan, ledger: Ledger) -> int:
     return extras.extra.entries
 
 
+def _refuse_empty_version(plan: Plan, ledger: Ledger) -> None:
+    """Raise ``DeleteRefused`` where readers of the link would find nothing; a plan only notes it."""
+    if plan.request.publish is None or plan.request.mode is Mode.VERIFY or _listed_but({Result.SKIPPED}, ledger):
+        return
+    scope = "" if plan.request.filters.take_all else " that the filters take"
+    problem = f"the source holds nothing{scope}; an empty version is never published"
+    if plan.request.mode is not Mode.PLAN:
+        raise DeleteRefused(f"{problem}; nothing was copied, and the link is as it was")
+    ledger.note("publish-nothing", [f"a copy would be refused: {problem}"])
+
+
 def _to_move(ledger: Ledger) -> int:
     """The number of entries that a move deletes at the source if all of them are proven."""
+    return _listed_but(_STAYS, ledger)
+
+
+def _listed_but(left_out: Collection[Result], ledger: Ledger) -> int:
+    """The number of listed entries but those of these results."""
     rounds = list(whole_listing(ledger))
-    stays = sum(done.outcomes[result].entries for done in rounds for result in _STAYS if result in done.outcomes)
-    return sum(done.listed.entries for done in rounds) - stays
+    out = sum(done.outcomes[result].entries for done in rounds for result in left_out if result in done.outcomes)
+    return sum(done.listed.entries for done in rounds) - out
 
 
 def _to_delete(plan: Plan, extra: int, ledger: Ledger) -> int:

@@ -11,7 +11,7 @@ from fanout.model.document import Json
 from fanout.model.location import Location
 from fanout.planning.plan_transfer import check_ends
 from fanout.ports.turns import Fence, Turn
-from fanout.publishing.begin_publishing import begin_publishing, check_versions
+from fanout.publishing.begin_publishing import begin_publishing, check_versions, keep_versions
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
@@ -35,6 +35,7 @@ def check_mount(context: Context) -> Json:
     check_versions(plan, context)
     check_ends(plan, context, on_mount=True)
     check_ends(plan, context, on_mount=False)
+    keep_versions(plan, context)
     for end, turn in turns:
         _fence_others(plan, end, turn, context)
     begin_publishing(plan, context)

@@ -12,7 +12,7 @@ from fanout.listing.index.earlier_index import note_version_before
 from fanout.model.errors import InvalidRequest
 from fanout.ports.versions import Versions
 from fanout.request.options import Mode
-from fanout.request.parts.publish import Publish
+from fanout.request.parts.publish import PUBLISHER, VERSIONS, Publish
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 
@@ -45,6 +45,19 @@ def check_versions(plan: Plan, context: Context) -> None:
     elif not plan.resumes and held:
         problem = f"{plan.destination} is there already, and holds something"
         raise InvalidRequest("run_id", problem, "start it under another name, or remove that directory")
+
+
+def keep_versions(plan: Plan, context: Context) -> None:
+    """Refuse a sync or a move that would delete the versions of a published tree. Raises ``InvalidRequest``."""
+    request = plan.request
+    ends = {Mode.SYNC: ("destination", request.destination), Mode.MOVE: ("source", request.source)}
+    if request.mode not in ends or request.filters.prunes(f"{VERSIONS}/{PUBLISHER}"):
+        return
+    field, end = ends[request.mode]
+    tree = context.source(plan) if request.mode is Mode.MOVE else context.destination(plan)
+    if tree.file_system is not None and tree.find(f"{VERSIONS}/{PUBLISHER}") is not None:
+        problem = f"{end} holds a published tree: a {request.mode.value} deletes its {VERSIONS}/ and its link"
+        raise InvalidRequest(field, problem, f"publish, or name another {field}, or exclude {VERSIONS}/** and the link")
 
 
 def _was_published(plan: Plan, versions: Versions, context: Context) -> bool:

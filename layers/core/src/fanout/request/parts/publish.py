@@ -15,6 +15,8 @@ from msgspec import Meta, Struct
 
 # The directory of the versions, beside the link.
 VERSIONS = "versions"
+# Beside them: whose versions they are.
+PUBLISHER = ".publisher"
 # Chosen: a file that never changes has a name in each version, and EFS allows a file 177 of them.
 MOST_KEPT = 100
 LINK_NAME = r"^(?!versions$)(?!\.)[^/\x00]{1,100}$"

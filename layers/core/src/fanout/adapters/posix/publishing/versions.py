@@ -29,12 +29,11 @@ from fanout.adapters.posix.publishing.retired import remove_retired
 from fanout.adapters.posix.staging import Staging
 from fanout.model.deadline import Deadline
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Superseded, Transient
-from fanout.request.parts.publish import VERSIONS
+from fanout.request.parts.publish import PUBLISHER, VERSIONS
 
 _BEGUN = ".begun-"
 _NOTE = ".published-"
 _RETIRED = ".removed-"
-_PUBLISHER = ".publisher"
 _READING = "reading"
 # Chosen: a note is some hundred bytes; one that somebody made larger is not read whole.
 _NOTE_BYTES = 64 * 1024
@@ -53,8 +52,8 @@ class PosixVersions:
         """See ``ports.versions.Versions``."""
         with self._translated("writing"), self._directories.hold(self._above) as above:
             with suppress(FileExistsError):
-                self._put(owner, lambda staged, name: _link(staged, name, above, _PUBLISHER))
-            return _read(above, _PUBLISHER)
+                self._put(owner, lambda staged, name: _link(staged, name, above, PUBLISHER))
+            return _read(above, PUBLISHER)
 
     def begin(self) -> None:
         """See ``ports.versions.Versions``."""
