@@ -2,10 +2,11 @@
 
     scripts/setup-bench.sh; scripts/setup-bench-s3.sh
     .venv/bin/python -m benchmarks.publishing [--files 100000] [--calibration modern modern/16] [--rounds 3]
-        [--rsync-rounds 1] [--results benchmarks/results/publishing.json]
+        [--rsync-rounds 1] [--functions 1] [--results benchmarks/results/publishing.json]
 
 From S3 onto the simulated EFS, which needs root, FUSE and Go. Ours is every function of a run, one after the other, in
-one process on one mount: plan, check, list, partition, copy, finish, publish, summarise. rsync reads the same files
+one process on one mount: plan, check, list, partition, copy, finish, publish, summarise. With more ``--functions`` as
+many processes copy shards at once, as in a deployed run, each on a mount of its own. rsync reads the same files
 from memory. Each run has a mount of its own, so that no client has anything in its cache. A round changes every
 hundredth file, and its runs take turns; the run that finds nothing to do follows the copy that it looks at.
 """
@@ -58,8 +59,10 @@ class Sample:
 class Bench:
     """A source in a bucket and in memory, and a file system with the trees of every tool."""
 
-    def __init__(self, files: int, calibration: str, s3: s3_lab.S3Lab, efs: efs_lab.Lab, keep: int) -> None:
-        self._calibration, self._s3, self._efs = calibration, s3, efs
+    def __init__(
+        self, files: int, calibration: str, s3: s3_lab.S3Lab, efs: efs_lab.Lab, keep: int, functions: int = 1
+    ) -> None:
+        self._calibration, self._s3, self._efs, self._functions = calibration, s3, efs, functions
         self._mounts = iter(efs.mounts)
         self._source, self._log, self._files = SCRATCH / "source", SCRATCH / "log", files
         self._publish = {"link": "current", "keep": keep, "keep_hours": 0}
@@ -135,6 +138,8 @@ class Bench:
         request: Json = {"source": f"s3://{bucket}/source/", "destination": f"efs:///{path}"}
         request |= {"publish": self._publish} if publish else {}
         command = [interpreter.of_worker(), "-m", "benchmarks.publishing_run", run_id, json.dumps(request)]
+        if mount is not None:
+            command += [str(next(self._mounts)) for _ in range(self._functions - 1)]
         return self._run(command, s3_engine.environment_of(self._s3, mount or self._efs.reader))
 
     def _run(self, command: list[str], environment: dict[str, str] | None = None) -> process_tree.Used:
@@ -163,7 +168,9 @@ def inodes(root: Path) -> dict[str, int]:
 
 
 @contextmanager
-def prepared(files: int, calibration: str, rounds: int, first_byte_ms: int, keep: int) -> Iterator[Bench]:
+def prepared(
+    files: int, calibration: str, rounds: int, first_byte_ms: int, keep: int, functions: int = 1
+) -> Iterator[Bench]:
     """A bench whose first version and first mirror are there, at no cost."""
     shutil.rmtree(SCRATCH, ignore_errors=True)
     SCRATCH.mkdir(parents=True)
@@ -172,9 +179,9 @@ def prepared(files: int, calibration: str, rounds: int, first_byte_ms: int, keep
     try:
         with (
             s3_lab.running(first_byte_ms=first_byte_ms * slower) as s3,
-            efs_lab.running("none", 4 * rounds, SCRATCH / "efs", memory_mib) as efs,
+            efs_lab.running("none", 4 * rounds * functions, SCRATCH / "efs", memory_mib) as efs,
         ):
-            yield Bench(files, calibration, s3, efs, keep)
+            yield Bench(files, calibration, s3, efs, keep, functions)
     finally:
         shutil.rmtree(SCRATCH, ignore_errors=True)
 
@@ -182,7 +189,7 @@ def prepared(files: int, calibration: str, rounds: int, first_byte_ms: int, keep
 def measure(files: int, calibration: str, options: argparse.Namespace) -> Json:
     """The medians of all tools, and how long publishing takes beside what is asked."""
     samples: defaultdict[str, list[Sample]] = defaultdict(list)
-    with prepared(files, calibration, options.rounds, options.first_byte_ms, options.keep) as bench:
+    with prepared(files, calibration, options.rounds, options.first_byte_ms, options.keep, options.functions) as bench:
         for number in range(1, options.rounds + 1):
             tools = [PUBLISH, COPY, *([RSYNC] if number <= options.rsync_rounds else [])]
             turn = number % len(tools)
@@ -191,9 +198,8 @@ def measure(files: int, calibration: str, options: argparse.Namespace) -> Json:
                 print(f"{calibration} {number} {tool}: {sample}", file=sys.stderr, flush=True)
     rows = {tool: row_of(found) for tool, found in samples.items()}
     links = rows[PUBLISH]["operations"]["link"]
-    return {"files": files, "calibration": calibration, "keep": options.keep, "tools": rows} | asked(
-        rows[PUBLISH], rows[NO_CHANGE], links, efs_lab.calibration(calibration)
-    )
+    about = {"files": files, "calibration": calibration, "keep": options.keep, "functions": options.functions}
+    return about | {"tools": rows} | asked(rows[PUBLISH], rows[NO_CHANGE], links, efs_lab.calibration(calibration))
 
 
 def row_of(samples: Sequence[Sample]) -> Json:
@@ -229,9 +235,9 @@ def table(found: Json) -> str:
         operations = ", ".join(f"{name} {count:,}" for name, count in row["operations"].items())
         lines.append(f"| {tool} | {row['seconds']:,} | {row['cpu_seconds']:,} | {operations} |")
     lines.append(
-        f"{found['files']:,} files, {found['calibration']}: {found['ratio']} of a no-change run and "
-        f"{found['seconds_of_links']:,} s of LINKs, {found['ratio_of_operations']} in operations; "
-        f"asked is {found['asked']}"
+        f"{found['files']:,} files, {found['calibration']}, functions {found['functions']}: "
+        f"{found['ratio']} of a no-change run and {found['seconds_of_links']:,} s of LINKs, "
+        f"{found['ratio_of_operations']} in operations; asked is {found['asked']}"
     )
     return "\n".join(lines)
 
@@ -244,6 +250,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rsync-rounds", type=int, default=1, help="rsync runs in so many rounds: it takes minutes")
     parser.add_argument("--keep", type=int, default=5, help="versions that are kept; others are removed in the time")
+    parser.add_argument("--functions", type=int, default=1, help="so many copy shards at once")
     parser.add_argument("--first-byte-ms", type=int, default=FIRST_BYTE_MS, help="what each request to S3 waits")
     parser.add_argument("--results", type=Path, help="a file that rows of other calibrations stay in")
     options = parser.parse_args(arguments)
@@ -260,9 +267,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def write(path: Path, found: Json) -> None:
-    """Put a measurement where the one of the same files, calibration and number of versions was."""
+    """Put a measurement where the one of the same files, calibration, versions and functions was."""
     rows: list[Json] = json.loads(path.read_text())["rows"] if path.exists() else []
-    same = ("files", "calibration", "keep")
+    same = ("files", "calibration", "keep", "functions")
     kept = [row for row in rows if any(row[name] != found[name] for name in same)]
     about = {
         "date": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),

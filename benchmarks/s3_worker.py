@@ -1,6 +1,8 @@
 """One function's work in the S3 benchmark: every shard of a run by CopyShard, then FinishTree, which publishes too.
 
-    python -m benchmarks.s3_worker RUN_ID [--profile FILE]
+    python -m benchmarks.s3_worker RUN_ID [--profile FILE | --part NUMBER/PARTS]
+
+With ``--part`` only that part of the shards, and no end: other processes copy the rest.
 
 The environment is that of a deployed function.
 """
@@ -45,14 +47,22 @@ def handler_of(function: str) -> Any:
 
 def work(run_id: str) -> None:
     """Every shard until it is done, then the end of the tree, and of a run that publishes the switch."""
-    copy = handler_of("copy_shard")
-    ledger = make_context(run_id, "", SECONDS).ledger
-    run = {"id": run_id, "prefix": keys.run_prefix(run_id), "publishes": bool(ledger.read_plan().version)}
-    shards = ledger.read_json(keys.SHARDS)
-    for row in shards:
+    copy_shards(run_id)
+    finish_run(run_id)
+
+
+def copy_shards(run_id: str, part: int = 0, parts: int = 1) -> None:
+    """Every shard of a part of them, one after the other."""
+    copy, run = handler_of("copy_shard"), _reference(run_id)
+    for row in make_context(run_id, "", SECONDS).ledger.read_json(keys.SHARDS)[part::parts]:
         event = {"run": run, "shard": row["shard"], "cursor": 0}
         while not event.get("done"):
             event = copy(json.loads(json.dumps(event)), LambdaContext())
+
+
+def finish_run(run_id: str) -> None:
+    """The end of the tree, and of a run that publishes the switch."""
+    run = _reference(run_id)
     finish = handler_of("finish_tree")
     finished = {"done": False}
     while not finished["done"]:  # a round counts as mapped, so FinishTree carries it out itself
@@ -60,6 +70,11 @@ def work(run_id: str) -> None:
     published = {"done": not run["publishes"]}
     while not published["done"]:
         published = finish({"run": run, "state": {"run": run}, "publish": True}, LambdaContext())
+
+
+def _reference(run_id: str) -> dict[str, Any]:
+    plan = make_context(run_id, "", SECONDS).ledger.read_plan()
+    return {"id": run_id, "prefix": keys.run_prefix(run_id), "publishes": bool(plan.version)}
 
 
 def main(arguments: list[str]) -> int:
@@ -71,7 +86,11 @@ def main(arguments: list[str]) -> int:
         profile.runcall(work, arguments[0])
         profile.dump_stats(arguments[2])
         return 0
-    work(arguments[0])
+    if arguments[1:2] == ["--part"]:
+        part, _, parts = arguments[2].partition("/")
+        copy_shards(arguments[0], int(part), int(parts))
+    else:
+        work(arguments[0])
     return 0
 
 

@@ -32,7 +32,7 @@ def test_what_is_asked_counts_links_in_all_slots_of_a_client(name: str, seconds:
 
 def test_a_measurement_takes_the_place_of_the_same_one(tmp_path: Path) -> None:
     path = tmp_path / "publishing.json"
-    row = {"files": 10, "calibration": "modern", "keep": 5, "ratio": 2.0}
+    row = {"files": 10, "calibration": "modern", "keep": 5, "functions": 1, "ratio": 2.0}
     for one in (row, {**row, "files": 20}, {**row, "ratio": 1.0}):
         write(path, one)
     assert [(one["files"], one["ratio"]) for one in json.loads(path.read_text())["rows"]] == [(20, 2.0), (10, 1.0)]
@@ -40,12 +40,12 @@ def test_a_measurement_takes_the_place_of_the_same_one(tmp_path: Path) -> None:
 
 def test_a_table_tells_seconds_operations_and_the_ratio() -> None:
     tools = {name: row_of([Sample(seconds, 1.0, {"link": 1_000})]) for name, seconds in ((PUBLISH, 9), (NO_CHANGE, 6))}
-    found = {"files": 1_000, "calibration": "modern", "tools": tools} | asked(
+    found = {"files": 1_000, "calibration": "modern", "functions": 1, "tools": tools} | asked(
         tools[PUBLISH], tools[NO_CHANGE], 64_000, calibration("modern")
     )
     assert "| publish | 9 | 1.0 | link 1,000 |" in table(found)
     assert table(found).endswith(
-        "1,000 files, modern: 1.06 of a no-change run and 2.5 s of LINKs, 0.02 in operations; asked is 1.3"
+        "1,000 files, modern, functions 1: 1.06 of a no-change run and 2.5 s of LINKs, 0.02 in operations; asked is 1.3"
     )
 
 
