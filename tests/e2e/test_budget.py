@@ -64,3 +64,33 @@ def test_a_dear_run_is_refused_and_goes_on_with_a_higher_budget(state: Path, up:
     assert audit.returncode == 1, audit.stdout + audit.stderr
     findings = {row["finding"]: row["examples"] for row in json.loads(audit.stdout)["findings"]}
     assert findings["empty_name"] == ["d1//hidden"]
+
+
+def test_a_run_stops_when_its_time_is_over_and_another_goes_on(state: Path, up: Any, tmp_path: Path) -> None:
+    local = ("--local", "--state", state)
+    up["s3"].create_bucket(Bucket="times")
+    bodies = {f"d{number % 3}/f{number:02d}": b"%04d" % number * 262_144 for number in range(40)}
+    for name, body in bodies.items():
+        up["s3"].put_object(Bucket="times", Key=f"in/{name}", Body=body)
+    request = tmp_path / "timed.json"
+    # All of it takes over half a minute at this rate.
+    limits = {"bytes_per_second": "1 MiB", "max_seconds": 15, "shard_seconds": 0.1, "max_concurrency": 1}
+    request.write_text(json.dumps({"source": "s3://times/in/", "destination": "efs:///timed", "limits": limits}))
+    stopped = fanout("start", request, "--name", "timed", "--watch", "--json", *local)
+    assert stopped.returncode == 1, stopped.stdout + stopped.stderr
+    ended = json.loads(stopped.stdout)
+    assert ended["error"]["name"] == "OutOfTime", ended
+    assert "limits.max_seconds" in ended["error"]["message"]
+
+    def copied() -> dict[str, bytes]:
+        there = up["mount"] / "timed"
+        return {str(path.relative_to(there)): path.read_bytes() for path in there.rglob("f*") if path.is_file()}
+
+    first = copied()
+    assert first.items() < bodies.items(), "what is there is whole, and something is left"
+    request.write_text(json.dumps({"resume_from": "timed", "limits": {"bytes_per_second": "1 GiB", "max_seconds": 3600}}))
+    rest = fanout("start", request, "--name", "timed-on", "--watch", "--json", *local)
+    assert rest.returncode == 0, rest.stdout + rest.stderr
+    assert copied() == bodies
+    totals = json.loads(rest.stdout)["totals"]
+    assert totals["listed"]["entries"] == totals["copied"]["entries"] + totals["unchanged"]["entries"], totals
