@@ -8,7 +8,7 @@ from typing import Any
 
 from fanout.listing.naming.escaping import escape_key, escape_path
 from tests.adversary.given import dressed
-from tests.adversary.script import INSIDE_S3, S3_TO_MOUNT
+from tests.adversary.script import S3_TO_MOUNT
 from tests.adversary.trees import Snapshot
 
 # As many symlinks as the kernel follows for one path.
@@ -17,7 +17,7 @@ _HOPS = 40
 
 def view(tree: Snapshot, direction: str, options: dict[str, Any]) -> Snapshot:
     """What the destination should show of the tree, before filters."""
-    if options.get("symlinks") == "follow" and direction not in (S3_TO_MOUNT, INSIDE_S3):  # a bucket has none to follow
+    if options.get("symlinks") == "follow" and direction != S3_TO_MOUNT:  # a bucket has none to follow
         tree = followed(tree)
     if "attributes" in options:
         tree = dressed(tree, options["attributes"])

@@ -165,7 +165,8 @@ class _Author:
         if draw.random() < 0.3:
             options["compare"] = draw.choice(("always",) if apart else ("always", "checksum"))
         if draw.random() < 0.15:
-            options["symlinks"] = draw.choice(("skip", "follow"))
+            symlinks = draw.choice(("skip", "follow"))
+            options |= {} if self.direction == INSIDE_S3 else {"symlinks": symlinks}
         if draw.random() < 0.15:
             options["exclude"] = [draw.choice(("d1/", "*.txt", "f1*", "e0/**"))]
         if draw.random() < 0.08:

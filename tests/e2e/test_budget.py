@@ -88,7 +88,9 @@ def test_a_run_stops_when_its_time_is_over_and_another_goes_on(state: Path, up: 
 
     first = copied()
     assert first.items() < bodies.items(), "what is there is whole, and something is left"
-    request.write_text(json.dumps({"resume_from": "timed", "limits": {"bytes_per_second": "1 GiB", "max_seconds": 3600}}))
+    request.write_text(
+        json.dumps({"resume_from": "timed", "limits": {"bytes_per_second": "1 GiB", "max_seconds": 3600}})
+    )
     rest = fanout("start", request, "--name", "timed-on", "--watch", "--json", *local)
     assert rest.returncode == 0, rest.stdout + rest.stderr
     assert copied() == bodies

@@ -101,6 +101,8 @@ BAD = [
     ({**GOOD, "object_tags": {"a": "b"}}, "object_tags", "efs://data/out holds no objects"),
     ({**GOOD, "object_metadata": {"a": "b"}}, "object_metadata", "holds no objects"),
     ({**GOOD, "object_acl": "bucket-owner-full-control"}, "object_acl", "holds no objects"),
+    ({**S3_TO_S3, "symlinks": "skip"}, "symlinks", "no function looks at which of them say that they are symlinks"),
+    ({**S3_TO_S3, "symlinks": "follow"}, "symlinks", "they are copied as they are"),
     ({**S3_TO_S3, "object_acl": "public-read"}, "object_acl", "'public-read' is not allowed"),
     ({**S3_TO_S3, "object_tags": {"a": 1}}, "object_tags.a", "1 is not allowed"),
     ({**S3_TO_S3, "object_tags": {str(n): "" for n in range(11)}}, "object_tags", "11 tags are over the 10"),

@@ -132,6 +132,9 @@ def check_request(request: Request) -> None:
     if request.mode is Mode.SYNC and not knows_extras(request):
         problem = "a sync cannot tell which names of the destination stand for those of the source"
         raise InvalidRequest("on_conflict", problem, "with mode sync, fail and skip are allowed")
+    if request.inside_s3 and request.symlinks is not Symlinks.KEEP:
+        problem = "S3 copies the objects by itself, and no function looks at which of them say that they are symlinks"
+        raise InvalidRequest("symlinks", problem, "leave it out: they are copied as they are")
     if request.inside_s3 and request.limits.bytes_per_second is not None:
         problem = "S3 copies between two buckets by itself, as fast as it does"
         raise InvalidRequest("limits.bytes_per_second", problem, "leave it out; limits.files_per_second is possible")

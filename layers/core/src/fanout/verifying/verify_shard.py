@@ -56,7 +56,7 @@ def _verify_entries(shard: Shard, context: Context) -> Progress:
     may_lack = context.source(plan) if plan.request.skips_archived else None
     certifies = plan.request.certificate and plan.request.mode is Mode.VERIFY
     limiter = context.limiter
-    skips = plan.request.symlinks is Symlinks.SKIP and not plan.request.inside_s3  # which copies them as objects
+    skips = plan.request.symlinks is Symlinks.SKIP
     destination = context.destination(plan)
     verifier = Verifier(destination, deadline, limiter, rules, may_lack, certifies=certifies, skips_symlinks=skips)
     links = link_differences(shard, ledger) if plan.request.mode is Mode.VERIFY else {}
