@@ -85,6 +85,17 @@ def test_the_excuse_is_no_wider_than_the_limit(case: dict[str, Any], excused: bo
     assert found == (set() if excused else {"stale", "quiet entry failed"})
 
 
+@pytest.mark.parametrize("told", ["S3: another's answer", "S3: stale read", "S3: 500"])
+@pytest.mark.parametrize("manifest", [None, frozenset({"a"})])
+def test_only_a_manifest_whose_heads_were_lies_is_excused(told: str, manifest: frozenset[str] | None) -> None:
+    script, there, tree = Script(0, S3_TO_MOUNT, (), (), ()), replace(OTHER, data=b"foreign"), {"a": HERE}
+    result = Result("SUCCEEDED", None, {"balanced": True, "totals": {"listed": {"entries": 1}}}, finished=True)
+    record = Record("r1", {}, {"a": OTHER}, {"a": there}, [tree], result, [], raw=tree, manifest=manifest, told={told})
+    found = {finding.kind for finding in judge(script, record)}
+    excused = manifest is not None and told != "S3: 500"
+    assert found == (set() if excused else {"foreign bytes", "wrong bytes"})
+
+
 @pytest.mark.parametrize(
     ("direction", "mode", "bucket", "excused"),
     [

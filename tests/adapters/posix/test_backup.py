@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from fanout.adapters.posix.fencing import fencing_token
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.checksum import crc64nvme
 from fanout.model.entry import Attributes, Entry, Kind
-from fanout.model.errors import AccessDenied, InvalidRequest, ItemError
+from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Superseded
 from fanout.model.outcome import Reason
 from fanout.model.shard import Receipt
 from fanout.request.options import Overwrite
@@ -261,3 +262,29 @@ def test_files_are_not_replaced_when_their_backup_was_removed(tmp_path: Path) ->
     with pytest.raises(ItemError):
         write(tree, "d/g")
     assert (tmp_path / "out/d/g").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("way", ["file", "directory"])
+def test_a_run_that_was_fenced_while_it_kept_an_extra_does_not_delete_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """The function was frozen in that call, so its look of before counts no more."""
+    file, tree = old(tmp_path), tree_of(tmp_path)
+    (tmp_path / "out/empty").mkdir()
+    monkeypatch.setattr(fencing_token, "LOOK_SECONDS", 0.0)
+    operation = "link" if way == "file" else "mkdir"
+    done = getattr(os, operation)
+
+    def frozen(*arguments: object, **options: object) -> None:
+        done(*arguments, **options)
+        if arguments[0] in ("f", "empty"):
+            (tmp_path / "out/.fanout-staging-run-1").rmdir()
+
+    monkeypatch.setattr(os, operation, frozen)
+    with pytest.raises(Superseded):
+        if way == "file":
+            tree.delete([Entry("d/f", Kind.FILE, 6, OLD_NS)])
+        else:
+            tree.remove_directory(Entry("empty/", Kind.DIRECTORY))
+    assert file.read_text() == "theirs"
+    assert (tmp_path / "out/empty").is_dir()

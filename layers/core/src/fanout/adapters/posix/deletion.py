@@ -61,6 +61,7 @@ def _delete(
         token.look()
         if backup is not None:
             backup.keep(directory, path)
+            token.look()  # the link may have taken long
         os.unlink(name, dir_fd=directory)
 
 
@@ -100,6 +101,7 @@ def remove_empty(
             if backup is not None:
                 backup.keep_directory(path)
                 directories.forget(path)
+                token.look()
             os.rmdir(name, dir_fd=directory)
     except OSError as error:
         if error.errno in _NOT_EMPTY:
