@@ -270,7 +270,7 @@ class Experiment:
         now, then = lab.source.snapshot(), self.history[-1]
         changed = sorted(path for path in then | now if _seen(then, path) != _seen(now, path))
         if options.get("mode") == "move":
-            for finding in judge_move(self.script, run, options, (then, now), after, self._touched):
+            for finding in judge_move(self.script, run, options, (then, now), after, self._touched, self.history):
                 self._find(finding.kind, finding.text)
             self._leave(now)
             changed = [path for path in changed if path in now and now[path].kind != "directory"]
