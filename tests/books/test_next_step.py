@@ -42,7 +42,7 @@ ROWS = [
     (Ended(COPY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.START, "compare: always"),
     (Ended(SYNC, "FAILED_WITH_ITEMS", left=frozenset({REJECTED})), Verb.RETRY, "lists both ends"),
     (Ended(MOVE, "ABORTED", "Stopped"), Verb.RETRY, "without listing"),
-    (Ended(MOVE, "FAILED", "DeleteRefused"), Verb.START, "of a move"),
+    (Ended(MOVE, "FAILED", "DeleteRefused"), Verb.START, "only if a limit of it is named"),
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({FAILED})), Verb.RETRY, "without listing"),
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({CHANGED})), Verb.AGAIN, "nobody writes"),
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.START, "compare: always"),

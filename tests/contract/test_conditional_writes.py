@@ -21,7 +21,7 @@ from fanout.model.outcome import Reason
 from fanout.model.shard import Receipt
 from fanout.ports.tree import Tree
 from fanout.request.object_options import ObjectOptions
-from tests.contract.conftest import SERVERS, client_of, new_bucket
+from tests.contract.conftest import SERVERS, Needs, client_of, new_bucket
 from tests.contract.tree_use import FILE_ATTRIBUTES
 from tests.support.memory import MemoryTree
 from tests.support.s3_proxy import LOST_ANSWER, S3Proxy
@@ -177,6 +177,24 @@ def test_a_write_whose_answer_was_lost_is_done(s3_server: S3Server, size: int) -
         put(tree, Entry("f", Kind.FILE, size, replaces=NOTHING_THERE), b"x" * size)
         assert proxy.faults[LOST_ANSWER] == 1
         assert stored(tree)[1] in (b"xxx", b"large")
+    finally:
+        proxy.close()
+
+
+def test_a_directory_whose_answer_was_lost_is_made(s3_server: S3Server, needs: Needs) -> None:
+    needs(Lack.DIRECTORY_CONDITIONS)
+    proxy = S3Proxy(s3_server.url)
+    try:
+        client = client_of(dataclasses.replace(s3_server, url=proxy.url))
+        tree = S3Tree(client, new_bucket(client), "to/")
+        lost = iter([LOST_ANSWER])
+        proxy.choose = lambda head: next(lost, "") if head.method == "PUT" else ""
+        entry = Entry("d/", Kind.DIRECTORY, 0, replaces=NOTHING_THERE)
+        tree.make_directory(entry, FILE_ATTRIBUTES)
+        assert proxy.faults[LOST_ANSWER] == 1
+        with pytest.raises(ItemError) as caught:
+            tree.make_directory(entry, replace(FILE_ATTRIBUTES, mtime_ns=1))
+        assert caught.value.reason is Reason.DESTINATION_CHANGED
     finally:
         proxy.close()
 

@@ -54,7 +54,7 @@ def test_a_verification_with_differences_never_says_that_nothing_is_missing() ->
 def test_a_refused_sync_attempted_nothing_and_names_what_it_would_have_deleted() -> None:
     world = refused()
     summary = world.ledger.read_json("summary.json")
-    assert headline(page_of(world)) == "Refused by the delete guard"
+    assert headline(page_of(world)) == "Refused, and nothing was deleted"
     assert {one["reason"] for one in summary["failures_by_class"]} == {Reason.NOT_ATTEMPTED.value}
     assert Reason.SHARD_FAILED.value not in page_of(world)
     page = page_of(world)

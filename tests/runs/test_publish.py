@@ -112,9 +112,30 @@ def test_no_other_run_deletes_versions(world: PublishingWorld, mode: str) -> Non
         other = dataclasses.replace(other, source=PosixTree(world.mount, "site", "other", "n"))
     with pytest.raises(InvalidRequest, match=f"a {mode} deletes its versions/ and its link"):
         other.plan({**request, "mode": mode})
-    other = dataclasses.replace(other, run_id="filtered")
-    other.plan({**request, "mode": mode, "exclude": ["versions/**", "current"]})
+    with pytest.raises(InvalidRequest, match="holds a published tree"):  # the link would go
+        dataclasses.replace(other, run_id="filtered").plan({**request, "mode": mode, "exclude": ["versions/**"]})
     assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
+
+
+@pytest.mark.parametrize("stands", ["nothing", "file", "directory", "symlink", "unreadable"])
+def test_what_is_called_versions_and_holds_none_is_like_any_other(world: PublishingWorld, stands: str) -> None:
+    there = world.mount / "plain/versions"
+    there.parent.mkdir()
+    if stands == "file":
+        there.write_text("mine")
+    elif stands in ("directory", "unreadable"):
+        there.mkdir(mode=0o755 if stands == "directory" else 0)
+    elif stands == "symlink":
+        there.symlink_to("/nowhere")
+    world.plan({"source": "s3://a-bucket/tree/", "destination": "efs:///plain", "mode": "sync"})
+    assert world.ledger.has("plan.json")
+
+
+def test_a_plan_says_that_an_empty_version_would_be_refused(world: PublishingWorld) -> None:
+    for path in ("a.txt", "d/b.txt", "d/e/c.txt"):
+        drop(world, path)
+    summary = world.run({**REQUEST, "mode": "plan"})
+    assert any("an empty version is never published" in note for note in summary["notes"])
 
 
 def test_versions_beyond_those_that_are_kept_go_and_the_rest_stays_whole(world: PublishingWorld) -> None:

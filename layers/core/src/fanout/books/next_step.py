@@ -116,7 +116,7 @@ RULES = (
     Rule(
         "`DeleteRefused`",
         Step(
-            "check that the source is whole and, of a move, how much it holds; then raise delete_guard and start it",
+            "check that the source is whole; raise delete_guard only if a limit of it is named; then start the request",
             Verb.START,
         ),
         errors=frozenset({"DeleteRefused"}),

@@ -51,13 +51,13 @@ def keep_versions(plan: Plan, context: Context) -> None:
     """Refuse a sync or a move that would delete the versions of a published tree. Raises ``InvalidRequest``."""
     request = plan.request
     ends = {Mode.SYNC: ("destination", request.destination), Mode.MOVE: ("source", request.source)}
-    if request.mode not in ends or request.filters.prunes(f"{VERSIONS}/{PUBLISHER}"):
+    if request.mode not in ends:
         return
     field, end = ends[request.mode]
     tree = context.source(plan) if request.mode is Mode.MOVE else context.destination(plan)
     if tree.file_system is not None and tree.find(f"{VERSIONS}/{PUBLISHER}") is not None:
         problem = f"{end} holds a published tree: a {request.mode.value} deletes its {VERSIONS}/ and its link"
-        raise InvalidRequest(field, problem, f"publish, or name another {field}, or exclude {VERSIONS}/** and the link")
+        raise InvalidRequest(field, problem, f"publish, or name another {field}")
 
 
 def _was_published(plan: Plan, versions: Versions, context: Context) -> bool:

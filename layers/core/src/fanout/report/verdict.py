@@ -33,7 +33,7 @@ def verdict(summary: SummaryDocument) -> Verdict:
     if differ:
         return Verdict(f"Trees differ: {differ}", "≠", _compared(summary))
     if summary.error and summary.error.name == DeleteRefused.__name__:
-        return Verdict("Refused by the delete guard", "✗", f"{summary.error.message}.")
+        return Verdict("Refused, and nothing was deleted", "✗", f"{summary.error.message}.")
     if summary.error and summary.error.name == BudgetRefused.__name__:
         return Verdict("Refused by the budget", "✗", f"{summary.error.message}.")
     if summary.status is Status.SUCCEEDED and summary.warnings:
