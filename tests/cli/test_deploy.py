@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fanout_cli.command_error import CommandError
+from fanout_cli.commands.stack.deploy_command import find_sam
+from fanout_cli.local.paths import LocalPaths
+from fanout_cli.local.toolchain import sam_of
 from tests.cli.conftest import Aws
 
 SAM = '#!/bin/sh\necho "$PWD: $*" >> "{log}"\n[ "$1" != "{fails}" ]\n'
@@ -56,10 +60,18 @@ def test_the_stack_is_that_of_the_section(aws: Aws, sam: Callable[[str], Path]) 
     assert (status, "sam deploy failed with status 1" in said) == (2, True)
 
 
-def test_what_is_missing_is_said(aws: Aws, sam: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_said(aws: Aws, sam: Callable[[str], Path]) -> None:
     sam("none")
     status, said = deployed(aws, "--config-env", "nix")
     assert (status, "samconfig.toml has no section 'nix'; it has default, dev, prod" in said) == (2, True)
+
+
+def test_without_a_sam_on_the_path_that_of_the_set_up_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    status, said = deployed(aws)
-    assert (status, "sam was not found" in said) == (2, True)
+    paths = LocalPaths(tmp_path, tmp_path / "state")
+    with pytest.raises(CommandError, match="make setup"):
+        find_sam(paths)
+    own = sam_of(tmp_path)
+    own.parent.mkdir(parents=True)
+    own.touch()
+    assert find_sam(paths) == str(own)

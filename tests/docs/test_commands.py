@@ -66,7 +66,7 @@ def test_a_destructive_command_has_a_block_of_its_own(block: Block) -> None:
 
 def test_the_readme_deletes_in_one_block() -> None:
     found = [one for one in blocks() if one.document == ROOT / "README.md" and DESTRUCTIVE.search(one.text)]
-    assert [one.commands for one in found] == [["sam delete"]]
+    assert [one.commands for one in found] == [[".fanout/tools/sam/bin/sam delete"]]
 
 
 def is_known_to_fanout(words: list[str]) -> bool:

@@ -15,7 +15,7 @@ from tests.template.test_rules import refused
 
 JSON = re.compile(r"^```json\n(\{\"source\".*?)\n```", re.MULTILINE | re.DOTALL)
 ECHO = re.compile(r"^echo '(\{.*\})' > \S+\.json$", re.MULTILINE)
-DEPLOY = re.compile(r"^sam deploy --parameter-overrides (.*)$", re.MULTILINE)
+DEPLOY = re.compile(r"^(?:\S+/)?sam deploy --parameter-overrides (.*)$", re.MULTILINE)
 TOML = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MOUNTS = ("data", "archive")
 

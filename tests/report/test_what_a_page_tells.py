@@ -6,10 +6,15 @@ import html
 import re
 
 import pytest
+from msgspec import convert
+from msgspec.structs import replace
 
+from fanout.books.failures import FailureClass
+from fanout.books.summary_document import SummaryDocument
 from fanout.model.errors import DeleteRefused
-from fanout.model.outcome import Reason
+from fanout.model.outcome import Reason, Result
 from fanout.partition.partition_shards import partition_shards
+from fanout.report.verdict import verdict
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support import runs
 from tests.support.flow import World
@@ -49,6 +54,23 @@ def test_a_verification_with_differences_never_says_that_nothing_is_missing() ->
     assert re.fullmatch(r"Trees differ: [\d,]+ \w+(, [\d,]+ \w+)*", headline(page))
     assert "nothing is missing" not in page
     assert 'id="failures-head">Differences<' in page
+
+
+@pytest.mark.parametrize(
+    ("unlisted", "told"),
+    [
+        (1, "1 directory could not be listed: what is in it is unknown."),
+        (2, "2 directories could not be listed: what is in them is unknown."),
+        (0, "A part of the tree could not be listed: what is in it is unknown."),
+    ],
+)
+def test_what_could_not_be_listed_is_said_to_be_unknown(unlisted: int, told: str) -> None:
+    summary = convert(runs.hostile().ledger.read_json("summary.json"), SummaryDocument)
+    unread = FailureClass("list", Result.FAILED, Reason.UNLISTABLE.value, unlisted, 0, "")
+    partial = replace(summary, complete_listing=False, failures_by_class=[unread] if unlisted else [])
+    assert verdict(partial).sentence.endswith(told)
+    assert "accounted for" not in verdict(partial).sentence
+    assert "accounted for" in verdict(replace(summary, complete_listing=True)).sentence
 
 
 def test_a_refused_sync_attempted_nothing_and_names_what_it_would_have_deleted() -> None:

@@ -36,11 +36,16 @@ def find_toolchain(repo: Path) -> Toolchain:
     tools = repo / ".fanout" / "tools"
     return Toolchain(
         emulator_python=_program(tools / "emulator" / "bin" / "python"),
-        sam=_program(tools / "sam" / "bin" / "sam"),
+        sam=_program(sam_of(repo)),
         worker_python=_program(repo / ".venv" / "bin" / "python"),
         certificates=Certificates(*(_program(tools / "tls" / f"{name}.pem") for name in FILES)),
         uv=_optional(tools / "uv" / "bin" / "uv", "uv"),
     )
+
+
+def sam_of(repo: Path) -> Path:
+    """Where the set-up of a checkout puts the SAM command line."""
+    return repo / ".fanout" / "tools" / "sam" / "bin" / "sam"
 
 
 def _program(path: Path) -> Path:

@@ -15,12 +15,13 @@ from fanout_cli.command_error import CommandError
 from fanout_cli.commands.run_commands import StackOption, command
 from fanout_cli.commands.stack.doctor_command import doctor
 from fanout_cli.local.paths import LocalPaths
+from fanout_cli.local.toolchain import sam_of
 from fanout_cli.stacks import DEFAULT_STACK
 from fanout_cli.terminal import Terminal
 
 NO_SAM = (
-    "sam was not found, and it builds and deploys the stack; install the AWS SAM command line "
-    "(docs.aws.amazon.com/serverless-application-model, Install), then try again"
+    "sam was not found, and it builds and deploys the stack; run `make setup`, which installs it, or install the AWS "
+    "SAM command line (docs.aws.amazon.com/serverless-application-model, Install), then try again"
 )
 
 
@@ -34,9 +35,7 @@ def deploy(
     console = Terminal(stderr=True)
     with command(console):
         paths = LocalPaths.find()
-        sam = shutil.which("sam")
-        if sam is None:
-            raise CommandError(NO_SAM)
+        sam = find_sam(paths)
         name = stack or stack_name(paths.samconfig, config_env)
         config = ["--config-file", str(paths.samconfig), "--config-env", config_env]
         for words in (["build"], ["deploy", "--stack-name", name, *stated().split()]):
@@ -45,6 +44,15 @@ def deploy(
             if ended.returncode:
                 raise CommandError(f"sam {words[0]} failed with status {ended.returncode}; its last lines say why")
     doctor(stack=name)
+
+
+def find_sam(paths: LocalPaths) -> str:
+    """The SAM command line on PATH, else that of the set-up. Raises ``CommandError`` where neither is there."""
+    own = sam_of(paths.repo)
+    found = shutil.which("sam") or (str(own) if own.is_file() else None)
+    if found is None:
+        raise CommandError(NO_SAM)
+    return found
 
 
 def stack_name(samconfig: Path, config_env: str) -> str:

@@ -91,7 +91,18 @@ def _sentence(summary: SummaryDocument) -> str:
     bad = summary.totals.failed.entries + summary.totals.rejected.entries
     if not bad:
         return f"{count(summary.failures)} rows need attention; the tree itself went through."
-    return f"{count(bad)} of {count(listed)} entries failed or were rejected. The books balance: nothing is missing."
+    failed = f"{count(bad)} of {count(listed)} entries failed or were rejected."
+    return f"{failed} {'Every entry is accounted for.' if summary.complete_listing else _unlisted(summary)}"
+
+
+def _unlisted(summary: SummaryDocument) -> str:
+    """The sentence for a listing that is not complete."""
+    unlisted = sum(one.entries for one in summary.failures_by_class if one.reason == Reason.UNLISTABLE.value)
+    if unlisted == 1:
+        return "1 directory could not be listed: what is in it is unknown."
+    if unlisted:
+        return f"{count(unlisted)} directories could not be listed: what is in them is unknown."
+    return "A part of the tree could not be listed: what is in it is unknown."
 
 
 def _plan(planned: Planned) -> str:
