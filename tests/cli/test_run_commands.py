@@ -122,8 +122,8 @@ def test_an_invalid_request_ends_with_status_2_and_its_message(aws: Aws) -> None
     assert watched.exit_code == 2
     assert json.loads(watched.stdout)["error"] == {"name": "InvalidRequest", "message": "as asked"}
     assert "FAILED: the request was refused\nInvalidRequest: as asked" in watched.stderr
-    assert "next: correct the field that the error names" in watched.stderr
-    assert "retry" not in watched.stderr
+    step = "next: correct the field that the error names\n  fanout retry run-1 --set FIELD=VALUE --stack mine"
+    assert step in watched.stderr
 
 
 def test_control_c_leaves_the_run_going_and_says_how_to_come_back(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,6 +178,27 @@ def test_retry_again_lists_a_copy_again(aws: Aws) -> None:
     ended(aws, "run-1")
     assert aws.fanout("retry", "run-1", "--again", "--name", "run-2", *MINE).exit_code == 0
     assert aws.request_of("run-2") == {"mode": "copy", "source": "s3://b/", "seconds": 0, "end": "SUCCEEDED"}
+
+
+def test_retry_with_other_values_starts_the_stored_request_with_them(aws: Aws) -> None:
+    aws.start("run-1", "FailedWithItems")
+    aws.planned("run-1", "verify", resume_from="run-0", limits={"max_seconds": 60})
+    ended(aws, "run-1")
+    words = ("--set", "mode=copy", "--set", "limits.max_dollars=2.5", "--set", "compare=always")
+    assert aws.fanout("retry", "run-1", *words, "--name", "run-2", *MINE).exit_code == 0
+    started = aws.request_of("run-2")
+    assert (started["mode"], started["compare"]) == ("copy", "always")
+    assert started["limits"] == {"max_seconds": 60, "max_dollars": 2.5}
+    assert "resume_from" not in started
+
+
+@pytest.mark.parametrize(("word", "said"), [("mode", "give FIELD=VALUE"), ("source.x=1", "source of that request")])
+def test_a_value_that_cannot_be_set_is_refused_by_name(aws: Aws, word: str, said: str) -> None:
+    aws.start("run-1", "FailedWithItems")
+    aws.planned("run-1", "copy")
+    ended(aws, "run-1")
+    refused = aws.fanout("retry", "run-1", "--set", word, "--name", "run-2", *MINE)
+    assert (refused.exit_code, said in refused.stderr) == (2, True)
 
 
 def test_retry_of_a_run_that_never_had_a_plan_starts_the_input_of_its_execution(aws: Aws) -> None:

@@ -18,7 +18,7 @@ from fanout.model.errors import FanoutError
 from fanout_cli.arguments import check_request, read_request
 from fanout_cli.command_error import CommandError, human_errors
 from fanout_cli.local.errors import LocalRunError
-from fanout_cli.runs.advice import retry_run, say_step, step_after, step_after_stop
+from fanout_cli.runs.advice import changes_of, retry_run, say_step, step_after, step_after_stop
 from fanout_cli.runs.ending import say_result
 from fanout_cli.runs.listed import list_runs, plain, show
 from fanout_cli.runs.progress import dump
@@ -81,6 +81,12 @@ def retry(
     local: LocalOption = False,
     watch: WatchOption = False,
     again: Annotated[bool, typer.Option("--again", help="List again: start the stored request of a copy too")] = False,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="FIELD=VALUE", help="Start the stored request with another value, as mode=copy; repeatable"
+        ),
+    ] = None,
     name: Annotated[str, typer.Option(help="The new run's id; default: retry-, and the time")] = "",
     json_output: JsonOption = False,
     state: StateOption = None,
@@ -90,7 +96,8 @@ def retry(
     with command(console):
         found = find_stack(stack, local, state)
         earlier = run or newest_run(found)
-        begin(found, lambda: retry_run(found, earlier, name, again=again), watch, json_output, console)
+        other = changes_of(changes or ())
+        begin(found, lambda: retry_run(found, earlier, name, again=again, changes=other), watch, json_output, console)
 
 
 def watch(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fanout.books.next_step import Ended, Step, Verb, left_of, next_step
@@ -44,18 +44,55 @@ def say_step(stack: Stack, run_id: str, step: Step, holder: str, say: Callable[[
         say(f"  {command} {stack.option}")
 
 
-def retry_run(stack: Stack, run_id: str, new_id: str = "", *, again: bool = False) -> str:
-    """Start a run that resumes another one, or repeats it; returns its id.
+def retry_run(
+    stack: Stack, run_id: str, new_id: str = "", *, again: bool = False, changes: Mapping[str, Any] | None = None
+) -> str:
+    """Start a run that resumes another one, or repeats its request with ``changes``; returns its id.
 
-    Raises ``CommandError`` if that one still runs.
+    ``changes`` are values by field, ``limits.max_dollars`` for one in a part. Raises ``CommandError`` if that one still
+    runs, or left no request.
     """
+    again = again or bool(changes)
     described = describe_run(stack, run_id)
     planned = read_ledger(stack, run_id, PLAN) is not None
     if described["status"] == "RUNNING":
         raise CommandError(f"{run_id} still runs; wait for it, or stop it first: {stack.command('stop', run_id)}")
     resumes = planned and not again and mode_of(stack, run_id) in (Mode.COPY, Mode.MOVE, None)
     request = {"resume_from": run_id} if resumes else _stored_request(stack, run_id, described, again)
+    if changes:
+        request = with_changes(request, changes)
     return start_run(stack, request, new_id or new_run_id("retry"))
+
+
+def changes_of(words: Sequence[str]) -> dict[str, Any]:
+    """The values of ``FIELD=VALUE``, as JSON where they are that, else as text. Raises ``CommandError``."""
+    found: dict[str, Any] = {}
+    for word in words:
+        field, separator, value = word.partition("=")
+        if not field or not separator:
+            raise CommandError(f"--set {word[:80]!r} is not allowed; give FIELD=VALUE, for example mode=copy")
+        try:
+            found[field] = json.loads(value, parse_constant=str)
+        except ValueError:
+            found[field] = value
+    return found
+
+
+def with_changes(request: Any, changes: Mapping[str, Any]) -> Any:
+    """A request with other values of some fields. Raises ``CommandError`` for a part that is none."""
+    if not isinstance(request, dict):
+        raise CommandError("the request of that run is no JSON object; start a new one")
+    changed: dict[str, Any] = {**request}
+    for field, value in changes.items():
+        part, dot, name = field.partition(".")
+        if not dot:
+            changed[part] = value
+            continue
+        held = changed.get(part) or {}
+        if not isinstance(held, dict):
+            raise CommandError(f"--set {field}: {part} of that request holds no fields")
+        changed[part] = {**held, name: value}
+    return changed
 
 
 def _stored_request(stack: Stack, run_id: str, described: dict[str, Any], again: bool) -> Any:

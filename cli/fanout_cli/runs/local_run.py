@@ -133,7 +133,7 @@ def say_local_end(stack: Stack, result: RunResult, options: str, state: str, con
     if step.verb is Verb.NONE:
         return
     say(f"next: {step.text}")
-    if step.verb is Verb.START:
+    if step.verb.asks_for_value:
         say(f"  fanout local REQUEST.json{options}")
     else:
         holder = result.skipped["holder"] if result.skipped else ""

@@ -21,11 +21,20 @@ class Verb(StrEnum):
     """The command to continue with; ``NONE`` where none does."""
 
     NONE = ""
-    START = "start REQUEST.json"
     RETRY = "retry RUN"
     AGAIN = "retry RUN --again"
+    COPY = "retry RUN --set mode=copy"
+    COPY_ALWAYS = "retry RUN --set compare=always"
+    FIELD = "retry RUN --set FIELD=VALUE"
+    SOURCE = "retry RUN --set source=SOURCE"
+    DOLLARS = "retry RUN --set limits.max_dollars=DOLLARS"
     WATCH = "watch RUN"
     WATCH_HOLDER = "watch HOLDER"
+
+    @property
+    def asks_for_value(self) -> bool:
+        """Whether the reader fills in a value of the request."""
+        return self in (Verb.FIELD, Verb.SOURCE, Verb.DOLLARS)
 
 
 class Left(StrEnum):
@@ -97,33 +106,34 @@ RULES = (
     Rule("a rollback that succeeded", Step("nothing", Verb.NONE), modes=_of(Mode.ROLLBACK), statuses=_SUCCEEDED),
     Rule(
         "succeeded, and nothing was listed",
-        Step("check the bucket and the prefix, or the path, of the source; then start the right request", Verb.START),
+        Step("check the bucket and the prefix, or the path, of the source; then name the right one", Verb.SOURCE),
         statuses=_SUCCEEDED,
         nothing_listed=True,
     ),
     Rule(
         "succeeded",
-        Step("start the same request with mode copy or sync", Verb.START),
+        Step("copy what was planned; a sync, which also deletes, takes mode=sync", Verb.COPY),
         modes=_of(Mode.PLAN),
         statuses=_SUCCEEDED,
     ),
     Rule("succeeded", Step("nothing", Verb.NONE), statuses=_SUCCEEDED),
     Rule(
         "`InvalidRequest`",
-        Step("correct the field that the error names, then start the corrected request", Verb.START),
+        Step("correct the field that the error names", Verb.FIELD),
         errors=frozenset({"InvalidRequest"}),
     ),
     Rule(
         "`DeleteRefused`",
         Step(
-            "check that the source is whole; raise delete_guard only if a limit of it is named; then start the request",
-            Verb.START,
+            "check that the source is whole, then start the request again; only if a limit of delete_guard is named, "
+            "raise it with --set",
+            Verb.AGAIN,
         ),
         errors=frozenset({"DeleteRefused"}),
     ),
     Rule(
         "`BudgetRefused`",
-        Step("raise limits.max_dollars, or take fewer entries, then start the request", Verb.START),
+        Step("raise limits.max_dollars, or take fewer entries", Verb.DOLLARS),
         errors=frozenset({"BudgetRefused"}),
     ),
     Rule(
@@ -143,7 +153,7 @@ RULES = (
     ),
     Rule(
         "differences, or entries that were not compared",
-        Step("copy what differs with mode copy or sync, then verify again", Verb.RETRY),
+        Step("copy what differs, then verify again; only a sync, mode=sync, deletes what is extra", Verb.COPY),
         modes=_of(Mode.VERIFY),
         statuses=_WITH_ITEMS,
     ),
@@ -163,7 +173,7 @@ RULES = (
     ),
     Rule(
         "the verification found differences",
-        Step("start a request with compare: always, which copies these entries again", Verb.START),
+        Step("copy everything again, whatever seems unchanged", Verb.COPY_ALWAYS),
         modes=_of(Mode.COPY, Mode.SYNC, Mode.MOVE),
         statuses=_WITH_ITEMS,
         only=frozenset({Left.DIFFERS}),
