@@ -155,9 +155,9 @@ class Machine:
 
         state = self._task("plan", plan, "none")
         if "holder" not in state:
-            self._task("check", check_mount, "source" if self.lab.between_mounts else "both")
+            self._task("check", check_mount, "destination" if self.lab.between_mounts else "both")
             if self.lab.between_mounts:
-                self._task("check", check_mount, "destination")
+                self._task("check", check_mount, "source")
         return state
 
     def _list(self, reference: Json) -> Any:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from fanout.adapters.aws.credentials import Credentials
+from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.s3.client.client import S3Client
+from fanout.adapters.s3.one_bucket import is_one_bucket
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.model.checksum import combine, crc64nvme, to_base64
 from fanout.model.errors import InvalidRequest, NotFound, PreconditionFailed
 from fanout.ports.store import WorkStore
-from tests.contract.conftest import Needs
-from tests.support.s3_servers import Lack
+from tests.contract.conftest import REGION, Needs, new_bucket
+from tests.support.s3_servers import KEY, Lack, S3Server
 
 PART_BYTES = 5 * 1024 * 1024
 PATH_KEYS = ("plain", "a+b c", "100%", "%2F", "~t", "ünï/漢字/🙂", "?#&=;:@!$'()*,", "x" * 200)
@@ -155,3 +159,28 @@ def test_work_store(client: S3Client, make_bucket: Callable[[], str]) -> None:
     assert list(store.list("")) == ["runs/10/plan.json"]
     with pytest.raises(NotFound):
         store.get("runs/2/plan.json")
+
+
+class _WithAlias(S3Client):
+    """A client for which another name leads to a bucket, as the alias of an access point does."""
+
+    alias: tuple[str, str]
+
+    def request(self, operation: str, method: str, bucket: str, key: str = "", **more: Any) -> Any:
+        return super().request(operation, method, bucket.replace(*self.alias), key, **more)
+
+
+def test_one_bucket_under_two_names_is_told_from_two_buckets(
+    client: S3Client, bucket: str, s3_server: S3Server
+) -> None:
+    other = new_bucket(client)
+    assert not is_one_bucket(client, bucket, other, "p/mark")
+    aliased = _WithAlias(Endpoint(REGION, s3_server.url), lambda: Credentials(KEY, KEY))
+    aliased.alias = ("an-s3alias", bucket)
+    assert is_one_bucket(aliased, bucket, "an-s3alias", "p/mark")
+    assert is_one_bucket(aliased, "an-s3alias", bucket, "p/mark")
+    assert client.list_multipart_uploads(bucket).uploads == []
+    assert client.list_multipart_uploads(other).uploads == []
+    with pytest.raises(InvalidRequest, match="does not exist"):
+        is_one_bucket(client, bucket, "no-such-bucket-anywhere", "p/mark")
+    assert client.list_multipart_uploads(bucket).uploads == []

@@ -324,6 +324,13 @@ class MemoryTree:
     def close(self) -> None:
         """See ``ports.tree.Tree``; nothing is held open."""
 
+    def mark(self) -> None:
+        """See ``ports.file_system.FileSystem``; memory is seen by one name."""
+
+    def marked(self) -> str | None:
+        """See ``ports.file_system.FileSystem``; memory is seen by one name."""
+        return None
+
     def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
         """See ``ports.tree.Tree``; nobody else writes."""
         return True

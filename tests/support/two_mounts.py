@@ -102,8 +102,8 @@ class TwoMounts:
     def list_all(self, options: Json | None = None) -> Json:
         """PlanTransfer to PartitionShards; returns what the last one says."""
         state = plan_transfer(REQUEST | (options or {}), self.neither(), ("data", "archive"), 10, "work")
-        check_mount(self.source())
         check_mount(self.destination())
+        check_mount(self.source())
         return self.list_rounds(state["list"])
 
     def list_rounds(self, reference: Json) -> Json:

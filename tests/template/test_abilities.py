@@ -106,6 +106,7 @@ def test_only_who_plans_may_ask_about_runs_and_only_who_closes_the_books_may_tak
     assert turns == {"PlanTransferRole", "SummariseTransferRole"}
     asks = {actions(s)[0]: s["Resource"] for name, s in policies() if name == "AskRunsPolicy"}
     assert asks.pop("lambda:GetAccountSettings") == "*"
+    assert "ReadBucketArns" in str(asks.pop("s3:ListBucketMultipartUploads"))
     [(asked, scope)] = asks.items()
     assert asked == "states:DescribeExecution" and scope["Fn::Sub"].endswith(":execution:${Name}-transfer:*")
     (writes,) = [s for name, s in policies() if name == "TurnsPolicy"]

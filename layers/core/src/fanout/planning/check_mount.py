@@ -9,6 +9,7 @@ from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
 from fanout.model.document import Json
 from fanout.model.location import Location
+from fanout.planning.places import refuse_same_directory, refuse_work_bucket_by_another_name
 from fanout.planning.plan_transfer import check_ends
 from fanout.ports.turns import Fence, Turn
 from fanout.publishing.begin_publishing import begin_publishing, check_versions, keep_versions
@@ -26,7 +27,8 @@ def check_mount(context: Context) -> Json:
 
     If the run writes to a mount, or a move deletes there, it fences the runs that it replaced before anything is
     listed. Raises ``InvalidRequest`` or ``AccessDenied``, which names the end and the remedy, and ``Superseded`` if a
-    later run has its turn by now.
+    later run has its turn by now. Of two mounts the destination is checked first: its mark must not be seen from the
+    source.
     """
     plan = context.ledger.read_plan()
     fenced = [end for end in plan.request.written_ends if is_fenced(end)]
@@ -35,6 +37,7 @@ def check_mount(context: Context) -> Json:
     check_versions(plan, context)
     check_ends(plan, context, on_mount=True)
     check_ends(plan, context, on_mount=False)
+    refuse_work_bucket_by_another_name(plan, context)
     keep_versions(plan, context)
     for end, turn in turns:
         _fence_others(plan, end, turn, context)
@@ -44,6 +47,7 @@ def check_mount(context: Context) -> Json:
     notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
     if notes:
         context.ledger.note("check", notes)
+    refuse_same_directory(plan, context)
     context.begin("list")
     return {}
 

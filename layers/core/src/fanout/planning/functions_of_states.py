@@ -2,9 +2,9 @@
 
 | state                                                | its function is on the mount of                     |
 |------------------------------------------------------|-----------------------------------------------------|
-| CheckMount, ListSegment, PackShard, DigestShard      | the source; of the destination if the source has none |
+| CheckOtherMount, ListSegment, PackShard, DigestShard | the source; of the destination if the source has none |
 | LookAtSource, LookAtDirectories                      | the source; of the destination if the source has none |
-| CheckOtherMount, ListDestination, UnpackShard        | the destination; of the source if that has none     |
+| CheckMount, ListDestination, UnpackShard             | the destination; of the source if that has none     |
 | DigestDestination                                    | the destination; of the source if that has none     |
 | CopyShard, FinishTree, FinishShard, VerifyShard      | the destination; of the source if that has none     |
 | DeleteShard, RemoveDirectories, RestoreObjects       | the destination; of the source if that has none     |
@@ -23,7 +23,7 @@ from fanout.request.request import Request
 
 # The state, and the function that does its work.
 ON_SOURCE = {
-    "CheckMount": "CheckMount",
+    "CheckOtherMount": "CheckMount",
     "ListSegment": "ListSegment",
     "PackShard": "CopyShard",
     "DigestShard": "VerifyShard",
@@ -31,7 +31,7 @@ ON_SOURCE = {
     "LookAtDirectories": "RemoveDirectories",
 }
 ON_DESTINATION = {
-    "CheckOtherMount": "CheckMount",
+    "CheckMount": "CheckMount",
     "ListDestination": "ListSegment",
     "CopyShard": "CopyShard",
     "UnpackShard": "CopyShard",

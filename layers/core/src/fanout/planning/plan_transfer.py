@@ -23,6 +23,7 @@ from fanout.model.location import what_is_missing
 from fanout.model.segment import Segment
 from fanout.planning.first_round import first_round
 from fanout.planning.functions_of_states import functions_of
+from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
 from fanout.planning.skip_run import skip_run
 from fanout.planning.waiting import take_turn
@@ -59,6 +60,7 @@ def plan_transfer(
     document = earlier.document if earlier else document
     request = with_prices_of(context, parse_request(document, mounts, max_concurrency))
     request = request_at(request, earlier.ages_from_ns if earlier else int(began * 1e9))
+    refuse_work_bucket(request, bucket)
     check_signer(request, context)
     called = functions_of(request, mounts, functions) if functions else {}
     if earlier:
@@ -78,6 +80,7 @@ def plan_transfer(
         move_began=_move_began(request, earlier, began),
     )
     check_ends(plan, context, on_mount=False)
+    refuse_same_bucket(plan, context)
     ledger = context.ledger
     check_new(ledger)
     other = take_turn(plan, execution, context)
@@ -122,10 +125,13 @@ def check_signer(request: Request, context: Context) -> None:
 
 
 def check_new(ledger: Ledger) -> None:
-    """Raise ``InvalidRequest`` if another run has a ledger under this id: its work would count as done.
+    """Raise ``InvalidRequest`` for an id that no run can have, or whose ledger is another run's.
 
     Files of an earlier attempt of this task are overwritten.
     """
+    if ledger.run_id in keys.BESIDE_THE_RUNS:
+        problem = f"{ledger.run_id!r} is the name of a place beside the ledgers of runs"
+        raise InvalidRequest("run_id", problem, "start it under another name")
     notes = (keys.note_key("plan"), keys.note_key("measure"), keys.note_key("index"))
     documents = (
         keys.REQUEST,

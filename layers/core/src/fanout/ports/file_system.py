@@ -57,6 +57,15 @@ class FileSystem(Protocol):
         Raises ``ItemError`` if it cannot be told.
         """
 
+    def mark(self) -> None:
+        """Leave a mark of the run at the root, within what it stages. Raises ``AccessDenied`` or ``Transient``."""
+
+    def marked(self) -> str | None:
+        """The directory of the mount, at or above the root, that holds the run's mark; ``None`` for none.
+
+        Raises ``Transient`` where that cannot be told.
+        """
+
     def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
         """Take the right to write from ``known`` runs and from others that staged here, but not from those ``beside``.
 

@@ -21,6 +21,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.object_reader import S3ObjectReader
+from fanout.adapters.s3.one_bucket import is_one_bucket
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.ledger.ledger import Ledger
@@ -157,6 +158,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         source=lambda plan: with_given_attributes(tree("source", plan.request.source, plan), plan.request.attributes),
         destination=lambda plan: tree("destination", plan.destination, plan),
         entry_copier=make_entry_copier,
+        is_one_bucket=ends_are_one_bucket,
         archive=make_archive,
         release=release,
         forks=both_are_mounts,
@@ -255,6 +257,12 @@ def make_entry_copier(plan: Plan) -> EntryCopier | None:
         headers, overwrite = write_headers(objects), plan.request.overwrite
         return S3EntryCopier(client, source, destination, headers, tags=objects.tags, overwrite=overwrite)
     return None
+
+
+def ends_are_one_bucket(plan: Plan, key: str) -> bool:
+    """Whether the buckets of both ends are one; ``key`` is of the upload that tells."""
+    request = plan.request
+    return is_one_bucket(_client_for(request), request.destination.bucket, request.source.bucket, key)
 
 
 def make_archive(plan: Plan) -> ObjectArchive | None:

@@ -28,6 +28,11 @@ def no_entry_copier(_plan: Plan) -> EntryCopier | None:
     return None
 
 
+def never_one_bucket(_plan: Plan, _key: str) -> bool:
+    """False: two names are two buckets."""
+    return False
+
+
 def no_archive(_plan: Plan) -> ObjectArchive | None:
     """None: nothing lies in an archive, or nothing is restored."""
     return None
@@ -83,6 +88,7 @@ class Context(Struct, frozen=True):
     - ``cut_short``: whether the window of the run closes before that, so that another task goes on when it opens.
     - The trees are made on first use, because most tasks need one or none. ``entry_copier`` copies if one store holds
       both trees. ``release`` closes the trees when the task ends: the process may run the next task.
+    - ``is_one_bucket`` tells by an upload of a key, begun at the destination, whether the source's bucket is the same.
     - ``archive`` restores objects of the source, where the request asks for it.
     - ``forks``: whether both trees are mounts. ``processors`` are those of the function: it divides a copy to or from a
       bucket among so many processes, as each of them signs, parses and sums.
@@ -103,6 +109,7 @@ class Context(Struct, frozen=True):
     source: Callable[[Plan], Tree]
     destination: Callable[[Plan], Tree]
     entry_copier: Callable[[Plan], EntryCopier | None] = no_entry_copier
+    is_one_bucket: Callable[[Plan, str], bool] = never_one_bucket
     archive: Callable[[Plan], ObjectArchive | None] = no_archive
     release: Callable[[], None] = nothing_to_release
     forks: Callable[[Plan], bool] = never_forks

@@ -44,7 +44,7 @@ class Staging:
         """Without ``placing`` a file that is there is replaced, and not kept."""
         self._directories = directories
         self._root = root
-        self._name = f"{STAGING_PREFIX}{run_id}"
+        self.name_of_run = f"{STAGING_PREFIX}{run_id}"
         self.token = FencingToken(directories, root, run_id)
         self.path = self.token.path
         self._nonce = nonce
@@ -95,7 +95,7 @@ class Staging:
 
     def clear(self) -> None:
         """Remove the staged files of every attempt of the run, which may go on writing."""
-        self._remove(self._root, self._name, keep=True)
+        self._remove(self._root, self.name_of_run, keep=True)
 
     def remove(self) -> str:
         """Remove the run's directory with all that is in it, and with it the run's right to write.
@@ -103,7 +103,7 @@ class Staging:
         Returns what is wrong if another client put something else in the directory's place, which is left there.
         """
         try:
-            self._remove(self._root, self._name)
+            self._remove(self._root, self.name_of_run)
         except NotADirectoryError:
             return f"{self.path[:-1]} is no directory any more: what another client put in its place was left there"
         return ""
@@ -111,7 +111,7 @@ class Staging:
     def others(self) -> list[str]:
         """The other runs that have a directory at this root."""
         with self._directories.hold(self._root) as root, os.scandir(root) as found:
-            staged = [one for one in found if one.name.startswith(STAGING_PREFIX) and one.name != self._name]
+            staged = [one for one in found if one.name.startswith(STAGING_PREFIX) and one.name != self.name_of_run]
             names = sorted(one.name for one in staged if one.is_dir(follow_symlinks=False))
         return [name.removeprefix(STAGING_PREFIX) for name in names if not name.startswith(_OF_NO_RUN)]
 

@@ -15,6 +15,7 @@ from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.deletion import delete_listed, remove_empty
 from fanout.adapters.posix.errors import no_room_for_name, source_error
 from fanout.adapters.posix.fencing.fences import fence_others
+from fanout.adapters.posix.fencing.place_mark import find_mark, leave_mark
 from fanout.adapters.posix.listing.cuts import cuts_of_directories
 from fanout.adapters.posix.listing.listing import list_segment
 from fanout.adapters.posix.listing.stats import is_same_file, require_copy
@@ -323,6 +324,18 @@ class PosixTree:
     def close(self) -> None:
         """See ``ports.tree.Tree``; without it a warm function would run out of descriptors."""
         self._directories.close()
+
+    def mark(self) -> None:
+        """See ``ports.file_system.FileSystem``."""
+        try:
+            leave_mark(self._directories, self._staging.path)
+        except (OSError, ItemError) as error:
+            problem = error.strerror if isinstance(error, OSError) else error.message
+            raise Transient(f"marking /{self._stages}: {problem}") from error
+
+    def marked(self) -> str | None:
+        """See ``ports.file_system.FileSystem``."""
+        return find_mark(self._directories, self._root, self._staging.name_of_run)
 
     def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
         """See ``ports.tree.Tree``: removes the staging directories of the other runs."""

@@ -13,7 +13,9 @@ from fanout.listing.deciding.proofs import Look, Proofs
 from fanout.listing.lookups import Pair, Question, found_at_destination
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.entry import NOTHING_THERE, Entry, Kind
+from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.shard import Name
 from fanout.ports.tree import Tree
 from fanout.request.options import Compare, Mode, Symlinks
@@ -39,6 +41,9 @@ class Settler:
         self._overwrite = plan.request.overwrite
         self._skips_symlinks = plan.request.symlinks is Symlinks.SKIP
         self._inside_s3 = plan.request.inside_s3
+        self._mark = (
+            f"/{STAGING_PREFIX}{plan.run_id}/" if plan.request.between_mounts and plan.request.mode.writes else ""
+        )
 
     def ask(self, pair: Pair) -> Pair | Question:
         """Return the pair with its decision, or the question that gives it; see ``LookupQueue``."""
@@ -68,8 +73,16 @@ class Settler:
         return Pair(pair.source, pair.destination, pair.place, decision)
 
     def settle(self, pair: Pair) -> None:
-        """Write the pair's outcome, shard entry or name."""
+        """Write the pair's outcome, shard entry or name.
+
+        Raises ``InvalidRequest`` where the destination shows itself within the source: two mounts see one directory.
+        """
         source, place, writer = pair.source, pair.place, self._writer
+        if self._mark and source.kind is Kind.DIRECTORY and source.path.endswith(self._mark):
+            inside = source.path.removesuffix(self._mark)
+            raise InvalidRequest(
+                "destination", f"it lies in the source, as {inside}/", "name a tree outside the source"
+            )
         writer.begin(source)
         if place.path != source.path:
             source = replace(source, target=place.path)

@@ -1,0 +1,177 @@
+"""Ends that are one place under two names, or lie in the work bucket, are refused before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fanout.adapters.posix.tree import PosixTree
+from fanout.ledger.keys import BESIDE_THE_RUNS
+from fanout.model.document import Json
+from fanout.model.errors import AccessDenied, InvalidRequest
+from fanout.planning.check_mount import check_mount
+from fanout.planning.plan_transfer import plan_transfer
+from fanout.ports.aws import ObjectFound
+from fanout.request.plan import Plan
+from fanout.work.context import Context
+from tests.support.flow import World
+from tests.support.memory_store import MemoryObjects
+from tests.support.two_mounts import TwoMounts
+
+BUCKETS = {"source": "s3://a-bucket/p/", "destination": "s3://other-s3alias/p/"}
+
+
+def planned(world: World, request: Json, context: Context | None = None) -> Json:
+    return plan_transfer(request, context or world.context(), ("data",), 10, "work", execution="run-1")
+
+
+@pytest.mark.parametrize(
+    ("field", "request_"),
+    [
+        ("source", {"source": "s3://work/runs/", "destination": "s3://b-bucket/"}),
+        ("source", {"source": "s3://work/runs/", "destination": "efs:///x", "mode": "move"}),
+        ("destination", {"source": "s3://b-bucket/", "destination": "s3://work/locks/"}),
+        ("destination", {"source": "efs:///x", "destination": "s3://work/anything/", "mode": "verify"}),
+        ("manifest", {"source": "s3://b-bucket/", "destination": "efs:///x", "manifest": "s3://work/runs/r/x.jsonl"}),
+    ],
+)
+def test_the_work_bucket_is_no_end(field: str, request_: Json) -> None:
+    with pytest.raises(InvalidRequest, match=f"{field}: .*lies in the stack's work bucket") as refused:
+        planned(World(), request_)
+    assert refused.value.field == field
+
+
+def test_the_failures_of_a_run_are_a_manifest() -> None:
+    world = World()
+    world.objects.put("work", "runs/r/failures.jsonl", b'{"path": "x"}\n')
+    manifest = {"manifest": "s3://work/runs/r/failures.jsonl"}
+    assert planned(world, {"source": "s3://b-bucket/", "destination": "efs:///x"} | manifest)["list"]["count"] == 1
+
+
+@pytest.mark.parametrize("run_id", BESIDE_THE_RUNS)
+def test_a_name_beside_the_ledgers_is_no_run(run_id: str) -> None:
+    world = World(run_id=run_id)
+    with pytest.raises(InvalidRequest, match="is the name of a place beside the ledgers of runs"):
+        planned(world, {"source": "s3://b-bucket/", "destination": "efs:///x"})
+    assert list(world.ledger.keys("")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "is_refused"),
+    [
+        ("s3://an-s3alias/runs/", True),
+        ("s3://an-s3alias/", True),
+        ("s3://an-s3alias/staged/x/", True),
+        ("s3://an-s3alias/reports/", False),
+        ("s3://b-bucket/runs/", False),
+    ],
+)
+def test_the_work_bucket_under_another_name_is_no_end(source: str, is_refused: bool) -> None:
+    world = World()
+    world.objects.put("an-s3alias", "runs/run-1/plan.json", b"{}")
+    planned(world, {"source": source, "destination": "efs:///x"})
+    if not is_refused:
+        check_mount(world.context())
+        return
+    with pytest.raises(InvalidRequest, match=r"source: .*leads to the stack's work bucket"):
+        check_mount(world.context())
+
+
+class Closed(MemoryObjects):
+    """Objects that may not be read."""
+
+    def find(self, bucket: str, key: str) -> ObjectFound:
+        raise AccessDenied("HeadObject", f"s3://{bucket}/{key}", "allow it")
+
+
+def test_a_bucket_whose_ledger_may_not_be_read_is_an_end() -> None:
+    world = World(objects=Closed())
+    planned(world, {"source": "s3://b-bucket/", "destination": "efs:///x"})
+    check_mount(world.context())
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({}, "p/.fanout-place-run-1"),
+        ({"mode": "move"}, "p/.fanout-place-run-1"),
+        ({"mode": "sync", "destination": "s3://other-s3alias/"}, "p/.fanout-place-run-1"),
+        ({"destination": "s3://other-s3alias/p/deeper/"}, "p/deeper/.fanout-place-run-1"),
+        ({"destination": "s3://other-s3alias/q/"}, None),
+        ({"mode": "verify"}, None),
+        ({"mode": "plan"}, None),
+    ],
+)
+def test_one_bucket_under_two_names_is_looked_for_where_prefixes_nest(change: Json, key: str | None) -> None:
+    asked: list[str] = []
+
+    def is_one(_plan: Plan, place: str) -> bool:
+        asked.append(place)
+        return True
+
+    world = World()
+    context = replace(world.context(), is_one_bucket=is_one)
+    if key is None:
+        planned(world, BUCKETS | change, context)
+    else:
+        with pytest.raises(InvalidRequest, match="are names of one bucket"):
+            planned(world, BUCKETS | change, context)
+        assert not world.ledger.has("plan.json")
+    assert asked == ([] if key is None else [key])
+
+
+class OneDirectory(TwoMounts):
+    """Two mounts of which ``archive`` shows a directory of ``data``."""
+
+    shown, path = "data", "in"
+
+    def destination_tree(self, nonce: str) -> PosixTree:
+        return PosixTree(self.base / self.shown, self.path, self.run_id, nonce)
+
+
+class Above(OneDirectory):
+    path = ""
+
+
+class Below(OneDirectory):
+    shown, path = "data/in/d", "deep"
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    for name in ("data/in/a", "data/in/d/b", "data/in/d/deep/c", "data/near/x"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    return tmp_path
+
+
+def held(base: Path) -> dict[str, str]:
+    return {str(one.relative_to(base)): one.read_text() for one in (base / "data").rglob("*") if one.is_file()}
+
+
+@pytest.mark.parametrize("mode", ["copy", "sync", "move"])
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        (OneDirectory, "is seen as efs://data/in/"),
+        (Above, "is seen as efs://data/"),
+        (Below, "lies in the source, as d/deep/"),
+    ],
+)
+def test_two_mounts_of_one_directory_are_one_place(
+    filled: Path, ends: Callable[[Path], TwoMounts], said: str, mode: str
+) -> None:
+    before = held(filled)
+    with pytest.raises(InvalidRequest, match=said):
+        ends(filled).list_all({"mode": mode})
+    assert held(filled) == before
+
+
+def test_a_directory_beside_the_source_is_another_place(filled: Path) -> None:
+    class Beside(OneDirectory):
+        path = "near"
+
+    assert Beside(filled).run()["totals"]["copied"]["entries"] == 5
