@@ -5,7 +5,7 @@ They are the extras of a sync at the destination or, of a move, what is proven e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from fanout.copying.copy_shard import settled_indexes
 from fanout.deleting.copy_looks import look_at_copy
@@ -18,6 +18,7 @@ from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, ItemError, Transient, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
+from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree
 from fanout.shards.entry_report import report_done
 from fanout.work.context import Context
@@ -51,25 +52,37 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     else:
         bucket = destination if plan.request.destination.is_keyed else None
         look = look_at_source(context.source(plan), plan, ledger, bucket)
-    size = tree.delete_batch
-    batches = [left[start : start + size] for start in range(0, len(left), size)]
     deadline = context.deadline()
     outcomes: dict[int, Outcome] = {}
-    threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(batches)) or 1
+    threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, -(-len(left) // tree.delete_batch)) or 1
     work = deleter(look, tree, Reason.SOURCE_NOT_DELETED if plan.moves else Reason.DESTINATION_DENIED)
-    admit = lambda: context.limiter.admit(deadline, min(size, len(left)))  # noqa: E731
-    for _, found in work_on(enumerate(batches), work, threads, deadline, [], admit):
+    batches = enumerate(batches_within_rate(left, tree.delete_batch, context.limiter))
+    for _, found in work_on(batches, work, threads, deadline, [], lambda: context.limiter.admit(deadline)):
         outcomes |= found
     passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(outcomes):
         raise Transient(f"{len(passing)} entries could not be deleted: {passing[0].message}")
-    if left and not outcomes:
+    if left and not outcomes and not (context.cut_short or context.limiter.holds()):
         raise Transient(f"none of {len(left)} entries could be deleted in time")
     if outcomes:
         report_done(plan, ledger.whole_run(), "delete", f"{shard.id}-{context.nonce}", outcomes.values())
         ledger.write_outcomes(shard.id, context.nonce, outcomes, tally(outcomes.values()))
     total = len(settled) + len(outcomes)
     return {"cursor": total, "done": total >= shard.entries}
+
+
+def batches_within_rate(left: Batch, most: int, limiter: Limiter) -> Iterator[Batch]:
+    """The entries in batches of up to ``most``, each of what the run's rate lets begin at once.
+
+    The first entry of a batch is admitted by who takes it.
+    """
+    start = 0
+    while start < len(left):
+        end = start + 1
+        while end < min(start + most, len(left)) and not limiter.ask_to_begin(1, 0):
+            end += 1
+        yield left[start:end]
+        start = end
 
 
 def deleter(look: Look, tree: Tree, denied: Reason) -> Callable[[Batch], dict[int, Outcome]]:
