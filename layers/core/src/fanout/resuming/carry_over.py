@@ -42,9 +42,12 @@ from fanout.resuming.rules import (
     carried,
     segment_of_one,
 )
+from fanout.resuming.standing import pinned_anew
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.work.context import Context
 
+# The reasons of entries whose remedy moves the ctime that pins them.
+_DENIED = (Reason.SOURCE_DENIED, Reason.FIRST_NAME)
 # The reasons of entries that a run which restores has to look at again.
 _ARCHIVED = (Reason.SOURCE_ARCHIVED, Reason.NOT_RESTORED)
 
@@ -84,7 +87,8 @@ class _Carrier:
         self._apart = plan.request.between_mounts
         self._archive = context.archive(plan)
         self._destination: Tree = context.destination(plan)
-        self._writer = SegmentWriter(plan, segment, context, context.source(plan), self._destination)
+        self._source: Tree = context.source(plan)
+        self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
         self._left: list[Segment] = []
         self._directories = 0
 
@@ -121,14 +125,19 @@ class _Carrier:
     def _shard(self, shard: Shard) -> None:
         outcomes = _outcomes_of(shard.id, self._earlier)
         again: list[Entry] = []
+        denied: list[Entry] = []
         for index, entry in enumerate(self._earlier.read_shard(shard)):
             outcome = outcomes.get(index)
             if outcome is not None and carried(outcome) is not None:
                 self._settle(entry, outcome)
             elif self._archive is not None and outcome is not None and outcome.reason in _ARCHIVED:
                 again.append(entry)
+            elif outcome is not None and outcome.reason in _DENIED:
+                denied.append(entry)
             else:
                 self._copy(entry, shard.archive if self._archive is not None else "", linked=shard.linked)
+        for entry in pinned_anew(denied, self._source):
+            self._copy(entry, shard.archive if self._archive is not None else "", linked=shard.linked)
         self._look_and_copy(again)
 
     def _copy(self, entry: Entry, archive: str, *, linked: bool = False) -> None:
@@ -159,7 +168,9 @@ class _Carrier:
                 for entry, outcome in names:
                     self._settle(entry, outcome)
             else:
-                for entry, _ in names:
+                denied = any(outcome is not None and outcome.reason in _DENIED for _, outcome in names)
+                listed = [entry for entry, _ in names]
+                for entry in pinned_anew(listed, self._source) if denied else listed:
                     self._name(Name(entry, unchanged=False, inode_there=""))
 
     def _named(self, part: CarriedLinks) -> Iterator[tuple[Entry, str, Outcome | None]]:
@@ -189,7 +200,9 @@ class _Carrier:
         if part.counted and self._archive is not None:
             self._look_and_copy([big.entry])
         elif part.counted:
-            self._copy(big.entry, "")
+            denied = outcome is not None and outcome.reason in _DENIED
+            [entry] = pinned_anew([big.entry], self._source) if denied else [big.entry]
+            self._copy(entry, "")
 
     @cached_property
     def _big_file_outcomes(self) -> dict[str, Outcome]:

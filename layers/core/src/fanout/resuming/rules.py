@@ -5,6 +5,7 @@
 | copied                                    | unchanged, ``Reason.DONE_EARLIER``                |
 | unchanged, skipped, rejected              | the same again, with the same reason              |
 | failed while it was copied, or no outcome | copied, pinned to what the earlier run listed     |
+| failed because it could not be read       | copied, pinned to its size and mtime alone        |
 | skipped because it is archived            | the same: it may be restored by now               |
 | failed while it was listed                | listed again                                      |
 | a name of a file with several             | as above if all names of the file are done,       |
@@ -19,8 +20,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
+from fanout.model.entry import Entry
 from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.segment import Segment, after_subtree
@@ -140,6 +142,15 @@ def segment_of_one(path: str) -> Segment:
     """The segment that holds the entry of one path and nothing else. Its id is empty: the next round numbers it."""
     if path.endswith("/"):
         return Segment("", path, until=path)
+    return Segment("", path[: path.rfind("/") + 1], path_before(path), path)
+
+
+def path_before(path: str) -> str:
+    """A bound that lies before a path, and after every other path that sorts before it."""
     raw = os.fsencode(path)
-    after = after_subtree(os.fsdecode(raw[:-1] + bytes([raw[-1] - 1]))) if raw[-1] else path[:-1]
-    return Segment("", path[: path.rfind("/") + 1], after, path)
+    return after_subtree(os.fsdecode(raw[:-1] + bytes([raw[-1] - 1]))) if raw[-1] else path[:-1]
+
+
+def same_but_for_ctime(listed: Entry, found: Entry) -> bool:
+    """Whether an entry of the source is as it was listed, in all but its ctime."""
+    return replace(listed, changed_ns=0, target="", replaces="", archive="") == replace(found, changed_ns=0)
