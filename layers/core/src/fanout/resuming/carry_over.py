@@ -1,7 +1,7 @@
 """Takes over the listing and outcomes of an earlier run: the work of ListSegment on a carried segment.
 
-Neither tree is listed. Finished entries are settled, and the others go into shards of this
-run, so that its ledger is complete by itself and can be resumed in turn.
+The source is not listed. Finished entries are settled if the destination still holds them, and the others go into
+shards of this run, so that its ledger is complete by itself and can be resumed in turn.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fanout.listing.lookups import LOOKUPS_IN_FLIGHT
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.model.outcome import Outcome, Reason
+from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.segment import Segment
 from fanout.model.shard import BigFile, Name, Shard
 from fanout.ports.tree import Tree
@@ -43,6 +43,7 @@ from fanout.resuming.rules import (
     segment_of_one,
 )
 from fanout.resuming.standing import pinned_anew
+from fanout.resuming.taken_over import Done, TakenOver
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.work.context import Context
 
@@ -89,6 +90,8 @@ class _Carrier:
         self._destination: Tree = context.destination(plan)
         self._source: Tree = context.source(plan)
         self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
+        ends = (self._source, self._destination)
+        self._taken = TakenOver(plan, self._writer, ends, self._copy_again, self._list_again)
         self._left: list[Segment] = []
         self._directories = 0
 
@@ -110,6 +113,7 @@ class _Carrier:
 
     def close(self) -> None:
         """Write what is held, and the record that makes it count; what failed in the listing is listed again."""
+        self._taken.close()
         self._writer.close(self._left)
 
     def _outcomes(self, part: CarriedOutcomes) -> None:
@@ -118,9 +122,9 @@ class _Carrier:
             if outcome.reason is Reason.UNLISTABLE:
                 self._left.append(Segment("", outcome.path))
             elif carried(outcome) is None:
-                self._left.append(segment_of_one(outcome.path))
+                self._list_again(outcome.path)
             else:
-                self._settle(_entry_of(outcome), outcome)
+                self._settle(_entry_of(outcome), outcome, pinned=False)
 
     def _shard(self, shard: Shard) -> None:
         outcomes = _outcomes_of(shard.id, self._earlier)
@@ -129,7 +133,7 @@ class _Carrier:
         for index, entry in enumerate(self._earlier.read_shard(shard)):
             outcome = outcomes.get(index)
             if outcome is not None and carried(outcome) is not None:
-                self._settle(entry, outcome)
+                self._settle(entry, outcome, linked=shard.linked)
             elif self._archive is not None and outcome is not None and outcome.reason in _ARCHIVED:
                 again.append(entry)
             elif outcome is not None and outcome.reason in _DENIED:
@@ -145,6 +149,16 @@ class _Carrier:
         entry = replace(entry, archive=archive) if entry.archive != archive else entry
         self._writer.copy(entry, is_new=False, linked=linked)
 
+    def _copy_again(self, entry: Entry, linked: bool) -> None:
+        """Copy an entry that the earlier run had copied: where it lay in an archive it may be restored, or not."""
+        if self._archive is not None:
+            self._look_and_copy([entry])
+        else:
+            self._copy(entry, "", linked=linked)
+
+    def _list_again(self, path: str) -> None:
+        self._left.append(segment_of_one(path))
+
     def _look_and_copy(self, entries: list[Entry]) -> None:
         """Copy entries that the earlier run could not read: a look tells whether they are still archived."""
         archive = self._archive
@@ -156,22 +170,24 @@ class _Carrier:
 
     def _links(self, part: CarriedLinks) -> None:
         """Copies and the further names of the same files: each file is done with all its names, or not at all."""
+        named = list(self._named(part))
+        stands = self._taken.stand([entry for entry, _, _ in named])
         files: defaultdict[str, list[tuple[Entry, Outcome | None]]] = defaultdict(list)
-        for entry, first, outcome in self._named(part):
-            if first:
-                files[first].append((entry, outcome))
-            else:
-                self._count(entry)
-                self._writer.settle(entry, Reason.SAME)
-        for names in files.values():
-            if all(outcome is not None and carried(outcome) is not None for _, outcome in names):
+        whole: defaultdict[str, bool] = defaultdict(lambda: True)
+        for (entry, first, outcome), is_there in zip(named, stands, strict=True):
+            file = f"copied {first}" if first else f"right {entry.inode}"
+            files[file].append((entry, outcome))
+            whole[file] &= is_there and (not first or (outcome is not None and carried(outcome) is not None))
+        for file, names in files.items():
+            if whole[file]:
                 for entry, outcome in names:
-                    self._settle(entry, outcome)
-            else:
-                denied = any(outcome is not None and outcome.reason in _DENIED for _, outcome in names)
-                listed = [entry for entry, _ in names]
-                for entry in pinned_anew(listed, self._source) if denied else listed:
-                    self._name(Name(entry, unchanged=False, inode_there=""))
+                    reason, message = (carried(outcome) if outcome is not None else None) or (Reason.SAME, "")
+                    self._taken.settle(Done(entry, reason, message, pinned=True))
+                continue
+            denied = any(outcome is not None and outcome.reason in _DENIED for _, outcome in names)
+            listed = [entry for entry, _ in names]
+            for entry in pinned_anew(listed, self._source) if denied else listed:
+                self._name(Name(entry, unchanged=False, inode_there=""))
 
     def _named(self, part: CarriedLinks) -> Iterator[tuple[Entry, str, Outcome | None]]:
         """Every name with the path of its file's first one, empty for a name that was right, and its outcome."""
@@ -215,11 +231,15 @@ class _Carrier:
         self._writer.directories.append(key)
         self._directories += 1
 
-    def _settle(self, entry: Entry, outcome: Outcome | None) -> None:
-        counts_as = carried(outcome) if outcome is not None else None
+    def _settle(self, entry: Entry, outcome: Outcome, *, pinned: bool = True, linked: bool = False) -> None:
+        counts_as = carried(outcome)
         assert counts_as is not None
-        self._count(entry)
-        self._writer.settle(entry, *counts_as)
+        reason, message = counts_as
+        if reason.result is Result.UNCHANGED:
+            self._taken.add(Done(entry, reason, message, pinned, linked))
+        else:
+            self._count(entry)
+            self._writer.settle(entry, reason, message)
 
     def _name(self, name: Name) -> None:
         self._count(name.entry)
