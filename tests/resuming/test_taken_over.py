@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.facts import tuning
-from fanout.model.entry import Kind
+from fanout.model.entry import SECOND_NS, Kind
 from fanout.model.errors import ListingIncomplete
 from fanout.resuming.standing import LISTED_AT_LEAST, found_there
 from tests.support.memory import MemoryTree
@@ -52,6 +53,23 @@ def test_what_was_changed_there_since_is_copied_again(change: Callable[[MemoryTr
     _, summary = resumed(world, "run-3")
     assert summary["status"] == "SUCCEEDED"
     assert (destination.created, contents(destination)) == (["d0/f003"], contents(source))
+
+
+@pytest.mark.parametrize(("ahead", "again"), [(2 * SECOND_NS + 1, True), (2 * SECOND_NS, False)])
+@pytest.mark.parametrize("runs", [1, 2])
+def test_what_was_written_there_after_the_run_had_ended_is_copied_again(ahead: int, again: bool, runs: int) -> None:
+    world = filled()
+    source, destination = trees(world)
+    world.run(SMALL_SHARDS)
+    if runs == 2:
+        world, _ = resumed(world, "run-2")
+    ended_ns = int(world.clock.time) * SECOND_NS
+    entry = destination.put("d0/f003", Kind.FILE, b"yyy")
+    stored = destination._entries[entry.path]
+    destination._entries[entry.path] = replace(stored, entry=replace(entry, changed_ns=ended_ns + ahead))
+    _, summary = resumed(world, "run-3")
+    assert (summary["status"], destination.created) == ("SUCCEEDED", ["d0/f003"] if again else [])
+    assert (contents(destination) == contents(source)) is again
 
 
 def test_an_entry_that_is_at_neither_end_any_more_is_listed_again() -> None:

@@ -18,6 +18,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_from_row, listed_outcomes, name_from_row
 from fanout.listing.deciding.archived import looked_at
+from fanout.listing.deciding.clocks import ahead_of_runs
 from fanout.listing.hand_back import hand_segment_back
 from fanout.listing.list_segment import list_segment, noting_failure
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT
@@ -29,6 +30,7 @@ from fanout.model.segment import Segment
 from fanout.model.shard import BigFile, Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
+from fanout.request.units import parse_time
 from fanout.resuming.rules import (
     Carried,
     CarriedBigFile,
@@ -43,7 +45,7 @@ from fanout.resuming.rules import (
     segment_of_one,
 )
 from fanout.resuming.standing import pinned_anew
-from fanout.resuming.taken_over import Done, TakenOver
+from fanout.resuming.taken_over import Done, Since, TakenOver
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.work.context import Context
 
@@ -91,7 +93,8 @@ class _Carrier:
         self._source: Tree = context.source(plan)
         self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
         ends = (self._source, self._destination)
-        self._taken = TakenOver(plan, self._writer, ends, self._copy_again, self._list_again)
+        since = Since(_ended_ns(earlier), ahead_of_runs(plan, context))
+        self._taken = TakenOver(plan, self._writer, ends, since, self._copy_again, self._list_again)
         self._left: list[Segment] = []
         self._directories = 0
 
@@ -247,6 +250,13 @@ class _Carrier:
 
     def _count(self, entry: Entry) -> None:
         self._writer.listed.add(entry.size)
+
+
+def _ended_ns(ledger: Ledger) -> int | None:
+    """When the earlier run wrote its summary, to the second below; ``None`` where it has none."""
+    summary = ledger.find_json(keys.SUMMARY)
+    ended = summary.get("ended") if isinstance(summary, dict) else None
+    return parse_time(ended) if isinstance(ended, str) else None
 
 
 def _entry_of(outcome: Outcome) -> Entry:

@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fanout.listing.deciding.decisions import MARGIN_NS
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
 from fanout.listing.naming.placement import naming_rule
 from fanout.listing.segment_writer import SegmentWriter
-from fanout.model.entry import NOTHING_THERE, Entry
+from fanout.model.entry import NOTHING_THERE, SECOND_NS, Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason
 from fanout.model.shard import Name
@@ -35,6 +36,23 @@ class Done(Struct, frozen=True):
     linked: bool = False
 
 
+class Since(Struct, frozen=True):
+    """The end of the earlier run, by which later changes at the destination are told; ``None`` of a stopped one.
+
+    ``ahead_ns`` says how far the destination's clock is ahead of the runs'.
+    """
+
+    ended_ns: int | None
+    ahead_ns: Callable[[], int]
+
+    def changed(self, found: Entry) -> bool:
+        """Whether an entry certainly changed after the run had ended. Raises ``Throttled`` or ``Transient``."""
+        if self.ended_ns is None or found.kind is Kind.DIRECTORY:
+            return False
+        late_ns = found.changed_ns - self.ended_ns - SECOND_NS - MARGIN_NS  # the summary cuts its time to the second
+        return late_ns > 0 and late_ns > self.ahead_ns()
+
+
 class TakenOver:
     """Looks at many entries at once, and settles or copies each.
 
@@ -46,12 +64,15 @@ class TakenOver:
         plan: Plan,
         writer: SegmentWriter,
         ends: tuple[Tree, Tree],
+        since: Since,
         copy: Callable[[Entry, bool], None],
         list_again: Callable[[str], None],
     ) -> None:
         request = plan.request
         self._writer, self._copy, self._list_again = writer, copy, list_again
         self._source, self._destination = ends
+        # Between file systems the mtime tells of changes.
+        self._since = since if request.source.is_keyed or request.destination.is_keyed else None
         self._sees = not request.between_mounts
         self._conditions = request.destination.is_keyed
         self._keeps_times = request.attributes.mtime is not Mtime.NOW
@@ -80,7 +101,8 @@ class TakenOver:
         there = found_there((one.entry.placed.path for one in held), self._destination)
         for one in held:
             found = there.get(one.entry.placed.path)
-            if still_stands(one.entry, found, with_times=one.pinned and self._keeps_times):
+            stands = still_stands(one.entry, found, with_times=one.pinned and self._keeps_times)
+            if stands and found is not None and not (self._since and self._since.changed(found)):
                 self.settle(one)
             else:
                 lost.append((one, found))
