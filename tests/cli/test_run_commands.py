@@ -114,6 +114,8 @@ def test_a_run_that_was_skipped_says_why_and_which_run_to_follow(aws: Aws, comma
     ended(aws, "run-2")
     [row] = json.loads(aws.fanout("list", *MINE, "--json").stdout)
     assert (row["status"], row["copied"], row["failed"]) == ("SKIPPED", 0, 0)
+    stopped = aws.fanout("stop", "run-2", *MINE).stderr
+    assert "run-2 had ended already\nnext: follow the run that does the work\n  fanout watch run-1 --st" in stopped
 
 
 def test_an_invalid_request_ends_with_status_2_and_its_message(aws: Aws) -> None:

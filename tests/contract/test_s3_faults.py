@@ -154,16 +154,16 @@ def test_an_object_of_a_customers_key_is_one_entry_that_can_not_be_read(
     server.script = [answer(400, OF_CUSTOMER_KEY)]
     with pytest.raises(ItemError, match="SSE-C is not supported") as caught:
         ObjectSource(client, "bucket", "key", entry, 8).read(0, 3)
-    assert caught.value.reason is Reason.SOURCE_DENIED
+    assert caught.value.reason is Reason.CUSTOMER_KEY
     server.script = [answer(400), answer(200, LISTED)]
     with pytest.raises(ItemError, match="SSE-C is not supported") as caught:
         ObjectSource(client, "bucket", "key", entry, 2).attributes  # noqa: B018 - a HEAD
-    assert caught.value.reason is Reason.SOURCE_DENIED
+    assert caught.value.reason is Reason.CUSTOMER_KEY
     ends = S3Location("bucket", ""), S3Location("other", "")
     server.script = [answer(400, OF_CUSTOMER_KEY), answer(400), answer(200, LISTED)]
     with pytest.raises(ItemError, match="SSE-C is not supported") as caught:
         S3EntryCopier(client, *ends).copy(entry, NEVER)
-    assert caught.value.reason is Reason.SOURCE_DENIED
+    assert caught.value.reason is Reason.CUSTOMER_KEY
 
 
 def test_nobody_listens() -> None:

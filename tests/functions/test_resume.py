@@ -85,6 +85,59 @@ def test_a_run_that_was_stopped_is_completed_without_a_listing(
     assert found == contents
 
 
+@pytest.mark.parametrize("ends", ["to a mount", "to a bucket", "inside S3"])
+@pytest.mark.parametrize("runs", [1, 2])
+def test_what_is_gone_at_the_destination_since_is_copied_again(
+    s3: Any, invoke: Invoke, tmp_path: Path, ends: str, runs: int
+) -> None:
+    where = f"{ends.replace(' ', '-')}-{runs}"
+    contents = {f"d{number % 3}/f{number}": b"x" * number for number in range(30)}
+    source, destination = f"s3://data-bucket/{where}/in/", f"s3://data-bucket/{where}/out/"
+    root = tmp_path / "out"
+    if ends == "to a mount":
+        destination = "efs:///out"
+    for path, data in contents.items():
+        if ends == "to a bucket":
+            source = "efs:///in"
+            (tmp_path / "in" / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "in" / path).write_bytes(data)
+        else:
+            s3.put_object(Bucket="data-bucket", Key=f"{where}/in/{path}", Body=data)
+
+    def run(request: dict[str, Any], run_id: str) -> Any:
+        state, items = prepared(s3, invoke, request, run_id)
+        copy(invoke, state, items)
+        finished(invoke, state)
+        return read(s3, f"runs/{run_id}/summary.json")
+
+    def change(path: str, data: bytes | None) -> None:
+        if ends == "to a mount":
+            (root / path).unlink() if data is None else (root / path).write_bytes(data)
+        elif data is None:
+            s3.delete_object(Bucket="data-bucket", Key=f"{where}/out/{path}")
+        else:
+            s3.put_object(Bucket="data-bucket", Key=f"{where}/out/{path}", Body=data)
+
+    def there(path: str) -> bytes:
+        if ends == "to a mount":
+            return (root / path).read_bytes()
+        found: bytes = s3.get_object(Bucket="data-bucket", Key=f"{where}/out/{path}")["Body"].read()
+        return found
+
+    assert run({"source": source, "destination": destination}, f"{where}-a")["status"] == "SUCCEEDED"
+    last = f"{where}-a"
+    if runs == 2:
+        found = run({"resume_from": last}, f"{where}-b")
+        assert (found["status"], found["totals"]["copied"]["entries"]) == ("SUCCEEDED", 0)
+        last = f"{where}-b"
+    for path in ("d0/f0", "d1/f7", "d2/f29"):
+        change(path, None)
+    change("d1/f10", b"somebody else's")
+    found = run({"resume_from": last}, f"{where}-c")
+    assert (found["status"], found["totals"]["copied"]["entries"]) == ("SUCCEEDED", 4), found
+    assert {path: there(path) for path in contents} == contents
+
+
 def test_a_run_that_is_not_known_is_refused(s3: Any, invoke: Invoke) -> None:
     with pytest.raises(InvalidRequest, match="run-0 has no ledger here"):
         invoke("plan_transfer", {"request": {"resume_from": "run-0"}, **started("run-9")})

@@ -177,8 +177,10 @@ def stop(
         _say(console, f"{run} {what}")
         if stopped and (reached := _ended(found, run).so_far):
             _say(console, reached)
-        step = step_after_stop(found, run) if stopped else step_after(found, _ended(found, run))
-        say_step(found, run, step, "", lambda text: _say(console, text))
+        if stopped:
+            say_step(found, run, step_after_stop(found, run), "", lambda text: _say(console, text))
+        else:
+            _say_next(found, _ended(found, run), console)
 
 
 def register(app: typer.Typer) -> None:

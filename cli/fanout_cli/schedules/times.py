@@ -15,6 +15,8 @@ from fanout_cli.schedules.cron import Cron, CronError, parse_cron
 
 _FORM = re.compile(r"(cron|rate|at)\((.*)\)", re.DOTALL)
 _RATE = re.compile(r"([0-9]{1,6}) +(minute|hour|day)s?")
+# Chosen: no schedule waits longer, and its next times stay within a calendar that ends with the year 9999.
+_LONGEST_RATE = timedelta(days=36_500)
 _UNITS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 _AT = "%Y-%m-%dT%H:%M:%S"
 _EXAMPLES = {
@@ -34,7 +36,14 @@ class Times:
 
     def upcoming(self, after: datetime, created: datetime, count: int) -> tuple[datetime, ...]:
         """The next times after ``after``, in the time zone. A rate is counted from when the schedule was made."""
-        return tuple(islice(self._all(after, created), count))
+        return tuple(islice(self._within_calendar(after, created), count))
+
+    def _within_calendar(self, after: datetime, created: datetime) -> Iterator[datetime]:
+        """The times until the year 9999, which ends Python's calendar."""
+        try:
+            yield from self._all(after, created)
+        except OverflowError:
+            return
 
     def _all(self, after: datetime, created: datetime) -> Iterator[datetime]:
         if isinstance(self.rule, timedelta):
@@ -66,6 +75,8 @@ def times_of(cron: str | None, rate: str | None, at: str | None, time_zone: str,
     if found and found[1] != form:
         raise InvalidRequest(f"--{form}", f"{text[:80]!r} is of another kind", f"give it as --{found[1]}")
     times = _times(f"--{form}", form, " ".join((found[2] if found else text).split()), zone)
+    if isinstance(times.rule, timedelta) and times.rule > _LONGEST_RATE:
+        raise InvalidRequest(f"--{form}", f"{text[:80]!r} is too long", f"at most {_LONGEST_RATE.days} days")
     if not times.upcoming(now, now, 1):
         raise InvalidRequest(f"--{form}", f"{text[:80]!r} names no time to come", _EXAMPLES[form])
     return times

@@ -227,3 +227,14 @@ def test_a_schedule_of_another_tool_in_the_group_is_listed_and_not_run(scheduled
     assert scheduled.fanout("schedule", "show", "by-hand", *MINE).stderr.endswith("request: null\n")
     assert "by-hand: its target is none of `fanout schedule add`" in scheduled.refused("run", "by-hand")
     assert scheduled.executions() == []
+
+
+def test_a_schedule_of_another_tool_whose_times_leave_the_calendar_is_listed(scheduled: Scheduled) -> None:
+    scheduled.nightly()
+    document = {name: value for name, value in scheduled.kept().items() if name in FIELDS}
+    rate = {"Name": "rare", "ScheduleExpression": "rate(999999 days)"}
+    scheduled.client("scheduler").create_schedule(**{**document, **rate})
+    assert [(one["name"], len(one["next"])) for one in scheduled.schedule("list")] == [("nightly", 3), ("rare", 2)]
+    assert "'999999 days' is too long" in scheduled.refused(
+        "add", "other", scheduled.file(GOOD), "--rate", "999999 days"
+    )

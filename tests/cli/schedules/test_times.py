@@ -85,6 +85,19 @@ def test_a_rate_begins_when_the_schedule_is_made() -> None:
 
 
 @pytest.mark.parametrize(
+    ("expression", "zone", "found"),
+    [
+        ("rate(36500 days)", "UTC", 3),
+        ("rate(999999 days)", "UTC", 2),
+        ("at(9999-12-31T23:59:59)", "America/New_York", 0),
+        ("at(0001-01-01T00:00:00)", "Asia/Tokyo", 0),
+    ],
+)
+def test_the_times_of_a_schedule_end_with_the_calendar(expression: str, zone: str, found: int) -> None:
+    assert len(times(expression, zone)) == found
+
+
+@pytest.mark.parametrize(
     ("options", "said"),
     [
         ({}, "--cron: no time is given; give one of --cron, --rate and --at"),
@@ -110,6 +123,9 @@ def test_a_rate_begins_when_the_schedule_is_made() -> None:
         ({"cron": "0 3 * * ? 2025"}, "names no time to come"),
         ({"cron": "rate(1 day)"}, "--cron: 'rate(1 day)' is of another kind; give it as --rate"),
         ({"rate": "0 days"}, "--rate: '0 days' is not a rate; for example '6 hours' or '1 day'"),
+        ({"rate": "999999 days"}, "--rate: '999999 days' is too long; at most 36500 days"),
+        ({"rate": "36501 days"}, "--rate: '36501 days' is too long"),
+        ({"at": "9999-12-31T23:59:59", "time_zone": "America/New_York"}, "names no time to come"),
         ({"rate": "1 week"}, "--rate: '1 week' is not a rate"),
         ({"at": "2027-02-30T03:00:00"}, "--at: '2027-02-30T03:00:00' is not a date and a time"),
         ({"at": "2026-01-01T00:00:00"}, "--at: '2026-01-01T00:00:00' names no time to come"),

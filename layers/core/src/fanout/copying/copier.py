@@ -167,11 +167,13 @@ class Copier:
         self.directories.append((entry.placed, source.attributes))
 
     def _make_symlink(self, entry: Entry, source: Source) -> str:
-        if entry.size > aws.SYMLINK_TARGET_BYTES:
-            raise ItemError(Reason.DESTINATION_DENIED, "the target of a symlink has at most 4,080 bytes")
+        if not 0 < entry.size <= aws.SYMLINK_TARGET_BYTES:
+            raise ItemError(Reason.LINK_NO_TARGET, f"{entry.size:,} bytes")
         target = source.read(0, entry.size)
         checksum = crc64nvme(target, NO_BYTES)
         source.confirm(checksum)
+        if b"\0" in target:
+            raise ItemError(Reason.LINK_NO_TARGET, "NUL in the target")
         self._destination.make_symlink(entry.placed, target, source.attributes)
         return to_base64(checksum)
 

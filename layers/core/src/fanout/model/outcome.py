@@ -81,6 +81,7 @@ class Reason(StrEnum):
     # Unchanged.
     SAME = _unchanged("same")
     DONE_EARLIER = _unchanged("done by the run that this one resumes")
+    TAKEN_OVER = _unchanged("taken over from the run that this one resumes, without a look")
 
     # Left out by the request.
     SPECIAL_FILE = _skipped("special file")
@@ -158,6 +159,15 @@ class Reason(StrEnum):
     LINK_OUTSIDE = _rejected(
         "symlink that leads out of the source",
         "request symlinks: keep, or a source that holds the target; an absolute target always leads outside",
+    )
+    LINK_NO_TARGET = _rejected(
+        "symlink kept as an object holds no target",
+        "write a target of 1 to 4,080 bytes without NUL to the object, then start the transfer again;"
+        " or request symlinks: skip",
+    )
+    CUSTOMER_KEY = _rejected(
+        "source object is encrypted with SSE-C",
+        "copy the object over itself with SSE-S3 or a key of KMS, then start the transfer again; or exclude it",
     )
     LINK_IN_STORE = _rejected("symlink kept as an object cannot be followed", "request symlinks: keep or skip")
     OUTSIDE_SOURCE = _rejected(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from enum import Enum
+from math import isfinite
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
@@ -37,7 +38,7 @@ def checked(document: Mapping[str, Any], fields: type[Checked]) -> Checked:
     Raises ``InvalidRequest`` for the first field that is unknown, missing or wrong.
     """
     given = _without_nulls(document)
-    _refuse_broken_text("", given)
+    _refuse_broken_values("", given)
     given = _with_numbers("", given, fields)
     try:
         return convert(given, fields)
@@ -113,14 +114,19 @@ def _with_numbers(path: str, document: dict[str, Any], fields: type[Struct]) -> 
     return found
 
 
-def _refuse_broken_text(path: str, value: Any) -> None:
-    """Raise ``InvalidRequest`` for text that holds half of a character, which no UTF-8 has."""
+def _refuse_broken_values(path: str, value: Any) -> None:
+    """Raise ``InvalidRequest`` for text with half of a character, and for a number that is not finite.
+
+    UTF-8 has no such text. Python reads ``NaN``, ``Infinity`` and 1e400 as numbers, but no JSON can hold them again.
+    """
     if isinstance(value, dict | list):
         for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            _refuse_broken_text("", name)
-            _refuse_broken_text(f"{path}.{name}" if path else str(name), inner)
+            _refuse_broken_values("", name)
+            _refuse_broken_values(f"{path}.{name}" if path else str(name), inner)
     elif isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
         raise InvalidRequest(path or "request", f"{value!r:.80} is not Unicode text", "allowed is text in UTF-8")
+    elif isinstance(value, float) and not isfinite(value):
+        raise InvalidRequest(path or "request", f"{value!r} is not a finite number", "give a number, or leave it out")
 
 
 def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> InvalidRequest:

@@ -1,7 +1,7 @@
 """Takes over the listing and outcomes of an earlier run: the work of ListSegment on a carried segment.
 
-Neither tree is listed. Finished entries are settled, and the others go into shards of this
-run, so that its ledger is complete by itself and can be resumed in turn.
+The source is not listed. Finished entries are settled if the destination still holds them, and the others go into
+shards of this run, so that its ledger is complete by itself and can be resumed in turn.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_from_row, listed_outcomes, name_from_row
 from fanout.listing.deciding.archived import looked_at
+from fanout.listing.deciding.clocks import ahead_of_runs
 from fanout.listing.hand_back import hand_segment_back
 from fanout.listing.list_segment import list_segment, noting_failure
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.model.outcome import Outcome, Reason
+from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.segment import Segment
 from fanout.model.shard import BigFile, Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
+from fanout.request.units import parse_time
 from fanout.resuming.rules import (
     Carried,
     CarriedBigFile,
@@ -42,9 +44,13 @@ from fanout.resuming.rules import (
     carried,
     segment_of_one,
 )
+from fanout.resuming.standing import pinned_anew
+from fanout.resuming.taken_over import Done, Since, TakenOver
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.work.context import Context
 
+# The reasons of entries whose remedy moves the ctime that pins them.
+_DENIED = (Reason.SOURCE_DENIED, Reason.FIRST_NAME)
 # The reasons of entries that a run which restores has to look at again.
 _ARCHIVED = (Reason.SOURCE_ARCHIVED, Reason.NOT_RESTORED)
 
@@ -84,7 +90,11 @@ class _Carrier:
         self._apart = plan.request.between_mounts
         self._archive = context.archive(plan)
         self._destination: Tree = context.destination(plan)
-        self._writer = SegmentWriter(plan, segment, context, context.source(plan), self._destination)
+        self._source: Tree = context.source(plan)
+        self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
+        ends = (self._source, self._destination)
+        since = Since(_ended_ns(earlier), ahead_of_runs(plan, context))
+        self._taken = TakenOver(plan, self._writer, ends, since, self._copy_again, self._list_again)
         self._left: list[Segment] = []
         self._directories = 0
 
@@ -106,6 +116,7 @@ class _Carrier:
 
     def close(self) -> None:
         """Write what is held, and the record that makes it count; what failed in the listing is listed again."""
+        self._taken.close()
         self._writer.close(self._left)
 
     def _outcomes(self, part: CarriedOutcomes) -> None:
@@ -114,27 +125,42 @@ class _Carrier:
             if outcome.reason is Reason.UNLISTABLE:
                 self._left.append(Segment("", outcome.path))
             elif carried(outcome) is None:
-                self._left.append(segment_of_one(outcome.path))
+                self._list_again(outcome.path)
             else:
-                self._settle(_entry_of(outcome), outcome)
+                self._settle(_entry_of(outcome), outcome, pinned=False)
 
     def _shard(self, shard: Shard) -> None:
         outcomes = _outcomes_of(shard.id, self._earlier)
         again: list[Entry] = []
+        denied: list[Entry] = []
         for index, entry in enumerate(self._earlier.read_shard(shard)):
             outcome = outcomes.get(index)
             if outcome is not None and carried(outcome) is not None:
-                self._settle(entry, outcome)
+                self._settle(entry, outcome, linked=shard.linked)
             elif self._archive is not None and outcome is not None and outcome.reason in _ARCHIVED:
                 again.append(entry)
+            elif outcome is not None and outcome.reason in _DENIED:
+                denied.append(entry)
             else:
                 self._copy(entry, shard.archive if self._archive is not None else "", linked=shard.linked)
+        for entry in pinned_anew(denied, self._source):
+            self._copy(entry, shard.archive if self._archive is not None else "", linked=shard.linked)
         self._look_and_copy(again)
 
     def _copy(self, entry: Entry, archive: str, *, linked: bool = False) -> None:
         self._count(entry)
         entry = replace(entry, archive=archive) if entry.archive != archive else entry
         self._writer.copy(entry, is_new=False, linked=linked)
+
+    def _copy_again(self, entry: Entry, linked: bool) -> None:
+        """Copy an entry that the earlier run had copied: where it lay in an archive it may be restored, or not."""
+        if self._archive is not None:
+            self._look_and_copy([entry])
+        else:
+            self._copy(entry, "", linked=linked)
+
+    def _list_again(self, path: str) -> None:
+        self._left.append(segment_of_one(path))
 
     def _look_and_copy(self, entries: list[Entry]) -> None:
         """Copy entries that the earlier run could not read: a look tells whether they are still archived."""
@@ -147,20 +173,24 @@ class _Carrier:
 
     def _links(self, part: CarriedLinks) -> None:
         """Copies and the further names of the same files: each file is done with all its names, or not at all."""
+        named = list(self._named(part))
+        stands = self._taken.stand([entry for entry, _, _ in named])
         files: defaultdict[str, list[tuple[Entry, Outcome | None]]] = defaultdict(list)
-        for entry, first, outcome in self._named(part):
-            if first:
-                files[first].append((entry, outcome))
-            else:
-                self._count(entry)
-                self._writer.settle(entry, Reason.SAME)
-        for names in files.values():
-            if all(outcome is not None and carried(outcome) is not None for _, outcome in names):
+        whole: defaultdict[str, bool] = defaultdict(lambda: True)
+        for (entry, first, outcome), is_there in zip(named, stands, strict=True):
+            file = f"copied {first}" if first else f"right {entry.inode}"
+            files[file].append((entry, outcome))
+            whole[file] &= is_there and (not first or (outcome is not None and carried(outcome) is not None))
+        for file, names in files.items():
+            if whole[file]:
                 for entry, outcome in names:
-                    self._settle(entry, outcome)
-            else:
-                for entry, _ in names:
-                    self._name(Name(entry, unchanged=False, inode_there=""))
+                    reason, message = (carried(outcome) if outcome is not None else None) or (Reason.SAME, "")
+                    self._taken.settle(Done(entry, reason, message, pinned=True))
+                continue
+            denied = any(outcome is not None and outcome.reason in _DENIED for _, outcome in names)
+            listed = [entry for entry, _ in names]
+            for entry in pinned_anew(listed, self._source) if denied else listed:
+                self._name(Name(entry, unchanged=False, inode_there=""))
 
     def _named(self, part: CarriedLinks) -> Iterator[tuple[Entry, str, Outcome | None]]:
         """Every name with the path of its file's first one, empty for a name that was right, and its outcome."""
@@ -189,7 +219,9 @@ class _Carrier:
         if part.counted and self._archive is not None:
             self._look_and_copy([big.entry])
         elif part.counted:
-            self._copy(big.entry, "")
+            denied = outcome is not None and outcome.reason in _DENIED
+            [entry] = pinned_anew([big.entry], self._source) if denied else [big.entry]
+            self._copy(entry, "")
 
     @cached_property
     def _big_file_outcomes(self) -> dict[str, Outcome]:
@@ -202,11 +234,15 @@ class _Carrier:
         self._writer.directories.append(key)
         self._directories += 1
 
-    def _settle(self, entry: Entry, outcome: Outcome | None) -> None:
-        counts_as = carried(outcome) if outcome is not None else None
+    def _settle(self, entry: Entry, outcome: Outcome, *, pinned: bool = True, linked: bool = False) -> None:
+        counts_as = carried(outcome)
         assert counts_as is not None
-        self._count(entry)
-        self._writer.settle(entry, *counts_as)
+        reason, message = counts_as
+        if reason.result is Result.UNCHANGED:
+            self._taken.add(Done(entry, reason, message, pinned, linked))
+        else:
+            self._count(entry)
+            self._writer.settle(entry, reason, message)
 
     def _name(self, name: Name) -> None:
         self._count(name.entry)
@@ -214,6 +250,13 @@ class _Carrier:
 
     def _count(self, entry: Entry) -> None:
         self._writer.listed.add(entry.size)
+
+
+def _ended_ns(ledger: Ledger) -> int | None:
+    """When the earlier run wrote its summary, to the second below; ``None`` where it has none."""
+    summary = ledger.find_json(keys.SUMMARY)
+    ended = summary.get("ended") if isinstance(summary, dict) else None
+    return parse_time(ended) if isinstance(ended, str) else None
 
 
 def _entry_of(outcome: Outcome) -> Entry:

@@ -91,7 +91,7 @@ def write_carried(earlier: EarlierRun, ledger: Ledger) -> list[Segment]:
         key = keys.carried_key(number)
         ledger.write(key, Carried(earlier.ledger.run_id, parts))
         carried.append(Segment("", carried=key))
-    note = f"this run resumes {earlier.ledger.run_id}: what that one had done counts as unchanged"
+    note = f"this run resumes {earlier.ledger.run_id}: what that one had done counts as unchanged where it still stands"
     ledger.note("plan", [note])
     return carried + [_own(segment, len(carried) + at, earlier.ledger, ledger) for at, segment in enumerate(frontier)]
 

@@ -2,9 +2,13 @@
 
 | entry of the earlier run                  | in the run that resumes it                        |
 |-------------------------------------------|---------------------------------------------------|
-| copied                                    | unchanged, ``Reason.DONE_EARLIER``                |
-| unchanged, skipped, rejected              | the same again, with the same reason              |
+| copied, and it still stands there         | unchanged, ``Reason.DONE_EARLIER``                |
+| unchanged, and it still stands there      | the same again, with the same reason              |
+| copied or unchanged, gone or changed      | copied again                                      |
+| copied or unchanged, but not looked at    | unchanged, ``Reason.TAKEN_OVER``                  |
+| skipped, rejected                         | the same again, with the same reason              |
 | failed while it was copied, or no outcome | copied, pinned to what the earlier run listed     |
+| failed because it could not be read       | copied, pinned to its size and mtime alone        |
 | skipped because it is archived            | the same: it may be restored by now               |
 | failed while it was listed                | listed again                                      |
 | a name of a file with several             | as above if all names of the file are done,       |
@@ -19,8 +23,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
+from fanout.listing.deciding.decisions import may_be_same_kind, times_agree
+from fanout.model.entry import Entry, Kind
 from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.segment import Segment, after_subtree
@@ -140,6 +146,27 @@ def segment_of_one(path: str) -> Segment:
     """The segment that holds the entry of one path and nothing else. Its id is empty: the next round numbers it."""
     if path.endswith("/"):
         return Segment("", path, until=path)
+    return Segment("", path[: path.rfind("/") + 1], path_before(path), path)
+
+
+def path_before(path: str) -> str:
+    """A bound that lies before a path, and after every other path that sorts before it."""
     raw = os.fsencode(path)
-    after = after_subtree(os.fsdecode(raw[:-1] + bytes([raw[-1] - 1]))) if raw[-1] else path[:-1]
-    return Segment("", path[: path.rfind("/") + 1], after, path)
+    return after_subtree(os.fsdecode(raw[:-1] + bytes([raw[-1] - 1]))) if raw[-1] else path[:-1]
+
+
+def still_stands(done: Entry, found: Entry | None, *, with_times: bool) -> bool:
+    """Whether the destination still holds an entry that the earlier run copied or found there.
+
+    Kind and size tell, and between file systems the mtime of a file or symlink, if ``with_times``.
+    """
+    if found is None or not may_be_same_kind(done.kind, found.kind):
+        return False
+    if done.kind is Kind.DIRECTORY:
+        return True
+    return done.size == found.size and (not with_times or times_agree(done, found))
+
+
+def same_but_for_ctime(listed: Entry, found: Entry) -> bool:
+    """Whether an entry of the source is as it was listed, in all but its ctime."""
+    return replace(listed, changed_ns=0, target="", replaces="", archive="") == replace(found, changed_ns=0)

@@ -13,7 +13,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.responses import Part
 from fanout.adapters.s3.conditions import Condition, Written, find_written
 from fanout.adapters.s3.metadata import carried_headers, tagging_header
-from fanout.adapters.s3.source import stored_checksum
+from fanout.adapters.s3.source import item_error, stored_checksum
 from fanout.facts import aws, tuning, units
 from fanout.model.checksum import NO_BYTES, combine, from_base64, to_base64
 from fanout.model.deadline import Deadline
@@ -203,7 +203,7 @@ class S3EntryCopier:
             with self._pinned(entry):
                 yield
         except AccessDenied as denied:
-            raise ItemError(Reason.SOURCE_DENIED, str(denied)) from denied
+            raise item_error(entry.path, denied) from denied
 
     def _head(self, entry: Entry) -> Response:
         with self._reading(entry):

@@ -11,7 +11,15 @@ from fanout.adapters.s3.client.requests import Call
 from fanout.adapters.s3.metadata import from_headers
 from fanout.model.checksum import from_base64, to_base64
 from fanout.model.entry import Attributes, Entry, whole_seconds
-from fanout.model.errors import AccessDenied, Archived, ItemError, NotFound, PreconditionFailed
+from fanout.model.errors import (
+    AccessDenied,
+    Archived,
+    CustomerKey,
+    FanoutError,
+    ItemError,
+    NotFound,
+    PreconditionFailed,
+)
 from fanout.model.outcome import Reason
 
 # The client's errors that concern one entry, not the whole task.
@@ -140,10 +148,17 @@ class ObjectSource:
         self._etag = self._etag or response.headers.get("etag", "")
 
 
+# Refusals that permission does not mend.
+_REFUSED_FOR: dict[type[FanoutError], Reason] = {
+    Archived: Reason.SOURCE_ARCHIVED,
+    CustomerKey: Reason.CUSTOMER_KEY,
+}
+
+
 def item_error(name: str, error: NotFound | PreconditionFailed | AccessDenied) -> ItemError:
     """Turns a refusal of S3 into the error of a source entry."""
     if isinstance(error, PreconditionFailed):
         return ItemError(Reason.SOURCE_CHANGED, f"{name} was written after it was listed")
     if isinstance(error, NotFound):
         return ItemError(Reason.SOURCE_VANISHED, f"{name} is no longer there")
-    return ItemError(Reason.SOURCE_ARCHIVED if isinstance(error, Archived) else Reason.SOURCE_DENIED, str(error))
+    return ItemError(_REFUSED_FOR.get(type(error), Reason.SOURCE_DENIED), str(error))

@@ -57,14 +57,14 @@ def decide(source: Entry, destination: Entry | None, compare: Compare, wider_ns:
     """
     if destination is None:
         return Decision.COPY
-    if not _may_be_same_kind(source.kind, destination.kind):
+    if not may_be_same_kind(source.kind, destination.kind):
         return Decision.CONFLICT
     if compare is Compare.ALWAYS or source.size != destination.size:
         return Decision.COPY
     if compare is Compare.CHECKSUM and source.kind is not Kind.DIRECTORY:
         return Decision.COMPARE
     written_after = destination.changed_ns - source.changed_ns > MARGIN_NS + wider_ns
-    return Decision.UNCHANGED if written_after and _times_agree(source, destination) else Decision.COPY
+    return Decision.UNCHANGED if written_after and times_agree(source, destination) else Decision.COPY
 
 
 def same_simple_etag(source: str, destination: str) -> bool:
@@ -72,12 +72,13 @@ def same_simple_etag(source: str, destination: str) -> bool:
     return bool(source) and source == destination and "-" not in source
 
 
-def _may_be_same_kind(source: Kind, destination: Kind) -> bool:
+def may_be_same_kind(source: Kind, destination: Kind) -> bool:
+    """Whether one may be a copy of the other; an object may hold a symlink."""
     plain = (Kind.FILE, Kind.SYMLINK)
     return source is destination is Kind.DIRECTORY or (source in plain and destination in plain)
 
 
-def _times_agree(source: Entry, destination: Entry) -> bool:
+def times_agree(source: Entry, destination: Entry) -> bool:
     """Whether the owner's times agree. An object, which has an ETag, shows no such time in a LIST."""
     return bool(source.etag or destination.etag) or source.mtime_ns == destination.mtime_ns
 

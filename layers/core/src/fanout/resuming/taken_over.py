@@ -1,0 +1,161 @@
+"""Takes over what an earlier run had done: unchanged if the destination still holds it, else copied again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.listing.deciding.decisions import MARGIN_NS
+from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
+from fanout.listing.naming.placement import naming_rule
+from fanout.listing.segment_writer import SegmentWriter
+from fanout.model.entry import NOTHING_THERE, SECOND_NS, Entry, Kind
+from fanout.model.errors import AccessDenied, ItemError
+from fanout.model.outcome import Reason
+from fanout.model.shard import Name
+from fanout.ports.tree import Tree
+from fanout.request.parts.given_attributes import Mtime
+from fanout.request.plan import Plan
+from fanout.resuming.rules import still_stands
+from fanout.resuming.standing import LOOKED_AT_ONCE, found_there
+
+
+class Done(Struct, frozen=True):
+    """An entry that the earlier run had done, and the reason and message that it counts with now.
+
+    ``pinned`` if the entry is the one that was listed, with its times; an outcome alone has path, kind and size.
+    """
+
+    entry: Entry
+    reason: Reason
+    message: str
+    pinned: bool
+    linked: bool = False
+
+
+class Since(Struct, frozen=True):
+    """The end of the earlier run, by which later changes at the destination are told; ``None`` of a stopped one.
+
+    ``ahead_ns`` says how far the destination's clock is ahead of the runs'.
+    """
+
+    ended_ns: int | None
+    ahead_ns: Callable[[], int]
+
+    def changed(self, found: Entry) -> bool:
+        """Whether an entry certainly changed after the run had ended. Raises ``Throttled`` or ``Transient``."""
+        if self.ended_ns is None or found.kind is Kind.DIRECTORY:
+            return False
+        late_ns = found.changed_ns - self.ended_ns - SECOND_NS - MARGIN_NS  # the summary cuts its time to the second
+        return late_ns > 0 and late_ns > self.ahead_ns()
+
+
+class TakenOver:
+    """Looks at many entries at once, and settles or copies each.
+
+    ``copy`` takes an entry and whether it is linked; ``list_again`` the path of an entry that a listing has to decide.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        writer: SegmentWriter,
+        ends: tuple[Tree, Tree],
+        since: Since,
+        copy: Callable[[Entry, bool], None],
+        list_again: Callable[[str], None],
+    ) -> None:
+        request = plan.request
+        self._writer, self._copy, self._list_again = writer, copy, list_again
+        self._source, self._destination = ends
+        # Between file systems the mtime tells of changes.
+        self._since = since if request.source.is_keyed or request.destination.is_keyed else None
+        self._sees = not request.between_mounts
+        self._conditions = request.destination.is_keyed
+        self._keeps_times = request.attributes.mtime is not Mtime.NOW
+        self._find = found_for_listing(self._source)
+        self._place_of = naming_rule(request.source, request.destination, request.on_conflict, self._find)
+        self._held: list[Done] = []
+
+    def add(self, done: Done) -> None:
+        """Take an entry; it is settled or copied by the time that ``close`` returns."""
+        if not self._sees:
+            self.settle(done)
+            return
+        self._held.append(done)
+        if len(self._held) >= LOOKED_AT_ONCE:
+            self.close()
+
+    def settle(self, done: Done) -> None:
+        """Settle an entry that stands; where this function does not see the destination, nobody looked."""
+        self._writer.listed.add(done.entry.size)
+        self._writer.settle(done.entry, done.reason if self._sees else Reason.TAKEN_OVER, done.message)
+
+    def close(self) -> None:
+        """Look at all that is held."""
+        held, self._held = [self._placed(one) for one in self._held], []
+        lost: list[tuple[Done, Entry | None]] = []
+        there = found_there((one.entry.placed.path for one in held), self._destination)
+        for one in held:
+            found = there.get(one.entry.placed.path)
+            stands = still_stands(one.entry, found, with_times=one.pinned and self._keeps_times)
+            if stands and found is not None and not (self._since and self._since.changed(found)):
+                self.settle(one)
+            else:
+                lost.append((one, found))
+        self._copy_again(lost)
+
+    def stand(self, entries: list[Entry]) -> list[bool]:
+        """Whether the destination still holds each, which is taken for granted where this function does not see it."""
+        if not self._sees:
+            return [True] * len(entries)
+        there = found_there((entry.placed.path for entry in entries), self._destination)
+        found = [there.get(entry.placed.path) for entry in entries]
+        keeps = self._keeps_times
+        return [still_stands(entry, one, with_times=keeps) for entry, one in zip(entries, found, strict=True)]
+
+    def _placed(self, done: Done) -> Done:
+        """The entry with its path at the destination, which an outcome does not hold."""
+        if done.pinned:
+            return done
+        place = self._place_of(done.entry, ())
+        return done if place.path == done.entry.path else replace(done, entry=replace(done.entry, target=place.path))
+
+    def _copy_again(self, lost: list[tuple[Done, Entry | None]]) -> None:
+        for one, found in lost:
+            if one.pinned:
+                self._copy(self._replacing(one.entry, found), one.linked)
+        unpinned = [(one, found) for one, found in lost if not one.pinned]
+        if not unpinned:
+            return
+        with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="source") as pool:
+            sources = pool.map(self._at_source, [one.entry for one, _ in unpinned])
+            for (one, found), source in zip(unpinned, sources, strict=True):
+                self._copy_from(source, one.entry, found)
+
+    def _at_source(self, entry: Entry) -> Entry | None:
+        """The entry as the source holds it now; ``None`` where a listing has to look."""
+        try:
+            found = self._find(entry.path)
+        except (AccessDenied, ItemError):
+            return None
+        same = found is not None and (found.kind, found.size, found.problem) == (entry.kind, entry.size, None)
+        return found if same else None
+
+    def _copy_from(self, source: Entry | None, entry: Entry, found: Entry | None) -> None:
+        if source is None or entry.target:
+            self._list_again(entry.path)
+        elif source.inode:
+            self._writer.listed.add(source.size)
+            self._writer.name(Name(source, unchanged=False, inode_there=""))
+        else:
+            self._copy(self._replacing(source, found), False)
+
+    def _replacing(self, entry: Entry, found: Entry | None) -> Entry:
+        """In a bucket it replaces what the look saw."""
+        if not self._conditions:
+            return entry
+        return replace(entry, replaces=NOTHING_THERE if found is None else found.etag)
