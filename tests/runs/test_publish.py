@@ -84,6 +84,20 @@ def test_a_rollback_switches_the_link_back_and_the_next_run_builds_on_that(world
     assert (world.mount / "site/versions/v1/d/b.txt").samefile(world.current / "d/b.txt")
 
 
+def test_the_version_that_was_rolled_back_to_stays_and_the_one_that_was_rolled_back_from_goes(
+    world: PublishingWorld,
+) -> None:
+    keep_two = {**REQUEST, "publish": {"link": "current", "keep": 2, "keep_hours": 0}}
+    world.publish(keep_two)
+    put(world, "a.txt", "broken")
+    world.following("v2").publish(keep_two)
+    world.following("back").publish(rollback_to("v1"))
+    put(world, "a.txt", "mended")
+    summary = world.following("v3").publish(keep_two)
+    assert summary["published"]["removed"] == ["v2"]
+    assert held(world.mount / "site/versions/v1") == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
+
+
 @pytest.mark.parametrize(
     ("filters", "said"), [({}, "the source holds nothing; an"), ({"include": ["x/**"]}, "nothing that the filters")]
 )
@@ -158,7 +172,7 @@ def test_a_version_stays_for_the_hours_that_are_asked_for(world: PublishingWorld
     world.clock.time += 1.5 * 3600
     world.following("v2").publish(request)
     assert (world.mount / "site/versions/v1").is_dir()
-    world.clock.time += 3600
+    world.clock.time += 2.5 * 3600
     world.following("v3").publish(request)
     assert [name for name in world.versions() if not name.startswith(".")] == ["v2", "v3"]
 

@@ -4,17 +4,19 @@
 |-------------------------------------------------|-------|
 | is the one that the link names                  | stays |
 | is among the newest, ``keep`` with that one     | stays |
-| was published less than ``keep_hours`` ago      | stays |
+| was live within ``keep_hours``                  | stays |
 | is any other that was published                 | goes  |
 | was never published: its run did not succeed    | goes  |
 
 A version that was never published goes, because the tree that its run was to publish is older than the one that is
-published now. A run that resumes it is refused then.
+published now. A run that resumes it is refused then. A rollback counts as a publication of the version that it switches
+to. A version is live from its publication to that of the next one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -61,9 +63,17 @@ def versions_to_go(
     others = [note for note in newest_first(notes.values()) if note.version != published]
     stay = {note.version for note in others[: publish.keep - 1]}
     young = now - publish.keep_hours * SECONDS_PER_HOUR
-    times = _latest_times(newest_first(notes.values()), now)
-    old = [note.version for note in reversed(others) if note.version not in stay and times[note.version] <= young]
+    live_until = _live_until(newest_first(notes.values()), now)
+    old = [note.version for note in reversed(others) if note.version not in stay and live_until[note.version] <= young]
     return [version for version in unfinished if version != published] + old
+
+
+def _live_until(newest: Sequence[VersionNote], now: float) -> dict[str, float]:
+    """When each version was replaced by the one that was published after it; ``now`` for the last one."""
+    times = _latest_times(newest, now)
+    return {note.version: times[after.version] for after, note in pairwise(newest)} | (
+        {newest[0].version: now} if newest else {}
+    )
 
 
 def _latest_times(newest: Sequence[VersionNote], now: float) -> dict[str, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec import MsgspecError, json
 from msgspec.structs import replace
 
@@ -98,8 +100,12 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
     version, publish = plan.version, plan.request.publish
     assert publish is not None
     if plan.request.mode is Mode.ROLLBACK:
-        if version not in versions.noted():  # a function of a run that was stopped removed it, before it was fenced
+        notes = _notes(versions)
+        if version not in notes:  # a function of a run that was stopped removed it, before it was fenced
             raise version_is_gone(plan)
+        if before != version:
+            again = replace(notes[version], number=_next_number(notes, version), published_at=context.clock.now())
+            versions.note(json.encode(again))
         versions.switch()
         return Published(version, before, publish.link, context.clock.now(), Count())
     found = books_if_whole(plan, ledger)
@@ -109,11 +115,16 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
     linked = Count() if plan.resumes else found.books.by_result[Result.UNCHANGED]
     own = None if plan.resumes else found.books.by_result[Result.COPIED]
     versions.published()  # where the link cannot be switched, the version is not noted as published either
-    number = 1 + max((one.number for one in _notes(versions).values() if one.version != version), default=0)
+    number = _next_number(_notes(versions), version)
     note = VersionNote(version, plan.run_id, context.clock.now(), str(plan.request.source), held, own, number)
     versions.note(json.encode(note))
     versions.switch()
     return Published(version, before, publish.link, note.published_at, linked)
+
+
+def _next_number(notes: Mapping[str, VersionNote], version: str) -> int:
+    """The number of a version that is published after all others."""
+    return 1 + max((one.number for one in notes.values() if one.version != version), default=0)
 
 
 def books_if_whole(plan: Plan, ledger: Ledger) -> RunBooks | None:

@@ -39,7 +39,7 @@ class Publish(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(ge=1, le=MOST_KEPT, description="versions that stay, the published one counted; older ones are removed"),
     ] = 5
     keep_hours: Annotated[
-        float, Meta(ge=0, description="a version stays for so long after it was published, however many there are")
+        float, Meta(ge=0, description="a version stays for so long after it was last live, however many there are")
     ] = 0.0
 
 
