@@ -172,6 +172,33 @@ def test_of_two_names_of_a_file_that_was_written_to_both_stay(tmp_path: Path) ->
     assert set(held(tmp_path / "in")) == {"d1/name", "d0/e0/f0"}
 
 
+def test_names_of_a_file_stay_where_it_was_opened_up_after_the_comparison(tmp_path: Path) -> None:
+    """Neither does a write in place that sets the mtime back show in size or mtime, only in the ctime."""
+    filled(tmp_path)
+    world = copied(tmp_path)
+    inner = compared(world)
+    changed = tmp_path / "in/d1/name"
+    found = changed.stat()
+    changed.write_bytes(b"y" * found.st_size)
+    os.utime(changed, ns=(found.st_atime_ns, found.st_mtime_ns))
+    inner.delete_all()
+    summarise_transfer(None, world.context())
+    assert set(held(tmp_path / "in")) == {"d1/name", "d0/e0/f0"}
+    assert set(reasons(world).values()) == {"source changed"}
+
+
+def test_all_names_of_a_file_that_nobody_touched_go(tmp_path: Path) -> None:
+    filled(tmp_path)
+    for number in range(40):
+        os.link(tmp_path / "in/d0/e0/f0", tmp_path / f"in/d{number % 2}/n{number}")
+    world = copied(tmp_path)
+    inner = compared(world)
+    inner.delete_all()
+    summarise_transfer(None, world.context())
+    assert held(tmp_path / "in") == {}
+    assert reasons(world) == {}
+
+
 def test_what_comes_while_it_runs_is_left_to_the_next_one(tmp_path: Path) -> None:
     contents = filled(tmp_path)
     world = copied(tmp_path)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from threading import Lock
 
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.errors import destination_error
@@ -17,6 +19,40 @@ from fanout.model.outcome import Reason
 
 _GONE = (errno.ENOENT, errno.ENOTDIR)
 _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
+_LOCKS = 64
+_FLAGS = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class OwnUnlinks:
+    """The ctime of each file with several names, as this task's last unlink of one of them left it.
+
+    Each name that goes moves the ctime of the file. So a task carries the ctime over from one of its own unlinks to the
+    next, and any other ctime is somebody else's doing. A task knows nothing of the unlinks of another one: names that
+    two tasks share stay, and the next run compares them anew.
+    """
+
+    def __init__(self) -> None:
+        self._left_ns: dict[str, int] = {}
+        self._locks = [Lock() for _ in range(_LOCKS)]
+
+    def expected_ns(self, inode: str, listed_ns: int) -> int:
+        """The ctime that a file has if nobody else touched it since it was listed."""
+        return self._left_ns.get(inode, listed_ns)
+
+    @contextmanager
+    def one_at_a_time(self, inode: str) -> Iterator[None]:
+        """Lets one thread at a time look at a file and unlink one of its names."""
+        with self._locks[hash(inode) % _LOCKS]:
+            yield
+
+    def unlink(self, inode: str, name: str, directory: int) -> None:
+        """Unlink a name, and note the ctime that the file has then. Raises ``OSError``."""
+        descriptor = os.open(name, _FLAGS, dir_fd=directory)
+        try:
+            os.unlink(name, dir_fd=directory)
+            self._left_ns[inode] = os.fstat(descriptor).st_ctime_ns
+        finally:
+            os.close(descriptor)
 
 
 def delete_listed(
@@ -25,19 +61,23 @@ def delete_listed(
     entries: Sequence[Entry],
     token: FencingToken,
     backup: Backup | None = None,
-    *,
-    at_source: bool = False,
+    at_source: OwnUnlinks | None = None,
 ) -> dict[str, ItemError]:
-    """See ``ports.tree.Tree.delete``. Between the look at an entry and its end somebody may still write to it."""
+    """See ``ports.tree.Tree.delete``. Between the look at an entry and its end somebody may still write to it.
+
+    ``at_source`` is given where the tree is a source, which a move deletes from.
+    """
     problems = {}
     for entry in entries:
+        one_at_a_time = at_source.one_at_a_time(entry.inode) if at_source and entry.inode else nullcontext()
         try:
-            _delete(directories, root + entry.path, entry, token, backup, at_source=at_source)
+            with one_at_a_time:
+                _delete(directories, root + entry.path, entry, token, backup, at_source)
         except ItemError as error:
             problems[entry.path] = error
         except OSError as error:
             if error.errno not in _GONE:
-                problems[entry.path] = _error("unlink", error, at_source=at_source)
+                problems[entry.path] = _error("unlink", error, at_source=at_source is not None)
     return problems
 
 
@@ -47,30 +87,32 @@ def _delete(
     listed: Entry,
     token: FencingToken,
     backup: Backup | None,
-    *,
-    at_source: bool,
+    at_source: OwnUnlinks | None,
 ) -> None:
     parent, separator, name = path.rpartition("/")
     with directories.hold(parent + separator) as directory:
         stats = os.stat(name, dir_fd=directory, follow_symlinks=False)
         found = entry_of(listed.path, stats)
         pinned = (found.kind, found.size, found.mtime_ns) == (listed.kind, listed.size, listed.mtime_ns)
-        if not pinned or found.kind is Kind.DIRECTORY or (at_source and not _is_listed_file(stats, listed)):
+        if not pinned or found.kind is Kind.DIRECTORY or (at_source and not _is_listed_file(stats, listed, at_source)):
             reason = Reason.SOURCE_CHANGED if at_source else Reason.DESTINATION_CHANGED
             raise ItemError(reason, "it has another size, time or kind than was listed")
         token.look()
         if backup is not None:
             backup.keep(directory, path)
             token.look()  # the link may have taken long
-        os.unlink(name, dir_fd=directory)
+        if at_source and listed.inode:
+            at_source.unlink(listed.inode, name, directory)
+        else:
+            os.unlink(name, dir_fd=directory)
 
 
-def _is_listed_file(found: os.stat_result, listed: Entry) -> bool:
-    """Whether nobody has written to it since, nor put another file in its place.
-
-    Of a file with several names the inode tells: the ctime moves with each name that goes.
-    """
-    return str(found.st_ino) == listed.inode if listed.inode else found.st_ctime_ns == listed.changed_ns
+def _is_listed_file(found: os.stat_result, listed: Entry, own: OwnUnlinks) -> bool:
+    """Whether nobody has written to it since, nor changed its attributes, nor put another file in its place."""
+    if not listed.inode:
+        return found.st_ctime_ns == listed.changed_ns
+    expected_ns = own.expected_ns(listed.inode, listed.changed_ns)
+    return (str(found.st_ino), found.st_ctime_ns) == (listed.inode, expected_ns)
 
 
 def _error(operation: str, error: OSError, *, at_source: bool) -> ItemError:

@@ -12,7 +12,7 @@ from typing import Self
 from fanout.adapters.posix.attributes import apply_attributes, apply_link_attributes, owner_limitation, time_of_new_file
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.blocks import StagedBlocks
-from fanout.adapters.posix.deletion import delete_listed, remove_empty
+from fanout.adapters.posix.deletion import OwnUnlinks, delete_listed, remove_empty
 from fanout.adapters.posix.errors import no_room_for_name, source_error
 from fanout.adapters.posix.fencing.fences import fence_others
 from fanout.adapters.posix.fencing.place_mark import find_mark, leave_mark
@@ -84,6 +84,7 @@ class PosixTree:
         self._version_names = VersionNames()
         self._field = field
         self._made = field == "destination"
+        self._own_unlinks = None if self._made else OwnUnlinks()
 
     def _mode_of(self, path: str) -> int:
         """The mode to make a directory with; nothing is set later on the root and those above it."""
@@ -240,7 +241,7 @@ class PosixTree:
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
         places = (self._directories, self._root)
-        return delete_listed(*places, entries, self._token, self._backup, at_source=not self._made)
+        return delete_listed(*places, entries, self._token, self._backup, self._own_unlinks)
 
     def remove_directory(self, entry: Entry) -> None:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
