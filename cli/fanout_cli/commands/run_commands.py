@@ -91,7 +91,7 @@ def retry(
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
-    """Go on with an earlier run: a copy without listing again, any other from its stored request."""
+    """Go on with an earlier run: a copy without listing its source again, any other from its stored request."""
     console = Terminal(stderr=True)
     with command(console):
         found = find_stack(stack, local, state)

@@ -1,7 +1,7 @@
 """The next step after a run, by its mode and end: one table for the command line, the report and the docs.
 
-The first row that fits a run holds. ``fanout retry`` resumes a copy that has a plan, without a new listing. For any
-other run it starts the stored request from the beginning; with ``--again`` also for a copy.
+The first row that fits a run holds. ``fanout retry`` resumes a copy that has a plan, without a new listing of the
+source. For any other run it starts the stored request from the beginning; with ``--again`` also for a copy.
 """
 
 from __future__ import annotations
@@ -180,7 +180,10 @@ RULES = (
     ),
     Rule(
         "failed entries",
-        Step("follow the remedies of the failures; a retry copies what is left, without listing again", Verb.RETRY),
+        Step(
+            "follow the remedies of the failures; a retry copies what is left, without listing the source again",
+            Verb.RETRY,
+        ),
         modes=_of(Mode.COPY, Mode.MOVE),
         statuses=_WITH_ITEMS,
     ),
@@ -191,7 +194,7 @@ RULES = (
     ),
     Rule(
         "stopped, out of time or budget, or broken off",
-        Step("a retry copies what is left, without listing again", Verb.RETRY),
+        Step("a retry copies what is left, without listing the source again", Verb.RETRY),
         modes=_of(Mode.COPY, Mode.MOVE),
     ),
     Rule(
