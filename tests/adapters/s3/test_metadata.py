@@ -19,7 +19,7 @@ from fanout.request import object_options
 from fanout.request.object_options import USER_PREFIX, ObjectOptions
 
 ids = st.none() | st.integers(0, 2**32 - 2)
-times = st.none() | st.integers(-(2**63) + 1, 2**63 - 1)
+times = st.none() | st.integers(-(2**63) * 10**9, 2**63 * 10**9 - 1)
 headers = st.dictionaries(st.sampled_from(["content-type", "cache-control", "x-amz-meta-mtime"]), st.text())
 
 
@@ -52,6 +52,17 @@ def test_time_is_written_in_nanoseconds_and_read_in_milliseconds_without_suffix(
     assert from_headers({"x-amz-meta-file-atime": "-5ns"}).atime_ns == -5
 
 
+@pytest.mark.parametrize("text", ["644", "0644", "0100644"])
+def test_a_mode_is_read_in_octal(text: str) -> None:
+    assert from_headers({"x-amz-meta-file-permissions": text}).mode in (0o644, 0o100644)
+
+
+@pytest.mark.parametrize("seconds", [-11_644_473_600, 253_402_300_799, -(2**63), 2**63 - 1])
+def test_a_time_of_any_file_system_comes_back(seconds: int) -> None:
+    mtime_ns = seconds * 10**9
+    assert from_headers(to_headers(Attributes(mtime_ns=mtime_ns))).mtime_ns == mtime_ns
+
+
 @pytest.mark.parametrize("text", ["", "x", "1.5", "0o17", "1_0", "+1", " 1", "٣", "9" * 5000, "--1", "ns", "-ns"])
 def test_value_that_can_not_be_read_counts_as_absent(text: str) -> None:
     names = ("file-owner", "file-group", "file-permissions", "file-mtime", "file-atime")
@@ -63,6 +74,10 @@ def test_value_that_can_not_be_read_counts_as_absent(text: str) -> None:
     [
         ("file-permissions", "0888"),
         ("file-permissions", "0200000"),
+        ("file-permissions", "33204"),  # 0100664 in decimal
+        ("file-permissions", "41471"),  # 0120777 in decimal, which would be a directory's in octal
+        ("file-mtime", "9223372036854775808000000000ns"),
+        ("file-mtime", "-9223372036854775808000000001ns"),
         ("file-owner", "4294967296"),
         ("file-owner", "4294967295"),  # (uid_t)-1: chown takes it for "leave as it is"
         ("file-group", "4294967295"),

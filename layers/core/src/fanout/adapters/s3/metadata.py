@@ -31,6 +31,11 @@ _MODE_LIMIT = 0o200000
 # chown(2) takes the last number, (uid_t)-1, for "leave as it is".
 _ID_LIMIT = 2**32 - 1
 _NUMBER_DIGITS = 20
+# A file system keeps seconds of 64 bits and nanoseconds below them: 1601 (FILETIME zero) and 9999 are common.
+_TIME_LIMIT = 2**63 * 1_000_000_000
+_TIME_DIGITS = 28
+# Without a 0 before it, a longer number may be decimal, as other tools write a whole st_mode.
+_BARE_MODE_DIGITS = 4
 
 
 def to_headers(attributes: Attributes) -> dict[str, str]:
@@ -52,7 +57,7 @@ def to_headers(attributes: Attributes) -> dict[str, str]:
 def from_headers(headers: Mapping[str, str]) -> Attributes:
     """The attributes that the headers carry; a value that cannot be read counts as absent."""
     return Attributes(
-        mode=_number(headers.get(PERMISSIONS), base=8, limit=_MODE_LIMIT),
+        mode=_mode(headers.get(PERMISSIONS)),
         uid=_number(headers.get(OWNER), limit=_ID_LIMIT),
         gid=_number(headers.get(GROUP), limit=_ID_LIMIT),
         mtime_ns=_nanoseconds(headers.get(MTIME)),
@@ -96,8 +101,15 @@ def write_headers(options: ObjectOptions) -> dict[str, str]:
     return headers
 
 
-def _number(text: str | None, *, limit: int, base: int = 10) -> int | None:
-    if not text or len(text) > _NUMBER_DIGITS or not (text.isascii() and text.isdigit()):
+def _mode(text: str | None) -> int | None:
+    """A mode in octal: ``0100644`` as AWS's services and this product write it, or ``644``."""
+    if text and len(text) > _BARE_MODE_DIGITS and not text.startswith("0"):
+        return None
+    return _number(text, base=8, limit=_MODE_LIMIT)
+
+
+def _number(text: str | None, *, limit: int, base: int = 10, digits: int = _NUMBER_DIGITS) -> int | None:
+    if not text or len(text) > digits or not (text.isascii() and text.isdigit()):
         return None
     try:
         value = int(text, base)
@@ -110,12 +122,12 @@ def _nanoseconds(text: str | None) -> int | None:
     if not text:
         return None
     digits = text.removesuffix("ns")
-    value = _number(digits.removeprefix("-"), limit=2**63)
+    value = _number(digits.removeprefix("-"), limit=_TIME_LIMIT + 1, digits=_TIME_DIGITS)
     if value is None:
         return None
     value = -value if digits.startswith("-") else value
     nanoseconds = value if text.endswith("ns") else value * _NANOSECONDS_A_MILLISECOND
-    return nanoseconds if abs(nanoseconds) < 2**63 else None
+    return nanoseconds if -_TIME_LIMIT <= nanoseconds < _TIME_LIMIT else None
 
 
 # A compressed file is what its last ending says: a browser must not be told that it is a tar.
