@@ -11,7 +11,9 @@ import pytest
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.document import Json
 from fanout.model.entry import Kind
-from fanout.model.errors import DeleteRefused, InvalidRequest, Superseded
+from fanout.model.errors import DeleteRefused, InvalidRequest, ItemError, Superseded
+from fanout.model.outcome import Reason
+from fanout.model.segment import Segment
 from fanout.ports.turns import Fence, Turn
 from tests.support.memory import MemoryTree
 from tests.support.publishing import REQUEST, Fenced, PublishingWorld, held, rollback_to
@@ -128,6 +130,41 @@ def test_no_other_run_deletes_versions(world: PublishingWorld, mode: str) -> Non
         other.plan({**request, "mode": mode})
     with pytest.raises(InvalidRequest, match="holds a published tree"):  # the link would go
         dataclasses.replace(other, run_id="filtered").plan({**request, "mode": mode, "exclude": ["versions/**"]})
+    assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
+
+
+@pytest.mark.parametrize("mode", ["sync", "move"])
+@pytest.mark.parametrize("place", ["site/versions", "site/versions/v1", "site/versions/v1/d"])
+def test_no_other_run_deletes_in_a_version(world: PublishingWorld, mode: str, place: str) -> None:
+    world.publish()
+    other = dataclasses.replace(world.following("other"), source=PosixTree(world.mount, place, "other", "n"))
+    request = {"source": f"efs:///{place}", "destination": "efs:///other", "mode": "move"}
+    if mode == "sync":
+        other = dataclasses.replace(world.following("other"), destination=PosixTree(world.mount, place, "other", "n"))
+        request = {"source": "s3://a-bucket/tree/", "destination": f"efs:///{place}", "mode": "sync"}
+    with pytest.raises(InvalidRequest, match="lies in the versions of the published tree /site/"):
+        other.plan(request)
+    assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
+
+
+def test_a_published_tree_below_the_root_stays_when_extras_go(world: PublishingWorld) -> None:
+    world.publish()
+    (world.mount / "extra").mkdir()
+    (world.mount / "extra/link").symlink_to("versions/none")
+    (world.mount / "near").write_text("x")
+    tree = PosixTree(world.mount, "", "other", "n")
+    tree.check(writing=True)
+    listed = [*tree.list(Segment(""))]
+    kept = tree.delete([entry for entry in listed if entry.kind is not Kind.DIRECTORY])
+    stuck = {}
+    for entry in sorted((one for one in listed if one.kind is Kind.DIRECTORY), key=lambda one: one.path, reverse=True):
+        try:
+            tree.remove_directory(entry)
+        except ItemError as error:
+            stuck[entry.path] = error.reason
+    assert {problem.reason for problem in kept.values()} == {Reason.PUBLISHED}
+    assert "site/current" in kept and "near" not in kept and "extra/link" not in kept
+    assert stuck["site/versions/v1/d/"] is Reason.PUBLISHED and "extra/" not in stuck
     assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
 
 

@@ -324,6 +324,10 @@ class MemoryTree:
     def close(self) -> None:
         """See ``ports.tree.Tree``; nothing is held open."""
 
+    def published_above(self) -> str | None:
+        """See ``ports.file_system.FileSystem``; no run publishes to memory."""
+        return None
+
     def mark(self) -> None:
         """See ``ports.file_system.FileSystem``; memory is seen by one name."""
 

@@ -211,6 +211,10 @@ class Reason(StrEnum):
         "cannot be deleted at the source",
         "give the function write permission on its directory, or name its bucket in WriteBucketArns; then retry",
     )
+    PUBLISHED = _failed(
+        "part of a published tree",
+        "a run that publishes removes old versions by itself: exclude the published tree, or name an end beside it",
+    )
     APPEARED = _failed("appeared at the source", "sync again: the next run copies it")
 
     # Failed at the destination.

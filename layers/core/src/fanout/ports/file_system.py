@@ -57,6 +57,9 @@ class FileSystem(Protocol):
         Raises ``ItemError`` if it cannot be told.
         """
 
+    def published_above(self) -> str | None:
+        """The root of the published tree whose versions hold this one; ``None`` for none. Raises ``Transient``."""
+
     def mark(self) -> None:
         """Leave a mark of the run at the root, within what it stages. Raises ``AccessDenied`` or ``Transient``."""
 

@@ -55,7 +55,13 @@ def keep_versions(plan: Plan, context: Context) -> None:
         return
     field, end = ends[request.mode]
     tree = context.source(plan) if request.mode is Mode.MOVE else context.destination(plan)
-    if tree.file_system is not None and tree.find(f"{VERSIONS}/{PUBLISHER}") is not None:
+    if tree.file_system is None:
+        return
+    above = tree.file_system.published_above()
+    if above is not None:
+        problem = f"{end} lies in the versions of the published tree /{above}: a {request.mode.value} deletes there"
+        raise InvalidRequest(field, problem, f"publish, or name another {field}")
+    if tree.find(f"{VERSIONS}/{PUBLISHER}") is not None:
         problem = f"{end} holds a published tree: a {request.mode.value} deletes its {VERSIONS}/ and its link"
         raise InvalidRequest(field, problem, f"publish, or name another {field}")
 

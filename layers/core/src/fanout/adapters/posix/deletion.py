@@ -13,6 +13,7 @@ from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from fanout.adapters.posix.listing.stats import entry_of
 from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.publishing.kept import keep_published
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
@@ -97,6 +98,7 @@ def _delete(
         if not pinned or found.kind is Kind.DIRECTORY or (at_source and not _is_listed_file(stats, listed, at_source)):
             reason = Reason.SOURCE_CHANGED if at_source else Reason.DESTINATION_CHANGED
             raise ItemError(reason, "it has another size, time or kind than was listed")
+        keep_published(directories, path, directory if found.kind is Kind.SYMLINK else None)
         token.look()
         if backup is not None:
             backup.keep(directory, path)
@@ -139,6 +141,7 @@ def remove_empty(
     try:
         directories.forget(path)
         with directories.hold(parent + separator) as directory:
+            keep_published(directories, path)
             token.look()
             if backup is not None:
                 backup.keep_directory(path)

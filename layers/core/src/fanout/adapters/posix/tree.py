@@ -23,6 +23,7 @@ from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.adapters.posix.paths.lookup import find_destination, find_source
 from fanout.adapters.posix.placing import Placing
+from fanout.adapters.posix.publishing.kept import published_tree_of
 from fanout.adapters.posix.publishing.linking import VersionNames, link_from
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.small_files import PosixSmallFiles
@@ -325,6 +326,13 @@ class PosixTree:
     def close(self) -> None:
         """See ``ports.tree.Tree``; without it a warm function would run out of descriptors."""
         self._directories.close()
+
+    def published_above(self) -> str | None:
+        """See ``ports.file_system.FileSystem``."""
+        try:
+            return published_tree_of(self._directories, self._root)
+        except OSError as error:
+            raise Transient(f"looking for a published tree above /{self._root}: {error.strerror}") from error
 
     def mark(self) -> None:
         """See ``ports.file_system.FileSystem``."""

@@ -1,0 +1,54 @@
+"""What of a published tree no run but a publishing one deletes: its versions, its notes and its link.
+
+The publisher's note stands beside the versions, so the tree is found from wherever it is reached.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from fanout.adapters.posix.paths.directories import Directories
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+from fanout.request.parts.publish import PUBLISHER, VERSIONS
+
+_INSIDE = f"{VERSIONS}/"
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR)
+
+
+def published_tree_of(directories: Directories, path: str) -> str | None:
+    """The root of the published tree whose versions hold a path of the mount; ``None`` for none. Raises ``OSError``."""
+    at = path.find(_INSIDE)
+    while at != -1:
+        if (at == 0 or path[at - 1] == "/") and _is_published(directories, path[:at]):
+            return path[:at]
+        at = path.find(_INSIDE, at + 1)
+    return None
+
+
+def keep_published(directories: Directories, path: str, link: int | None = None) -> None:
+    """Raise ``ItemError`` for a path of the mount that belongs to a published tree.
+
+    ``link`` is the open directory that holds the path, if it is a symlink. Raises ``OSError``.
+    """
+    tree = published_tree_of(directories, path)
+    if tree is None and link is not None:
+        above, slash, name = path.rpartition("/")
+        if os.readlink(name, dir_fd=link).startswith(_INSIDE) and _is_published(directories, above + slash):
+            tree = above + slash
+    if tree is not None:
+        raise ItemError(Reason.PUBLISHED, f"/{tree} holds the versions")
+
+
+def _is_published(directories: Directories, root: str) -> bool:
+    try:
+        with directories.hold(f"{root}{_INSIDE}") as versions:
+            os.stat(PUBLISHER, dir_fd=versions, follow_symlinks=False)
+    except ItemError:  # a symlink in the path: no version lies there
+        return False
+    except OSError as error:
+        if error.errno not in _NOT_THERE:
+            raise
+        return False
+    return True
