@@ -1,4 +1,4 @@
-"""What of a published tree no run but a publishing one deletes: its versions, its notes and its link.
+"""Keeps the versions, notes and link of a published tree from every run but a publishing one.
 
 The publisher's note stands beside the versions, so the tree is found from wherever it is reached.
 """
