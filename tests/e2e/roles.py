@@ -67,6 +67,9 @@ CALLS: dict[str, Callable[[Client, str], Any]] = {
     "s3:GetObject": lambda client, arn: client("s3").get_object(**_object(arn)),
     "s3:GetObjectTagging": lambda client, arn: client("s3").get_object_tagging(**_object(arn)),
     "s3:ListBucket": lambda client, arn: client("s3").list_objects_v2(Bucket=arn.rpartition(":")[2], MaxKeys=1),
+    "s3:ListBucketMultipartUploads": lambda client, arn: client("s3").list_multipart_uploads(
+        Bucket=arn.rpartition(":")[2]
+    ),
     "s3:ListMultipartUploadParts": lambda client, arn: client("s3").list_parts(**_upload(arn)),
     "s3:PutObject": lambda client, arn: client("s3").put_object(**_object(f"{arn}-put"), Body=b""),
     "s3:PutObjectTagging": lambda client, arn: client("s3").put_object_tagging(**_object(arn), Tagging={"TagSet": []}),

@@ -44,8 +44,9 @@ def test_a_manifest_and_then_a_sync_make_the_trees_equal(stack: Any) -> None:
         path.write_bytes(bytes([number]) * number)
     (there / "gone" / "deep").mkdir(parents=True)
     (there / "gone" / "deep" / "f").write_bytes(b"gone")
-    up.clients.s3.put_object(Bucket=up.work_bucket, Key="runs/lists/some.jsonl", Body=b'"d0/f0"\n"d1/f3"\n')
-    named = run(up, "mounts-named", {**ENDS, "manifest": f"s3://{up.work_bucket}/runs/lists/some.jsonl"})
+    up.clients.s3.create_bucket(Bucket="mount-lists")
+    up.clients.s3.put_object(Bucket="mount-lists", Key="some.jsonl", Body=b'"d0/f0"\n"d1/f3"\n')
+    named = run(up, "mounts-named", {**ENDS, "manifest": "s3://mount-lists/some.jsonl"})
     assert named["totals"]["copied"]["entries"] == 2
     assert sorted(path.name for path in there.rglob("f*") if path.is_file()) == ["f", "f0", "f3"]
     run(up, "mounts-synced", {**ENDS, "mode": "sync", "delete_guard": {"max_percent": 90}})
