@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
 
+# The status of a command that Ctrl-C ended.
+EXIT_INTERRUPTED = 130
+
 _EXPIRED = ("ExpiredToken", "ExpiredTokenException", "UnrecognizedClientException", "InvalidClientTokenId")
 _DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "403")
 

@@ -136,10 +136,29 @@ def test_control_c_leaves_the_run_going_and_says_how_to_come_back(aws: Aws, monk
     monkeypatch.setattr("fanout_cli.runs.watch.time.sleep", interrupted)
     watched = aws.fanout("watch", "run-1", *MINE)
     assert watched.exit_code == 130
-    assert "run-1 goes on; come back: fanout watch run-1 --stack mine" in watched.stderr
+    assert "run-1 was not stopped; come back: fanout watch run-1 --stack mine" in watched.stderr
     listed = json.loads(aws.fanout("list", *MINE, "--json").stdout)
     assert [run["status"] for run in listed] == ["RUNNING"]
     aws.fanout("stop", "run-1", *MINE)
+
+
+def test_control_c_while_the_result_is_read_says_how_to_come_back(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    aws.start("run-1")
+    monkeypatch.setattr("fanout_cli.commands.run_commands.result_of_run", interrupted)
+    watched = aws.fanout("watch", "run-1", *MINE)
+    assert (watched.exit_code, "run-1 was not stopped; come back" in watched.stderr) == (130, True)
+
+
+def test_control_c_anywhere_else_ends_a_command_with_130(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fanout_cli.commands.run_commands.list_runs", interrupted)
+    listed = aws.fanout("list", *MINE)
+    assert (listed.exit_code, listed.stderr.strip()) == (130, "interrupted")
 
 
 def test_stop_stops_and_says_how_to_go_on(aws: Aws) -> None:

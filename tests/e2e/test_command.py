@@ -139,4 +139,4 @@ def test_the_demonstration_ends_with_everything_equal(state: Path) -> None:
     assert second["published"]["linked"]["entries"] == shown["files"] - 2
     assert (undone["mode"], undone["published"]["version"]) == ("rollback", first["run_id"])
     assert shown["published"]["published"] == first["run_id"]
-    assert [one["version"] for one in shown["published"]["versions"]] == [second["run_id"], first["run_id"]]
+    assert [one["version"] for one in shown["published"]["versions"]] == [first["run_id"], second["run_id"]]

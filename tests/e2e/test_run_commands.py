@@ -37,7 +37,8 @@ def test_a_run_is_started_watched_stopped_and_retried(state: Path, up: Any, tmp_
     assert watcher.stderr.readline().startswith("watching first")
     os.kill(watcher.pid, signal.SIGINT)
     _, said = watcher.communicate(timeout=60)
-    assert (watcher.returncode, "goes on; come back: fanout watch first --local" in said) in ((130, True), (0, False))
+    says_how = "was not stopped; come back: fanout watch first --local" in said
+    assert (watcher.returncode, says_how) in ((130, True), (0, False))
     assert fanout("watch", "first", *local).returncode == 0
     assert len([path for path in (up["mount"] / "copy").rglob("*") if path.is_file()]) == 300
     (up["mount"] / "copy/d0/f0").unlink()

@@ -17,9 +17,8 @@ from fanout.report.text import count, dollars, size
 from fanout_cli.arguments import check_request
 from fanout_cli.audit.findings import Audit
 from fanout_cli.audit.trees import audit_bucket, audit_directory, audit_plan
-from fanout_cli.command_error import CommandError
+from fanout_cli.command_error import EXIT_INTERRUPTED, CommandError
 from fanout_cli.commands.run_commands import (
-    EXIT_INTERRUPTED,
     JsonOption,
     LocalOption,
     StackOption,

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from fanout_cli.account import choose_profile, choose_region
+from fanout_cli.command_error import EXIT_INTERRUPTED
 
 TRANSFER, RUNS, STACK, LOCAL = "Move files", "Runs", "A stack on AWS", "This machine"
 
@@ -156,6 +157,14 @@ class LazyGroup(TyperGroup):
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)
         self.commands = LazyCommands()
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; Ctrl-C where it says nothing of its own ends it with the status that shells know."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(EXIT_INTERRUPTED) from None
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of the help."""

@@ -12,7 +12,7 @@ from rich.console import Console
 from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest
 from fanout.request.parse import parse_request
 from fanout_cli.arguments import parse_load, parse_mounts, parse_save, read_request
-from fanout_cli.command_error import CommandError
+from fanout_cli.command_error import EXIT_INTERRUPTED, CommandError
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.runs.ending import say_result
@@ -26,7 +26,6 @@ StateOption = Annotated[
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document")]
 
-EXIT_INTERRUPTED = 130
 INTERRUPTED = "interrupted: the local stack is ended, and what is copied stays; the same command goes on from there"
 
 

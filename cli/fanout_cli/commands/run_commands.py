@@ -16,7 +16,7 @@ from rich.console import Console
 
 from fanout.model.errors import FanoutError
 from fanout_cli.arguments import check_request, read_request
-from fanout_cli.command_error import CommandError, human_errors
+from fanout_cli.command_error import EXIT_INTERRUPTED, CommandError, human_errors
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.runs.advice import changes_of, retry_run, say_step, step_after, step_after_stop
 from fanout_cli.runs.ending import say_result
@@ -30,7 +30,6 @@ from fanout_cli.stacks import Stack, find_stack
 from fanout_cli.terminal import Terminal
 
 EXIT_COMMAND = 2
-EXIT_INTERRUPTED = 130
 
 RunArgument = Annotated[
     str | None, typer.Argument(metavar="RUN", show_default=False, help="The run's id; default: the newest run")
@@ -215,13 +214,13 @@ def _follow(
         describe_run(stack, run_id)  # says so before anything else if there is no such run
         _say(console, f"watching {run_id}; Ctrl-C leaves it going")
         described = watch_run(stack, run_id, console, sys.stdout if in_lines else None)
+        result = result_of_run(stack, run_id, described)
+        if bring:
+            result = replace(result, paths=_report_paths(stack, run_id))
     except KeyboardInterrupt:
-        _say(console, f"{run_id} goes on; come back: {stack.command('watch', run_id)}")
+        _say(console, f"{run_id} was not stopped; come back: {stack.command('watch', run_id)}")
         _say(console, f"end it: {stack.command('stop', run_id)}")
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    result = result_of_run(stack, run_id, described)
-    if bring:
-        result = replace(result, paths=_report_paths(stack, run_id))
     _show(result, json_output, console, in_lines=in_lines)
     _say_next(stack, result, console)
     raise typer.Exit(result.exit_status)

@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 
 from fanout.model.errors import cause_message
+from fanout_cli.command_error import EXIT_INTERRUPTED
 from fanout_cli.commands.run_commands import (
-    EXIT_INTERRUPTED,
     JsonOption,
     LocalOption,
     StackOption,

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fanout_cli.command_error import CommandError
+from fanout_cli.command_error import EXIT_INTERRUPTED, CommandError
 from fanout_cli.commands.run_commands import (
-    EXIT_INTERRUPTED,
     JsonOption,
     LocalOption,
     StackOption,
