@@ -7,7 +7,7 @@ from typing import Any
 from fanout.books.summary_document import SummaryDocument
 from fanout.ledger.keys import SUMMARY
 from fanout.model.document import Json
-from fanout.runtime.events import field, run_id_of
+from fanout.runtime.events import field, run_id_of, sealed_of
 from fanout.runtime.handlers import handle
 from fanout.runtime.telemetry import run_ended
 from fanout.summary.metrics import run_metrics
@@ -25,4 +25,4 @@ def handler(event: Json, context: Any) -> Json:
         run_ended(summary.run_id, summary.status.value, run_metrics(summary))
         return answer
 
-    return handle("SummariseTransfer", event, context, summarise, run_id=run_id_of(state))
+    return handle("SummariseTransfer", event, context, summarise, run_id=run_id_of(state), sealed=sealed_of(state))

@@ -27,8 +27,8 @@ class ByRun(World):
 
     mount: Path
 
-    def context(self) -> Context:
-        return replace(super().context(), destination=lambda plan: PosixTree(self.mount, "out", plan.run_id, "n"))
+    def context(self, state: str = "VerifyShard") -> Context:
+        return replace(super().context(state), destination=lambda plan: PosixTree(self.mount, "out", plan.run_id, "n"))
 
 
 def following(world: World, mount: Path) -> World:

@@ -379,10 +379,11 @@ def test_an_entry_that_was_read_without_its_digest_is_not_certified(tmp_path: Pa
         os.utime(root / "f", (1, 1))
     what = mounts.list_all({"mode": "verify", "certificate": True})
     for shard in mounts.shards():
-        digest_shard(shard, mounts.source())
-        for key in list(mounts.world.ledger.keys("checksums/")):
-            rows = [row[:5] for row in mounts.world.ledger.read_rows(key)]
-            mounts.world.ledger.write_rows(key, rows)
+        source = mounts.source()
+        digest_shard(shard, source)
+        for key in list(source.ledger.keys("checksums/")):
+            rows = [row[:5] for row in source.ledger.read_rows(key)]
+            source.ledger.write_rows(key, rows)
         verify_shard(shard, mounts.destination())
     summary = mounts.end(what["verify"])
     assert (summary["status"], summary["certificate"]) == ("FAILED_WITH_ITEMS", None)

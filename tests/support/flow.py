@@ -20,6 +20,7 @@ from fanout.finishing.finish_shard import finish_shard
 from fanout.finishing.finish_tree import finish_tree
 from fanout.forecast.spending import hold_to_budget
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.listing.gather_segments import gather_segments
 from fanout.model.document import Json
 from fanout.model.segment import Segment
@@ -106,8 +107,8 @@ class World:
         """The run's ledger."""
         return Ledger(self.store, self.run_id, self.prefix)
 
-    def context(self) -> Context:
-        """A new attempt."""
+    def context(self, state: str = "VerifyShard") -> Context:
+        """A new attempt of a state."""
 
         def source(plan: Plan) -> Tree:
             return with_given_attributes(self.source, plan.request.attributes)
@@ -119,8 +120,9 @@ class World:
             return self.copier
 
         deadline = self.clock.time + self.remaining_seconds
+        seal = find_seal(self.ledger)
         return Context(
-            self.ledger,
+            sealed_for(state, seal.prefix, self.ledger) if seal else self.ledger,
             self.clock,
             deadline,
             next(self.nonces),
@@ -179,7 +181,7 @@ class World:
         for row in self.ledger.read_json(key):
             shard = convert(row["shard"], Shard)
             for _ in range(1000):
-                if copy_shard(shard, self.context())["done"]:
+                if copy_shard(shard, self.context("CopyShard"))["done"]:
                     break
             else:
                 raise AssertionError("the shard never ends")
@@ -188,7 +190,7 @@ class World:
         """FinishTree until everything is finished, and FinishShards between; returns how many FinishTree it took."""
         mapped = -1
         for number in range(1, 1000):
-            answer = finish_tree(self.context(), deletes=deletes, mapped=mapped)
+            answer = finish_tree(self.context("FinishTree"), deletes=deletes, mapped=mapped)
             if answer["done"]:
                 return number
             self.finish_round(answer)
@@ -201,7 +203,7 @@ class World:
         for row in rows:
             shard = convert(row["shard"], FinishShard)
             for _ in range(1000):
-                if finish_shard(shard, self.context())["done"]:
+                if finish_shard(shard, self.context("FinishShard"))["done"]:
                     break
             else:
                 raise AssertionError("the shard never ends")
@@ -241,11 +243,11 @@ class World:
 
     def delete_all(self) -> None:
         """BeginDeletion, DeleteShards and RemoveDirectories, each until it is done."""
-        begin_deletion(self.context())
+        begin_deletion(self.context("BeginDeletion"))
         for row in self.ledger.read_json("deletions.json"):
-            while not delete_shard(convert(row["shard"], Shard), self.context())["done"]:
+            while not delete_shard(convert(row["shard"], Shard), self.context("DeleteShard"))["done"]:
                 pass
-        while not remove_directories(self.context())["done"]:
+        while not remove_directories(self.context("RemoveDirectories"))["done"]:
             pass
 
     def end(self, verify: str = "none") -> Json:
@@ -254,7 +256,7 @@ class World:
             self.verify_all()
         elif verify == "all":
             self.verify_trees()
-        summarise_transfer(None, self.context())
+        summarise_transfer(None, self.context("SummariseTransfer"))
         summary: Json = self.ledger.read_json("summary.json")
         return summary
 

@@ -33,9 +33,9 @@ class PublishingWorld(World):
 
     mount: Path = field(default_factory=Path)
 
-    def context(self) -> Context:
+    def context(self, state: str = "VerifyShard") -> Context:
         """See ``World``."""
-        context = super().context()
+        context = super().context(state)
 
         def destination(plan: Plan) -> Tree:
             place, stages_at = plan.destination.place.rstrip("/"), plan.staging_place if plan.version else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
@@ -35,3 +36,11 @@ class LocalSigner:
             raise self._refusals.pop(0)
         self.signed += 1
         return self._key.sign(digest, ec.ECDSA(utils.Prehashed(hashes.SHA256())))
+
+    def is_signed(self, digest: bytes, signature: bytes) -> bool:
+        """See ``ports.aws.Signer``."""
+        try:
+            self._key.public_key().verify(signature, digest, ec.ECDSA(utils.Prehashed(hashes.SHA256())))
+        except InvalidSignature:
+            return False
+        return True

@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from fanout.ledger.run_seal import PROVERS, SIGNER
 from tests.template.templates import REPO, abilities, actions, functions, of_type, policies, resources
 
 PACKAGE = REPO / "layers/core/src/fanout"
@@ -98,6 +99,17 @@ def test_what_the_functions_may_do_is_what_is_called() -> None:
     assert allowed() == called.union(CALLED_ELSEWHERE, *CALLED_BY_SERVICES.values())
 
 
+def test_only_who_proves_and_who_signs_may_read_the_secrets_of_runs() -> None:
+    """What is to be certified is believed by a secret; whoever reads it could forge."""
+    roles = {name: abilities(role) for name, role in of_type("AWS::IAM::Role").items()}
+    readers = {name.removesuffix("Role") for name, found in roles.items() if "SealPolicy" in found}
+    states = {"ListDestination": "ListSegment", "DigestShard": "VerifyShard", "DigestDestination": "VerifyShard"}
+    provers = {states.get(state, state) for state in PROVERS} - {"PlanTransfer"}
+    assert readers == provers | {SIGNER}
+    allowed = {name for name, s in policies() if "seals/*" in str(s.get("Resource"))}
+    assert allowed == {"SealPolicy", "AskRunsPolicy"}, "PlanTransfer makes it"
+
+
 def test_only_who_plans_may_ask_about_runs_and_only_who_closes_the_books_may_take_one_out() -> None:
     """Both change the list of who writes; nothing else sees it."""
     roles = {name: abilities(role) for name, role in of_type("AWS::IAM::Role").items()}
@@ -107,6 +119,7 @@ def test_only_who_plans_may_ask_about_runs_and_only_who_closes_the_books_may_tak
     asks = {actions(s)[0]: s["Resource"] for name, s in policies() if name == "AskRunsPolicy"}
     assert asks.pop("lambda:GetAccountSettings") == "*"
     assert "ReadBucketArns" in str(asks.pop("s3:ListBucketMultipartUploads"))
+    assert "seals/*" in str(asks.pop("s3:GetObject"))
     [(asked, scope)] = asks.items()
     assert asked == "states:DescribeExecution" and scope["Fn::Sub"].endswith(":execution:${Name}-transfer:*")
     (writes,) = [s for name, s in policies() if name == "TurnsPolicy"]

@@ -88,6 +88,11 @@ VERSIONS = "versions"
 # No run can have one of these names.
 BESIDE_THE_RUNS = (BATCHES, INDEXES, MOUNTS, LATEST, VERSIONS)
 
+# Where the secrets of runs that are to be certified lie: no place of the ledger, so that not everybody reads it.
+SEALS = "seals/"
+# What operators and the pacing write into a ledger that is sealed; it changes how fast a run is, and nothing else.
+UNSEALED = (LIMITS, PACING, THROTTLED, WORKERS, PROGRESS, WAITING)
+
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
 _WITH_DIRECTORIES = re.compile(rf"{OUTCOMES}(.+)/([^/]+)-directories-(\d+)\.json")
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
@@ -98,6 +103,16 @@ def run_prefix(run_id: str) -> str:
     if not _RUN_ID.fullmatch(run_id):
         raise InvalidRequest("run_id", f"{run_id[:80]!r} is not allowed", "1 to 80 of A-Z, a-z, 0-9, - and _")
     return f"runs/{run_id}/"
+
+
+def verification_prefix(run_id: str) -> str:
+    """The prefix of the ledger of comparing both trees, inside a run's own."""
+    return f"{run_prefix(run_id)}{VERIFICATION}"
+
+
+def seal_key(run_id: str) -> str:
+    """Below ``SEALS``: the secret of a run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
+    return f"{run_prefix(run_id).removeprefix('runs/')[:-1]}.json"
 
 
 def versions_name(destination: str) -> str:

@@ -28,6 +28,7 @@ from fanout.ledger.rows import (
     receipt_from_row,
     receipt_row,
 )
+from fanout.ledger.run_seal import Seal
 from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
 from fanout.model.books import Count, no_counts
 from fanout.model.entry import Entry
@@ -62,14 +63,23 @@ class OutcomeFile(Struct, frozen=True):
 class Ledger:
     """The ledger of one run below its prefix."""
 
-    def __init__(self, store: WorkStore, run_id: str, prefix: str = "") -> None:
+    def __init__(self, store: WorkStore, run_id: str, prefix: str = "", seal: Seal | None = None) -> None:
         self._store = store
         self.run_id = run_id
         self.prefix = prefix or keys.run_prefix(run_id)
+        self._seal = seal
 
     def verification(self) -> Ledger:
         """The ledger, inside this one, of comparing both trees after the copy."""
-        return Ledger(self._store, self.run_id, f"{keys.run_prefix(self.run_id)}{keys.VERIFICATION}")
+        return Ledger(self._store, self.run_id, keys.verification_prefix(self.run_id), self._seal)
+
+    def sealed(self, seal: Seal) -> Ledger:
+        """The same ledger, which seals and reads with a secret what lies below the seal's prefix."""
+        return Ledger(self._store, self.run_id, self.prefix, seal)
+
+    def of_seals(self) -> Ledger:
+        """Where the secrets of runs lie, which not everybody reads."""
+        return Ledger(self._store, self.run_id, keys.SEALS)
 
     @property
     def is_verification(self) -> bool:
@@ -78,7 +88,7 @@ class Ledger:
 
     def whole_run(self) -> Ledger:
         """The run's own ledger."""
-        return Ledger(self._store, self.run_id)
+        return Ledger(self._store, self.run_id, seal=self._seal)
 
     def of_run(self, run_id: str) -> Ledger:
         """The ledger of another run. Raises ``InvalidRequest`` for an id that could lead elsewhere."""
@@ -110,13 +120,13 @@ class Ledger:
 
     def write_json(self, key: str, value: Any) -> None:
         """Write one JSON document."""
-        self._store.put(self.prefix + key, sealed_json(self.prefix + key, value))
+        self._store.put(self.prefix + key, sealed_json(self.prefix + key, value, self._secret(key)))
 
     def read_json(self, key: str) -> Any:
         """Read one JSON document. Raises ``LedgerBroken`` if it is not there or not whole."""
         data = self._get(key)
         with self.decoding(key):
-            return unsealed_json(self.prefix + key, data)
+            return unsealed_json(self.prefix + key, data, self._secret(key, reads=True))
 
     def find_json(self, key: str) -> Any | None:
         """Read one JSON document; ``None`` if it is not there. Raises ``LedgerBroken`` if it is not whole."""
@@ -125,7 +135,7 @@ class Ledger:
         except NotFound:
             return None
         with self.decoding(key):
-            return unsealed_json(self.prefix + key, data)
+            return unsealed_json(self.prefix + key, data, self._secret(key, reads=True))
 
     def write(self, key: str, document: Struct) -> None:
         """Write a document, with the version of its schema."""
@@ -169,6 +179,13 @@ class Ledger:
         """Write when a phase began, in seconds since 1970."""
         self.write(keys.phase_key(phase), PhaseBegan(at))
 
+    def _secret(self, key: str, *, reads: bool = False) -> bytes:
+        """The secret that seals an object of this ledger; empty for none."""
+        seal = self._seal
+        if seal is None or (reads and not seal.is_demanded) or not self.prefix.startswith(seal.prefix):
+            return b""
+        return b"" if key.startswith(keys.UNSEALED) else seal.secret()
+
     def _get(self, key: str) -> bytes:
         try:
             return self._store.get(self.prefix + key)
@@ -191,7 +208,7 @@ class Ledger:
         """Write JSON lines; compressed where the key says so."""
         data = b"".join(lines_of(rows))
         if key.endswith(".gz"):
-            data = sealed_gzip(self.prefix + key, data)
+            data = sealed_gzip(self.prefix + key, data, self._secret(key))
         self._store.put(self.prefix + key, data)
 
     def read_rows(self, key: str) -> Iterator[Any]:
@@ -203,7 +220,7 @@ class Ledger:
         data = self._get(key)
         if key.endswith(".gz"):
             with self.decoding(key):
-                data = unsealed_gzip(self.prefix + key, data)
+                data = unsealed_gzip(self.prefix + key, data, self._secret(key, reads=True))
         return self._converted(key, data, make, count)
 
     def _converted(self, key: str, data: bytes, make: Callable[[Any], T], count: int | None) -> Iterator[T]:

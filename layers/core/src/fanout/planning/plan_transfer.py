@@ -25,6 +25,7 @@ from fanout.planning.first_round import first_round
 from fanout.planning.functions_of_states import functions_of
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
+from fanout.planning.seal_run import seal_run
 from fanout.planning.skip_run import skip_run
 from fanout.planning.waiting import take_turn
 from fanout.ports.tree import Tree
@@ -88,6 +89,8 @@ def plan_transfer(
         return skip_run(plan, document, other, began, context)
     with naming("manifest"):
         pieces = [] if earlier else first_round(request, context.objects(request))
+    ledger = seal_run(plan, Asked(document), ledger)
+    context = replace(context, ledger=ledger)
     ledger.begin("plan", began)
     ledger.write(keys.REQUEST, Asked(document))
     ledger.write_plan(plan)

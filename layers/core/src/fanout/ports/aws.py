@@ -64,6 +64,9 @@ class Signer(Protocol):
     def sign(self, digest: bytes) -> bytes:
         """The signature of a SHA-256."""
 
+    def is_signed(self, digest: bytes, signature: bytes) -> bool:
+        """Whether the key made this signature of a SHA-256."""
+
 
 class Look(Struct, frozen=True):
     """Where an object lies: in an ``archive`` of ``facts.archives``, which is empty where its bytes can be read.

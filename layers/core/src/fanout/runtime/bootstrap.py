@@ -25,6 +25,7 @@ from fanout.adapters.s3.one_bucket import is_one_bucket
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.sealing import sealed_for
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location
 from fanout.planning.write_turn import WriteTurns
@@ -128,15 +129,18 @@ def make_signer() -> Signer:
     return KmsSigner(here.region, here.certificate_key, here.kms_url)
 
 
-def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str = "") -> Context:
-    """The context of one attempt, of the task of a state, that may take so many seconds."""
+def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str = "", sealed: str = "") -> Context:
+    """The context of one attempt, of the task of a state, that may take so many seconds.
+
+    ``sealed`` is the prefix below which the run seals its ledger, empty for none.
+    """
     clock = SystemClock()
     nonce = secrets.token_hex(4)
 
     opened: list[Tree] = []
 
     store = make_work_store()
-    ledger = Ledger(store, run_id, prefix)
+    ledger = sealed_for(state, sealed, Ledger(store, run_id, prefix))
     executions = LateExecutions(make_executions)
 
     def tree(field: str, location: Location, plan: Plan) -> Tree:

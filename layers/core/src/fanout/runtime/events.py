@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, convert
 
-from fanout.ledger.keys import VERIFICATION, run_prefix
+from fanout.ledger.keys import run_prefix, verification_prefix
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.segment import Segment
@@ -79,10 +79,19 @@ def run_id_of(event: Json) -> str:
 def run_prefix_of(event: Json) -> str:
     """Where the ledger lies that the event is about: the run's, or the one of its verification."""
     run_id, prefix = run_id_of(event), field(event, "run", "prefix")
-    allowed = (run_prefix(run_id), run_prefix(run_id) + VERIFICATION)
+    allowed = (run_prefix(run_id), verification_prefix(run_id))
     if prefix not in allowed:
         raise InvalidRequest("run.prefix", f"{prefix!r} is not of the run", f"it is one of {', '.join(allowed)}")
     return str(prefix)
+
+
+def sealed_of(event: Json) -> str:
+    """Below which prefix the run seals its proof; empty for a run that is not to be certified."""
+    prefix = str(field(event, "run").get("sealed", ""))
+    allowed = ("", run_prefix(run_id_of(event)), verification_prefix(run_id_of(event)))
+    if prefix not in allowed:
+        raise InvalidRequest("run.sealed", f"{prefix!r} is not of the run", f"it is one of {', '.join(allowed[1:])}")
+    return prefix
 
 
 def window_of(event: Json) -> str:

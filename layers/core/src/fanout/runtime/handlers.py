@@ -7,18 +7,21 @@ from typing import Any
 
 from fanout.model.document import Json
 from fanout.runtime.bootstrap import SystemClock, make_context
-from fanout.runtime.events import run_id_of, run_prefix_of, window_of
+from fanout.runtime.events import run_id_of, run_prefix_of, sealed_of, window_of
 from fanout.runtime.telemetry import observed
 from fanout.work.context import Context
 
 UseCase = Callable[[Context], Json]
 
 
-def handle(state: str, event: Json, lambda_context: Any, use_case: UseCase, run_id: str = "", **keys: str) -> Json:
-    """Run a use case for the event's run, or for ``run_id`` before there is one."""
+def handle(
+    state: str, event: Json, lambda_context: Any, use_case: UseCase, run_id: str = "", sealed: str = "", **keys: str
+) -> Json:
+    """Run a use case for the event's run, or for ``run_id`` where the event is not of a run's ledger."""
     run, prefix = (run_id, "") if run_id else (run_id_of(event), run_prefix_of(event))
+    sealed = sealed if run_id else sealed_of(event)
     with observed(state, run, lambda_context, **keys) as counts:
-        context = make_context(run, prefix, lambda_context.get_remaining_time_in_millis() / 1000, state)
+        context = make_context(run, prefix, lambda_context.get_remaining_time_in_millis() / 1000, state, sealed)
         try:
             result = use_case(context)
         finally:

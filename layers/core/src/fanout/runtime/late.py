@@ -49,6 +49,10 @@ class LateSigner:
         """See ``ports.aws.Signer``."""
         return self._make().sign(digest)
 
+    def is_signed(self, digest: bytes, signature: bytes) -> bool:
+        """See ``ports.aws.Signer``."""
+        return self._make().is_signed(digest, signature)
+
 
 class LateAccount:
     """An ``Account`` that is made when it is asked."""

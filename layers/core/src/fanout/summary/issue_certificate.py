@@ -7,8 +7,10 @@ import hashlib
 import json
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout import __version__
+from fanout.books.run_books import run_books
 from fanout.books.summary_document import CertificateIssued, Status, Totals, Verified
 from fanout.certificate.certified import TreeSums, sums_of_shards
 from fanout.certificate.document import (
@@ -25,17 +27,21 @@ from fanout.certificate.document import (
 from fanout.certificate.signature import in_one_form
 from fanout.certificate.tree_digest import TreeDigest
 from fanout.ledger import keys
-from fanout.ledger.documents import Asked
+from fanout.ledger.documents import Asked, document_row
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.run_seal import digest_of
+from fanout.ledger.sealing import demanding, read_seal
 from fanout.model.books import Count
+from fanout.model.document import utc
 from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, NotFound, RunError, Transient, Unreachable
 from fanout.model.location import Location
 from fanout.model.outcome import Result
 from fanout.ports.aws import PublicKey, Signer
 from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan
-from fanout.shards.partitioned import is_partitioned, links_of, shards_of
+from fanout.shards.partitioned import links_of, shards_of
 from fanout.summary.summary import Ending
+from fanout.summary.verification_results import verified_trees
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.work.context import Context
 
@@ -44,7 +50,7 @@ _NO_SIGNER = "the function has no key; deploy the stack with Certificates: true"
 
 
 class Times(Struct, frozen=True):
-    """When the run began, ended, and the certificate is issued: as the summary writes times."""
+    """When the run began and ended, as the summary writes times."""
 
     began: str
     ended: str
@@ -61,22 +67,28 @@ class Issuing(Struct, frozen=True):
 def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: Times, context: Context) -> Issuing:
     """Write certificate.json of a run that succeeded, or say why there is none; nothing without a request for it.
 
-    An attempt that finds a certificate of the same trees keeps it: what was handed out stays the one. Where KMS
-    refuses to sign, the run ends with that error. Raises ``Throttled`` and ``Transient``, which are tried again, and
-    ``LedgerBroken``.
+    It is made from what bears the run's seal (``ledger.run_seal``), which is read here once more, and from nothing
+    else: the books of the copy, which it repeats, are named as such. An attempt that finds the certificate that it
+    would issue, signed by its key, keeps it: what was handed out stays the one. Where KMS refuses to sign, the run ends
+    with that error. Raises ``Throttled`` and ``Transient``, which are tried again, and ``LedgerBroken``.
     """
     if not plan.request.certificate:
         return Issuing()
     if ending.status is not Status.SUCCEEDED or ending.verification is None:
         return Issuing(notes=(_NOT_EQUAL,))
     ledger = context.ledger.whole_run()
-    sums = _sums(ledger if plan.request.mode is Mode.VERIFY else ledger.verification())
-    known = _known(ledger, sums)
+    seal, asked = read_seal(ledger), ledger.read(keys.REQUEST, Asked)
+    for key, written, read in ((keys.PLAN, seal.plan, plan), (keys.REQUEST, seal.request, asked)):
+        if digest_of(document_row(read)) != written:
+            raise ledger.broken(key, "is not the one that PlanTransfer wrote")
+    proof = demanding(ledger if plan.request.mode is Mode.VERIFY else ledger.verification())
+    sums = _sums(proof, ending.verification)
     try:
+        if context.signer is None:
+            raise InvalidRequest("certificate", "the stack has no signing key", _NO_SIGNER)
+        document = _document(plan, asked, ending.verification, _by_name(totals), times, sums, context.signer)
+        known = _known(ledger, document, context.signer)
         if known is None:
-            if context.signer is None:
-                raise InvalidRequest("certificate", "the stack has no signing key", _NO_SIGNER)
-            document = _document(plan, ending.verification, _by_name(totals), times, sums, context.signer, ledger)
             known = Certificate(document, _signature(context.signer, document))
             ledger.write_bytes(keys.CERTIFICATE, known.encoded())
     except (AccessDenied, InvalidRequest, NotFound, Unreachable) as error:
@@ -85,45 +97,59 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: Times, 
     return Issuing(_issued(known, ledger))
 
 
-def _sums(ledger: Ledger) -> TreeSums:
-    """The digests of both trees. Raises ``LedgerBroken`` where an entry was compared without its digest."""
-    found = shards_of(ledger) + [one.shard for one in links_of(ledger)] if is_partitioned(ledger) else []
-    sums = sums_of_shards((shard for shard in found if shard.blocks is None), ledger)
-    for verified in compared_big_files(ledger):
-        if verified.proof is not None:
-            verified.proof.add_to(sums)
-        elif verified.outcome.result is Result.UNCHANGED:
-            raise LedgerBroken(f"{verified.outcome.path} was compared without a digest of its content")
+def _sums(proof: Ledger, said: Verified) -> TreeSums:
+    """The digests of both trees, from what bears the run's seal.
+
+    Raises ``LedgerBroken`` where that shows another result than the summary, or an entry without its digest.
+    """
+    found = run_books(proof, None, lambda _outcome, _phase: None, "verify")
+    verified = verified_trees(found, proof).verified
+    if verified != said or verified.differences or not found.complete:
+        raise proof.broken(keys.OUTCOMES, "shows another result than the summary")
+    shards = shards_of(proof) + [one.shard for one in links_of(proof)]
+    sums = sums_of_shards((shard for shard in shards if shard.blocks is None), proof)
+    for one in compared_big_files(proof):
+        if one.proof is not None:
+            one.proof.add_to(sums)
+        elif one.outcome.result is Result.UNCHANGED:
+            raise LedgerBroken(f"{one.outcome.path} was compared without a digest of its content")
+    most = verified.compared
+    for tree in (sums.source, sums.destination):
+        if tree.bytes != most.bytes or tree.entries > most.entries:  # directories are compared, and are in no sum
+            raise proof.broken(keys.CERTIFIED, f"sums up {tree.entries} entries, of {most.entries} that were compared")
     return sums
 
 
-def _known(ledger: Ledger, sums: TreeSums) -> Certificate | None:
-    """The certificate that an earlier attempt of this task wrote, if it is of the same trees."""
+def _known(ledger: Ledger, document: CertificateDocument, signer: Signer) -> Certificate | None:
+    """The certificate that an earlier attempt of this task wrote: the same but for its times, and signed by the key."""
     try:
         found = decoded(ledger.read_bytes(keys.CERTIFICATE))
     except (NotFound, CertificateInvalid):
         return None
-    document = found.document
-    digests = (document.source.tree_digest, document.destination.tree_digest)
-    same = digests == (sums.source.hexdigest(), sums.destination.hexdigest())
-    return found if same and document.run.id == ledger.run_id else None
+    known = found.document
+    at_its_time = replace(document, run=replace(document.run, ended=known.run.ended), issued=known.issued)
+    try:
+        signature = base64.b64decode(found.signature, validate=True)
+    except ValueError:
+        return None
+    return found if at_its_time == known and signer.is_signed(known.digest(), signature) else None
 
 
 def _document(
     plan: Plan,
+    asked: Asked,
     verified: Verified,
     totals: dict[str, Count],
     times: Times,
     sums: TreeSums,
     signer: Signer,
-    ledger: Ledger,
 ) -> CertificateDocument:
     request, origin = plan.request, plan.origin
     return CertificateDocument(
         run=CertifiedRun(
-            plan.run_id, origin.execution, origin.bucket, request.mode.value, __version__, times.began, times.ended
+            plan.run_id, origin.execution, origin.bucket, request.mode.value, __version__, utc(plan.began), times.ended
         ),
-        request=json.dumps(ledger.read(keys.REQUEST, Asked).request, sort_keys=True, separators=(",", ":")),
+        request=json.dumps(asked.request, sort_keys=True, separators=(",", ":")),
         source=_tree(request.source, sums.source),
         destination=_tree(request.destination, sums.destination),
         totals=totals,

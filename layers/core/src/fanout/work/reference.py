@@ -14,6 +14,7 @@ def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
     ``apart`` is the mode of a run whose ends no function sees both of; ``digests`` names the end that is read before
     the other one, where such a run compares by checksum.
     ``publishes`` is there where the run publishes a version: its mode. ``moves`` is there in a move.
+    ``sealed`` is there in a run that is to be certified: below which prefix it seals (``ledger.run_seal``).
     ``window`` is there where the request names one: each task is held to it before it reads anything.
     """
     request = plan.request
@@ -22,5 +23,14 @@ def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
     window = {"window": request.limits.window} if request.limits.window else {}
     publishes = {"publishes": request.mode.value} if plan.version and request.mode is not Mode.PLAN else {}
     moves = {"moves": True} if plan.moves else {}
+    prefix = sealed_prefix(plan, ledger)
+    sealed = {"sealed": prefix} if prefix else {}
     place = {"id": ledger.run_id, "bucket": bucket, "prefix": ledger.prefix}
-    return {**place, "apart": apart, "digests": digests, **window, **publishes, **moves}
+    return {**place, "apart": apart, "digests": digests, **window, **publishes, **moves, **sealed}
+
+
+def sealed_prefix(plan: Plan, ledger: Ledger) -> str:
+    """Below which prefix the run seals: its proof, which is the whole run where it only compares; empty for none."""
+    if not plan.request.certificate:
+        return ""
+    return (ledger if plan.request.mode is Mode.VERIFY else ledger.verification()).prefix

@@ -12,7 +12,7 @@ from fanout.ports.aws import PublicKey
 
 
 class KmsSigner:
-    """See ``ports.aws.Signer``; needs kms:Sign and kms:GetPublicKey on the key."""
+    """See ``ports.aws.Signer``; needs kms:Sign, kms:Verify and kms:GetPublicKey on the key."""
 
     def __init__(self, region: str, key_arn: str, url: str = "", attempts: int = 4) -> None:
         self._kms = client("kms", region, url, attempts)
@@ -38,6 +38,17 @@ class KmsSigner:
         if algorithm != ALGORITHM or not signature:
             raise Transient(f"kms:Sign on {self._arn}: the answer is {len(signature)} bytes of {algorithm}")
         return bytes(signature)
+
+    def is_signed(self, digest: bytes, signature: bytes) -> bool:
+        """See ``ports.aws.Signer``."""
+        asked = {"Message": digest, "MessageType": "DIGEST", "Signature": signature, "SigningAlgorithm": ALGORITHM}
+        try:
+            with our_errors("kms:Verify", self._arn):
+                found = self._kms.verify(KeyId=self._arn, **asked)
+        except InvalidRequest:  # KMSInvalidSignatureException
+            return False
+        self._require("kms:Verify", found["KeyId"])
+        return found["SignatureValid"] is True
 
     def _require(self, action: str, arn: str) -> None:
         """Raise ``Transient`` for an answer about another key; AWS names it by its ARN, others by its id."""
