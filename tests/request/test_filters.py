@@ -13,7 +13,7 @@ from msgspec import convert, to_builtins
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Reason, Result
-from fanout.request.filtering.filters import Filters
+from fanout.request.filtering.filters import GLOB_CHARACTERS, Filters
 from fanout.request.filtering.globs import compile_globs
 from tests.support.tables import table
 
@@ -149,6 +149,16 @@ def test_a_malformed_glob_is_refused_by_its_place(glob: str) -> None:
         Filters(exclude=("*.ok", glob))
     assert caught.value.field == "exclude.1"
     assert "docs/how-to/filters.md" in str(caught.value)
+
+
+@pytest.mark.parametrize("fields", [("include",), ("exclude",), ("include", "exclude")])
+def test_globs_are_bounded_in_their_length_together(fields: tuple[str, ...]) -> None:
+    most = GLOB_CHARACTERS // len(fields)
+    globs = dict.fromkeys(fields, ("a" * (most - 9), "b" * 9))
+    convert(globs, Filters)
+    with pytest.raises(InvalidRequest, match=f"have {GLOB_CHARACTERS + 1:,} characters together; at most") as caught:
+        convert(globs | {fields[-1]: ("a" * (most - 9), "b" * 10)}, Filters)
+    assert caught.value.field == fields[-1]
 
 
 @given(st.text(alphabet="ab*?[]!^-\\/.\0", max_size=8))

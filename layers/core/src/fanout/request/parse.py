@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, parse_location
 from fanout.request.checked import checked
-from fanout.request.filtering.filters import Filters
+from fanout.request.filtering.filters import GLOB_CHARACTERS, Filters
 from fanout.request.manifest import parse_manifest_location
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
 from fanout.request.options import Mode, Options, Verify
@@ -79,11 +79,20 @@ class Fields(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="of the objects written, for a bucket that demands it; default: none is named"),
     ] = None
     include: Annotated[
-        list[str], Meta(max_length=GLOBS, description="globs: what matches none of them is skipped; default: all")
+        list[str],
+        Meta(
+            max_length=GLOBS,
+            description=f"globs: what matches none of them is skipped; default: all; with exclude at most"
+            f" {GLOB_CHARACTERS:,} characters",
+        ),
     ] = field(default_factory=list)
-    exclude: Annotated[list[str], Meta(max_length=GLOBS, description="globs: what matches one is skipped")] = field(
-        default_factory=list
-    )
+    exclude: Annotated[
+        list[str],
+        Meta(
+            max_length=GLOBS,
+            description=f"globs: what matches one is skipped; with include at most {GLOB_CHARACTERS:,} characters",
+        ),
+    ] = field(default_factory=list)
     min_size: Annotated[Size | None, Meta(description='smaller files are skipped; bytes, or text as "10 MiB"')] = None
     max_size: Annotated[Size | None, Meta(description='larger files are skipped; bytes, or text as "10 MiB"')] = None
     modified_after: Annotated[str | None, Meta(description="older files are skipped; ISO 8601 with its zone")] = None

@@ -28,10 +28,16 @@ def compile_globs(patterns: Iterable[str]) -> re.Pattern[str]:
 
     A directory's path ends in ``/``. Raises ``ValueError``.
     """
-    return re.compile("|".join(f"(?:{_path(pattern)})" for pattern in patterns), re.DOTALL)
+    return any_of(map(expression_of, patterns))
 
 
-def _path(pattern: str) -> str:
+def any_of(expressions: Iterable[str]) -> re.Pattern[str]:
+    """One expression that matches what any of the ``expressions`` of globs does."""
+    return re.compile("|".join(f"(?:{expression})" for expression in expressions), re.DOTALL)
+
+
+def expression_of(pattern: str) -> str:
+    """The text of a glob's regular expression; ``any_of`` compiles it. Raises ``ValueError``."""
     if "\0" in pattern:
         raise ValueError("holds NUL")
     ending = "/" if pattern.endswith("/") else ""
