@@ -10,6 +10,7 @@ from fanout.ledger.rows import entry_row, looked_up_row
 from fanout.listing.directories.parent_directories import may_be_left_out
 from fanout.listing.lookups import found_at_destination
 from fanout.listing.manifests.looked_up import directories_before, look_up_rows
+from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import FanoutError
@@ -49,8 +50,10 @@ def _list_destination(segment: Segment, context: Context) -> Json:
 
     cut, rows, number = "", 0, 0
     if segment.manifest is not None:
+        assert plan.request.manifest is not None
+        lines = ManifestLines(context.objects(plan.request), plan.request.manifest, segment.manifest, deadline)
         is_late = lambda number: number % 256 == 0 and deadline.passed  # noqa: E731
-        rows = look_up_rows(segment.manifest, plan, context.objects(plan.request), find, take, is_late)
+        rows = look_up_rows(lines, plan, find, take, is_late)
     elif not segment.carried:  # what an earlier run compared is not compared with the destination again
         if may_be_left_out(plan, segment):
             for directory in directories_before(segment):

@@ -19,6 +19,7 @@ from fanout.listing.intake import Intake
 from fanout.listing.list_destination import cut_of
 from fanout.listing.lookups import LookupQueue, found_for_listing
 from fanout.listing.manifests.list_manifest import Lookups, list_manifest
+from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.listing.march import merge_columns
 from fanout.listing.naming.files_elsewhere import FilesElsewhere, may_be_both
 from fanout.listing.naming.placement import naming_rule
@@ -76,11 +77,14 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     ask = settler.ask if archive is None else with_archives(settler.ask, archive)
     if segment.manifest is not None:
         looks, lookups = writer.looks, Lookups(plan, source_tree, writer.looks.find)
-        in_time, objects = partial(_late, context, context.deadline(), notes), context.objects(request)
+        assert request.manifest is not None
+        deadline = context.deadline()
+        lines = ManifestLines(context.objects(request), request.manifest, segment.manifest, deadline)
+        in_time = partial(_late, context, deadline, notes)
         is_late = lambda number: number == looks.rows or in_time(number)  # noqa: E731
         with LookupQueue(ask, settler.settle) as queue:
             refuse = lambda row: queue.run(partial(writer.refuse, row))  # noqa: E731
-            left = list_manifest(segment.manifest, plan, objects, lookups, queue.add, refuse, is_late)
+            left = list_manifest(lines, plan, lookups, queue.add, refuse, is_late)
         writer.close(left)
         notes.end()
         return {"segment": segment.id}

@@ -18,8 +18,7 @@ from fanout.listing.naming.placement import Place, naming_rule
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import Reason
-from fanout.model.segment import ManifestPart, Row, Segment
-from fanout.ports.aws import ObjectReader
+from fanout.model.segment import Row, Segment
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 
@@ -80,15 +79,13 @@ class Lookups:
 
 
 def list_manifest(
-    part: ManifestPart, plan: Plan, objects: ObjectReader, lookups: Lookups, settle: Add, refuse: Refuse, late: Late
+    lines: ManifestLines, plan: Plan, lookups: Lookups, settle: Add, refuse: Refuse, late: Late
 ) -> list[Segment]:
-    """Settle the rows of a part until it ends, ``late`` says so or ``tuning.SEGMENT_ENTRIES`` are settled.
+    """Settle the lines of a part until it ends, ``late`` says so or ``tuning.SEGMENT_ENTRIES`` are settled.
 
     ``refuse`` takes rows without an entry. Returns the remaining work: the rest of the part, and directories that
     an earlier run could not list. Raises ``InvalidRequest`` if the manifest cannot be read.
     """
-    assert plan.request.manifest is not None
-    lines = ManifestLines(objects, plan.request.manifest, part)
     left: list[Segment] = []
     waiting: deque[Future[tuple[Row, Entry | None, Place]]] = deque()
     intake = Intake(plan.request.filters, settle)
@@ -104,7 +101,7 @@ def list_manifest(
     with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="manifest") as pool:
         try:
             for number, line in enumerate(lines, start=1):
-                row = row_of(line, part, plan, lines) if line != b"" else None
+                row = row_of(line, plan, lines) if line != b"" else None
                 if row is not None and row.subtree:
                     left.append(Segment("", prefix=row.path))
                 elif row is not None and row.reason is not None:
@@ -126,12 +123,12 @@ def _same(place: Place) -> Place:
     return place
 
 
-def row_of(line: bytes | None, part: ManifestPart, plan: Plan, lines: ManifestLines) -> Row | None:
+def row_of(line: bytes | None, plan: Plan, lines: ManifestLines) -> Row | None:
     """The row of a line. A row that cannot be read, or is excluded, has no entry; its reason says why."""
     try:
         if line is None:
             raise BrokenRow(f"has over {tuning.MANIFEST_ROW_BYTES:,} bytes; write a row to a line")
-        row = read_row(line, part, plan.request)
+        row = read_row(line, lines.part, plan.request)
     except BrokenRow as error:
         return Row(lines.where, reason=Reason.MANIFEST_ROW, message=f"{lines.where} {error}")
     if row is not None and plan.request.filters.prunes(row.path):

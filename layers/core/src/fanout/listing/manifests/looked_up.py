@@ -17,8 +17,7 @@ from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, Find, found_at_de
 from fanout.listing.manifests.list_manifest import row_of
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.model.entry import Entry
-from fanout.model.segment import DestinationListing, ManifestPart, Segment
-from fanout.ports.aws import ObjectReader
+from fanout.model.segment import DestinationListing, Segment
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 
@@ -54,16 +53,12 @@ def seen_there(plan: Plan, segment: Segment, ledger: Ledger, destination: Tree) 
     return Looks(find, listing.rows)
 
 
-def look_up_rows(
-    part: ManifestPart, plan: Plan, objects: ObjectReader, find: Find, take: Take, is_late: Callable[[int], bool]
-) -> int:
-    """Look up the paths that the rows of a part name, and the directories above them; each goes to ``take`` once.
+def look_up_rows(lines: ManifestLines, plan: Plan, find: Find, take: Take, is_late: Callable[[int], bool]) -> int:
+    """Look up the paths that the lines of a part name, and the directories above them; each goes to ``take`` once.
 
     Returns the number of rows after which it broke off, because ``is_late`` said so or ``LOOKED_UP_PATHS`` were looked
     up, or 0 at the end of the part. Raises ``InvalidRequest`` if the manifest cannot be read.
     """
-    assert plan.request.manifest is not None
-    lines = ManifestLines(objects, plan.request.manifest, part)
     asked: set[str] = set()
     waiting: deque[tuple[str, Future[Entry | None]]] = deque()
 
@@ -76,7 +71,7 @@ def look_up_rows(
     with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="manifest") as pool:
         try:
             for number, line in enumerate(lines, start=1):
-                row = row_of(line, part, plan, lines) if line != b"" else None
+                row = row_of(line, plan, lines) if line != b"" else None
                 if row is not None and row.reason is None and not row.subtree:
                     new = [path for path in (*parents_of(row.path), row.path) if path not in asked]
                     asked.update(new)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from fanout.facts import tuning, units
+from fanout.model.deadline import NEVER, Deadline
 from fanout.model.errors import InvalidRequest, NotFound, PreconditionFailed, Transient
 from fanout.model.segment import ManifestPart
 from fanout.ports.aws import ObjectReader
@@ -23,14 +24,22 @@ class ManifestLines:
     """The lines of a part, in order; holds ``tuning.MANIFEST_READ_BYTES`` and a row.
 
     A line of over ``tuning.MANIFEST_ROW_BYTES`` comes as ``None``: it is skipped and not held. Iterating raises
-    ``InvalidRequest`` if the file is not the planned one, or is not in the format that its name says.
+    ``InvalidRequest`` if the file is not the planned one, or is not in the format that its name says. Raises
+    ``Transient`` if the deadline passes while a compressed file is unpacked up to the part's first row.
     """
 
-    def __init__(self, objects: ObjectReader, location: ManifestLocation, part: ManifestPart) -> None:
-        self._objects, self._bucket, self._part = objects, location.bucket, part
+    def __init__(
+        self, objects: ObjectReader, location: ManifestLocation, part: ManifestPart, deadline: Deadline = NEVER
+    ) -> None:
+        self._objects, self._bucket, self._part, self._deadline = objects, location.bucket, part, deadline
         # The byte, or row of a compressed file, after the last line, and that line's number if it is known.
         self._next = part.done if part.is_compressed else part.first
         self._line = part.line - 1
+
+    @property
+    def part(self) -> ManifestPart:
+        """The part that is read."""
+        return self._part
 
     @property
     def rest(self) -> ManifestPart:
@@ -100,6 +109,8 @@ class ManifestLines:
                         problem = f"has a line of over {tuning.MANIFEST_LINE_BYTES:,} bytes"
                         raise self._refused(problem, "write a row to a line")
                     yield piece
+                    if 0 < self._part.done == self._next and self._deadline.passed:
+                        raise self._out_of_time()
                     begun, rest = True, unpacker.unconsumed_tail
                     more = len(piece) == tuning.MANIFEST_READ_BYTES  # all packed bytes may be taken in already
                     if unpacker.eof:
@@ -109,6 +120,10 @@ class ManifestLines:
             raise self._refused(f"is no gzip ({error})", "pack it again") from error
         if begun or not self._part.size:
             raise self._refused("is gzip that breaks off", "pack it again")
+
+    def _out_of_time(self) -> Transient:
+        problem = f"was not unpacked up to row {self._part.done + 1:,} in a function's time"
+        return Transient(f"{self._name} {problem}; write the manifest unpacked, or leave rows out of it")
 
     def _refused(self, problem: str, remedy: str) -> InvalidRequest:
         return InvalidRequest("manifest", f"{self._name} {problem}", remedy)
