@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -62,7 +63,8 @@ class Issued:
         return load_key(self.signer.pem.encode()).public_bytes(serialization.Encoding.DER, form)
 
     def check(self, *arguments: object) -> Result:
-        return fanout("check", self.file, *arguments)
+        """With the stack's key."""
+        return fanout("check", self.file, "--key", self.key, *arguments)
 
 
 def fanout(*arguments: object) -> Result:
@@ -81,7 +83,7 @@ def issued(tmp_path: Path) -> Issued:
 
 
 def test_a_certificate_as_it_was_written_is_taken_with_its_key_its_run_and_its_tree(issued: Issued) -> None:
-    answer = issued.check("--key", issued.key, "--run", "run-1", "--tree", issued.tree)
+    answer = issued.check("--run", "run-1", "--tree", issued.tree)
     assert answer.exit_code == 0, answer.stderr
     assert "is the certificate of run-1, unchanged since it was signed" in answer.stderr
     assert "is the certified source and the destination: 6 files and symlinks with 208 bytes" in answer.stderr
@@ -89,15 +91,34 @@ def test_a_certificate_as_it_was_written_is_taken_with_its_key_its_run_and_its_t
     assert checker.problem(issued.data, issued.der, issued.tree) == ""
     der = issued.key.with_suffix(".der")
     der.write_bytes(issued.der)
-    found = json.loads(issued.check("--key", der, "--tree", issued.tree, "--json").stdout)
+    found = json.loads(fanout("check", issued.file, "--key", der, "--tree", issued.tree, "--json").stdout)
     assert (found["valid"], found["tree_equals"]) == (True, ["source", "destination"])
 
 
-def test_without_a_key_it_says_that_only_the_certificate_names_it(kept: Issued) -> None:
-    answer = kept.check()
-    assert answer.exit_code == 0
-    assert "proves no origin" in answer.stderr
-    assert json.loads(kept.check("--json").stdout)["key_given"] is False
+def test_without_a_key_nothing_is_proven_of_its_origin(kept: Issued) -> None:
+    for more in ([], ["--tree", kept.tree, "--run", "run-1"]):
+        answer = fanout("check", kept.file, *more)
+        assert answer.exit_code == 3
+        assert "Not checked: by whom" in answer.stderr
+        assert "fanout certificate key --output key.pem" in answer.stderr
+        answer = fanout("check", kept.file, "--json", *more)
+        said = json.loads(answer.stdout)
+        assert (answer.exit_code, said["valid"], said["key_given"]) == (3, None, False)
+
+
+def test_a_key_is_given_by_its_fingerprint_as_well(kept: Issued, tmp_path: Path) -> None:
+    digest = hashlib.sha256(kept.der).hexdigest()
+    with_colons = ":".join(digest[at : at + 2] for at in range(0, 64, 2)).upper()
+    for text in (digest, with_colons):
+        answer = fanout("check", kept.file, "--fingerprint", text, "--json")
+        assert (answer.exit_code, json.loads(answer.stdout)["valid"]) == (0, True), answer.stderr
+    assert kept.check("--fingerprint", digest).exit_code == 0
+    other = "0" * 64
+    answer = fanout("check", kept.file, "--fingerprint", other)
+    assert (answer.exit_code, "signed with another key" in answer.stderr) == (1, True)
+    for arguments in (["--fingerprint", other, "--key", kept.key], ["--fingerprint", digest[:-1]]):
+        answer = fanout("check", kept.file, *arguments)
+        assert (answer.exit_code, "--fingerprint" in answer.stderr) == (2, True), answer.stderr
 
 
 @given(st.data())
@@ -173,7 +194,7 @@ def test_another_run_another_key_and_a_signature_of_another_certificate_are_refu
 ) -> None:
     other = Issued(tmp_path)
     assert "not of run-2" in kept.check("--run", "run-2").stderr
-    answer = kept.check("--key", other.key)
+    answer = fanout("check", kept.file, "--key", other.key)
     assert answer.exit_code == 1
     assert "signed with another key" in answer.stderr
     value = json.loads(kept.data)
@@ -199,7 +220,8 @@ def forged(kept: Issued, **more: str) -> bytes:
 def test_a_forger_with_a_key_of_their_own_is_told_by_the_stacks_key_alone(kept: Issued, tmp_path: Path) -> None:
     file = tmp_path / "forged.json"
     file.write_bytes(forged(kept))
-    assert fanout("check", file).exit_code == 0
+    answer = fanout("check", file, "--json")
+    assert (answer.exit_code, json.loads(answer.stdout)["valid"]) == (3, None)
     assert "signed with another key" in fanout("check", file, "--key", kept.key).stderr
 
 
@@ -239,7 +261,7 @@ def test_a_tree_that_is_not_the_certified_one_is_refused(issued: Issued, what: s
         case "target":
             (issued.tree / "link").unlink()
             (issued.tree / "link").symlink_to("d1/f3")
-    answer = issued.check("--key", issued.key, "--tree", issued.tree)
+    answer = issued.check("--tree", issued.tree)
     assert answer.exit_code == 1
     assert "is not the certified tree" in answer.stderr
     assert checker.problem(issued.data, issued.der, issued.tree) == "another tree"
@@ -269,7 +291,7 @@ def test_both_ends_of_a_run_that_skips_symlinks_are_the_certified_trees(tmp_path
         if path.is_file():
             s3.put_object(Bucket="data", Key=f"in/{path.relative_to(issued.tree)}", Body=path.read_bytes())
     s3.put_object(Bucket="data", Key="in/link", Body=b"d1/f1", Metadata={"file-permissions": "0120777"})
-    answer = aws.fanout("certificate", "check", str(issued.file), "--tree", "s3://data/in/")
+    answer = aws.fanout("certificate", "check", str(issued.file), "--key", str(issued.key), "--tree", "s3://data/in/")
     assert answer.exit_code == 0, answer.stderr
 
 
@@ -307,7 +329,7 @@ def test_a_request_that_filters_by_time_has_no_tree_that_is_found_again(tmp_path
     ],
 )
 def test_what_cannot_be_read_is_named_with_a_remedy(kept: Issued, arguments: list[str], words: str) -> None:
-    answer = kept.check(*arguments)
+    answer = fanout("check", kept.file, *arguments)
     assert (answer.exit_code, words in answer.stderr) == (2, True), answer.stderr
 
 
@@ -319,7 +341,7 @@ def test_a_key_of_another_kind_is_named(kept: Issued, tmp_path: Path, kind: str)
         made: Any = rsa.generate_private_key(65537, 2048) if kind == "rsa" else ec.generate_private_key(ec.SECP384R1())
         form = serialization.PublicFormat.SubjectPublicKeyInfo
         path.write_bytes(made.public_key().public_bytes(serialization.Encoding.PEM, form))
-    answer = kept.check("--key", path)
+    answer = fanout("check", kept.file, "--key", path)
     assert (answer.exit_code, "--key" in answer.stderr) == (2, True)
 
 
@@ -358,10 +380,10 @@ def test_a_prefix_of_a_bucket_is_the_certified_tree(kept: Issued, aws: Aws) -> N
             s3.put_object(Bucket="data", Key=key, Body=path.read_bytes())
         else:
             s3.put_object(Bucket="data", Key=f"{key}/", Body=b"")
-    answer = aws.fanout("certificate", "check", str(kept.file), "--tree", "s3://data/out/")
+    answer = aws.fanout("certificate", "check", str(kept.file), "--key", str(kept.key), "--tree", "s3://data/out/")
     assert answer.exit_code == 0, answer.stderr
     s3.put_object(Bucket="data", Key="out/link", Body=b"d1/f1")
-    answer = aws.fanout("certificate", "check", str(kept.file), "--tree", "s3://data/out/")
+    answer = aws.fanout("certificate", "check", str(kept.file), "--key", str(kept.key), "--tree", "s3://data/out/")
     assert (answer.exit_code, "a name, a kind or bytes differ" in answer.stderr) == (1, True)
 
 

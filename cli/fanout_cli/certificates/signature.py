@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -15,11 +16,11 @@ from fanout.certificate.signature import in_one_form
 from fanout.model.errors import InvalidRequest
 
 
-def check_signature(certificate: Certificate, key: ec.EllipticCurvePublicKey | None) -> str:
+def check_signature(certificate: Certificate, wanted: str) -> str:
     """The fingerprint of the key that signed: the SHA-256 of its DER form.
 
-    With ``key`` that one must have signed. Without one only the certificate itself says whose key it is. Raises
-    ``CertificateInvalid``.
+    The key of the fingerprint ``wanted`` must have signed. Where that is empty only the certificate itself says whose
+    key it is. Raises ``CertificateInvalid``.
     """
     named = certificate.document.key
     if named.algorithm != ALGORITHM:
@@ -28,9 +29,9 @@ def check_signature(certificate: Certificate, key: ec.EllipticCurvePublicKey | N
         own = load_key(named.public_key.encode())
     except ValueError as error:
         raise CertificateInvalid(f"its public key cannot be read ({error})") from error
-    if key is not None and fingerprint(key) != fingerprint(own):
+    if wanted not in ("", fingerprint(own)):
         raise CertificateInvalid(
-            f"it was signed with another key: it names {fingerprint(own)}, and the key given is {fingerprint(key)}"
+            f"it was signed with another key: it names {fingerprint(own)}, and the key given is {wanted}"
         )
     try:
         signature = base64.b64decode(certificate.signature, validate=True)
@@ -58,6 +59,24 @@ def load_key(data: bytes) -> ec.EllipticCurvePublicKey:
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise ValueError("it is no key on the curve P-256")
     return key
+
+
+def wanted_fingerprint(key: Path | None, text: str) -> str:
+    """The fingerprint of the key that must have signed, from its file or as text; empty for neither.
+
+    Raises ``InvalidRequest``.
+    """
+    given = text.replace(":", "").lower()
+    if text and not re.fullmatch("[0-9a-f]{64}", given):
+        raise InvalidRequest("--fingerprint", f"{text[:100]!r} is no SHA-256", "64 hex digits, colons between or not")
+    if key is None:
+        return given
+    found = fingerprint(read_key(key))
+    if given not in ("", found):
+        raise InvalidRequest(
+            "--fingerprint", f"{key} has another one, {found}", "give one of the two, or the right key"
+        )
+    return found
 
 
 def read_key(path: Path) -> ec.EllipticCurvePublicKey:

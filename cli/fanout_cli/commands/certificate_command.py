@@ -27,6 +27,8 @@ from fanout_cli.terminal import Terminal
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file of a certificate")]
 # The output of the stack that names its key.
 KEY_OUTPUT = "CertificateKeyArn"
+# Exit status of a check that found nothing wrong, and was not told whose signature it must be.
+EXIT_NOT_PROVEN = 3
 
 
 def get(
@@ -75,6 +77,12 @@ def check(
     key: Annotated[
         Path | None, typer.Option(help="The public key that must have signed it, PEM or DER", show_default=False)
     ] = None,
+    key_fingerprint: Annotated[
+        str,
+        typer.Option(
+            "--fingerprint", metavar="SHA256", help="The same by the SHA-256 of the key's DER form, 64 hex digits"
+        ),
+    ] = "",
     run: Annotated[str, typer.Option(help="The run that it must be of")] = "",
     tree: Annotated[
         str, typer.Option(metavar="TREE", help="A directory or s3://bucket/prefix/ that must be the certified tree")
@@ -85,13 +93,14 @@ def check(
 ) -> None:
     """Check a certificate: its form, its signature and, with --tree, that a tree still is what it certifies.
 
-    The signature is checked without a network. Exit status: 0 all is as certified, 1 something is not.
+    The signature is checked without a network. Exit status: 0 all is as certified, 1 something is not, 3 nothing is
+    wrong, but neither --key nor --fingerprint says who must have signed.
     """
-    from fanout_cli.certificates.signature import check_signature, read_key
+    from fanout_cli.certificates.signature import check_signature, wanted_fingerprint
 
     console = Terminal(stderr=True)
     with command(console):
-        wanted = None if key is None else read_key(key)
+        wanted = wanted_fingerprint(key, key_fingerprint)
         data = _read(file)
         try:
             certificate = decoded(data)
@@ -110,19 +119,22 @@ def check(
         _end(file, problem, console, json_output)
     if json_output:
         equals = [] if found is None else _equals(found, document)
-        said = {"valid": True, "run": document.run.id, "key_fingerprint": fingerprint, "key_given": key is not None}
-        sys.stdout.write(dump({**said, "tree_equals": equals}) + "\n")
-        return
+        said = {"valid": True if wanted else None, "run": document.run.id, "key_fingerprint": fingerprint}
+        sys.stdout.write(dump({**said, "key_given": bool(wanted), "tree_equals": equals}) + "\n")
+        raise typer.Exit(0 if wanted else EXIT_NOT_PROVEN)
     console.print(f"{file} is the certificate of {document.run.id}, unchanged since it was signed", soft_wrap=True)
     if found is not None:
         ends = " and the ".join(_equals(found, document))
         console.print(f"{tree} is the certified {ends}: {_amount(found.entries, found.bytes)}", soft_wrap=True)
-    if key is None:
+    if not wanted:
         console.print(
-            f"The key's fingerprint is {fingerprint}. The certificate itself names this key, which proves no origin:"
-            f" compare it with the public key of {document.key.arn}, and give that as --key",
+            f"Not checked: by whom. The certificate itself names the key {fingerprint}, and anybody can make one. Take"
+            " the stack's public key from KMS, from the account that you trust: fanout certificate key --output key.pem"
+            " --stack STACK; then give it as --key, or its fingerprint as --fingerprint",
+            style="yellow",
             soft_wrap=True,
         )
+        raise typer.Exit(EXIT_NOT_PROVEN)
 
 
 def key(
