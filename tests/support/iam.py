@@ -121,5 +121,6 @@ def _tuple(value: Any) -> tuple[str, ...]:
 
 
 def is_allowed(need: Need, statements: list[Statement]) -> bool:
-    """Whether a role allows a permission; denials are the services' and name none of ours."""
-    return any(one.effect == "Allow" and one.matches(need) for one in statements)
+    """Whether a role allows a permission and does not deny it; conditions of denials are not looked at."""
+    effects = {one.effect for one in statements if one.matches(need)}
+    return effects == {"Allow"}

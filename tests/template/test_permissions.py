@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from fanout.pacing.pace_copy import LABEL
 from tests.template.templates import (
     EVERY,
     MOUNTED,
+    Resource,
     abilities,
     actions,
     of_type,
@@ -23,8 +25,13 @@ from tests.template.templates import (
 )
 
 
+def allowing() -> Iterator[tuple[str, Resource]]:
+    """The statements that allow something, with their policies."""
+    return ((name, statement) for name, statement in policies() if statement["Effect"] == "Allow")
+
+
 def test_no_permission_has_a_wildcard_in_its_action() -> None:
-    allowed = [(name, actions(s)) for name, s in policies() if s["Effect"] == "Allow"]
+    allowed = [(name, actions(s)) for name, s in allowing()]
     assert allowed
     assert [found for found in allowed if any("*" in action for action in found[1])] == []
 
@@ -108,7 +115,7 @@ def test_what_may_be_listed_and_touched_is_limited_where_a_parameter_says_so(end
     }
     limited = {"Fn::Split": [",", {"Ref": f"{end}ObjectArns"}]}
     for name in objects[end]:
-        scopes = [s["Resource"]["Fn::If"][:2] for owner, s in policies() if owner == name]
+        scopes = [s["Resource"]["Fn::If"][:2] for owner, s in allowing() if owner == name]
         assert scopes and all(scope == [f"Limits{end}Objects", limited] for scope in scopes)
     tags = [s["Resource"]["Fn::If"] for owner, s in policies() if owner == "CopyTagsPolicy"]
     assert [scope[1] for scope in tags if scope[0] == f"Limits{end}Objects"] == [limited] * (1 if end == "Read" else 2)
@@ -126,7 +133,7 @@ def test_what_plans_measures_and_only_the_file_systems_of_the_stack() -> None:
 def test_what_lies_beside_the_runs_is_written_with_the_ledger_s_permission_and_never_deleted() -> None:
     work = "arn:${AWS::Partition}:s3:::${WorkBucketName}/runs/*"
     allowed = {
-        (name, action) for name, s in policies() if s.get("Resource") == {"Fn::Sub": work} for action in actions(s)
+        (name, action) for name, s in allowing() if s.get("Resource") == {"Fn::Sub": work} for action in actions(s)
     }
     assert allowed == {("LedgerPolicy", "s3:GetObject"), ("LedgerPolicy", "s3:PutObject")}
     assert "SummariseTransferRole" in roles_with("LedgerPolicy")
@@ -158,7 +165,7 @@ def test_only_what_deletes_may_delete_objects_of_a_tree_and_it_can_not_write_any
     # RemoveDirectories: a move from a bucket deletes the objects of its directories last.
     assert roles_with("DeleteObjectsPolicy") == {"DeleteShardRole", "RemoveDirectoriesRole"}
     assert not {"DeleteShardRole", "RemoveDirectoriesRole"} & roles_with("WriteObjectsPolicy")
-    (statement,) = [s for name, s in policies() if name == "DeleteObjectsPolicy"]
+    (statement,) = [s for name, s in allowing() if name == "DeleteObjectsPolicy"]
     assert set(actions(statement)) == {"s3:DeleteObject", "s3:GetObject"}
 
 
@@ -176,7 +183,7 @@ def test_what_a_copy_inside_s3_calls_is_allowed_and_may_pass_the_endpoint() -> N
 
 
 def test_what_writes_may_name_one_acl_and_no_other() -> None:
-    found = {name: s for name, s in policies() if name != "S3Endpoint" and "s3:PutObjectAcl" in actions(s)}
+    found = {name: s for name, s in allowing() if name != "S3Endpoint" and "s3:PutObjectAcl" in actions(s)}
     assert set(found) == {"CopyTagsPolicy", "BeginUploadsPolicy"}
     for statement in found.values():
         assert actions(statement) == ["s3:PutObjectAcl"]
