@@ -45,7 +45,7 @@ def copy_blocks(shard: Shard, context: Context) -> Progress:
     assert shard.blocks is not None
     plan = context.ledger.read_plan()
     context = context.within(plan)
-    big = context.ledger.read(shard.key, BigFile)
+    big = context.ledger.read_big_file(shard.key)
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
     way = ON_MOUNTS if context.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
     return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, way)

@@ -30,7 +30,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import ItemError, Throttled, Transient
 from fanout.model.outcome import Outcome, Reason
-from fanout.model.shard import BigFile, Shard
+from fanout.model.shard import Shard
 from fanout.ports.aws import Look, ObjectArchive
 from fanout.request.plan import Plan
 from fanout.shards.archives import RestoreStand, not_restorable, restores_asked, seconds_to_restore
@@ -215,7 +215,7 @@ class _Visit:
         ledger, shard = self._context.ledger, self._shard
         if shard.blocks is not None:
             if len(ledger.read_receipts(shard.id)) < shard.items:
-                yield 0, ledger.read(shard.key, BigFile).entry
+                yield 0, ledger.read_big_file(shard.key).entry
             return
         settled = settled_indexes(shard, ledger)
         yield from ((index, entry) for index, entry in enumerate(ledger.read_shard(shard)) if index not in settled)

@@ -20,7 +20,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.errors import DeleteRefused
 from fanout.model.outcome import Outcome, Result
-from fanout.model.shard import BigFile, Deletion, Shard
+from fanout.model.shard import Deletion, Shard
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import shards_of
 from fanout.shards.rounds import rounds_done
@@ -94,6 +94,6 @@ def _proven_big_files(ledger: Ledger) -> Sequence[Deletion]:
     if not equal:
         return []
     listed = (big for done in rounds_done(ledger) for big in done.big_files)
-    big_files = (ledger.read(keys.big_file_key(big.id), BigFile) for big in listed)
+    big_files = (ledger.read_big_file(keys.big_file_key(big.id)) for big in listed)
     write_proven("big-files", "all", (big.entry for big in big_files if big.entry.path in equal), ledger)
     return ledger.read(keys.proven_key("big-files", "all"), Proven).deletions

@@ -43,7 +43,7 @@ def assemble_big_files(
     parts = parts_of_big_files(ledger)
 
     def settle(key: str) -> Json:
-        big = ledger.read(key, BigFile)
+        big = ledger.read_big_file(key)
         outcome = _assemble(big, parts.get(key, []), ledger, source, destination)
         if plan.request.skips_archived and outcome.reason is Reason.SOURCE_ARCHIVED:
             outcome = Outcome.because(big.entry, outcome.reason, outcome.message, skips_archived=True)

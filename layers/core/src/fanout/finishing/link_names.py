@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,7 +15,6 @@ from fanout.copying.copy_shard import out_of_time_outcome, settled_indexes
 from fanout.facts import tuning
 from fanout.finishing.divide import LinkRange
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import link_from_row
 from fanout.model.books import tally
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
@@ -78,22 +76,22 @@ def copied_paths(shard_id: str, ledger: Ledger) -> frozenset[str]:
     return frozenset(outcome.path for outcome in outcomes if outcome.result is Result.COPIED)
 
 
-def _open_rows(link: LinkRange, ledger: Ledger) -> Iterator[tuple[int, list[Any]]]:
+def _open_rows(link: LinkRange, ledger: Ledger) -> Iterator[tuple[int, tuple[Entry, str]]]:
     settled = settled_indexes(link.shard, ledger)
-    rows = enumerate(ledger.read_rows_as(link.shard.key, list, link.shard.entries))
+    rows = enumerate(ledger.read_links(link.shard))
     return ((index, row) for index, row in rows if link.first <= index < link.end and index not in settled)
 
 
-def _batches(rows: Iterable[tuple[int, list[Any]]]) -> Iterator[list[tuple[int, list[Any]]]]:
+def _batches(rows: Iterable[tuple[int, tuple[Entry, str]]]) -> Iterator[list[tuple[int, tuple[Entry, str]]]]:
     iterator = iter(rows)
     while batch := list(islice(iterator, NAMES_PER_FILE)):
         yield batch
 
 
-def _outcome(linker: _Linker, copied: frozenset[str], indexed: tuple[int, list[Any]]) -> Outcome | None:
+def _outcome(linker: _Linker, copied: frozenset[str], indexed: tuple[int, tuple[Entry, str]]) -> Outcome | None:
     """The outcome of a name; ``None`` where the time was up."""
     index, row = indexed
-    entry, first = link_from_row(row)
+    entry, first = row
     if not first:
         return Outcome.because(entry, Reason.SAME)
     if first not in copied:

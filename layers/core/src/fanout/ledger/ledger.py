@@ -17,24 +17,18 @@ from typing import Any, TypeVar
 from msgspec import MsgspecError, Struct, convert, to_builtins
 
 from fanout.ledger import keys, probe_keys
+from fanout.ledger.confined import ConfinedRows
 from fanout.ledger.coverage import Range, ranges_of
 from fanout.ledger.documents import D, Mark, Notes, PhaseBegan, Totals, document_of, document_row
 from fanout.ledger.json_lines import lines_of, rows_of
-from fanout.ledger.rows import (
-    entry_from_row,
-    entry_row,
-    indexed_outcome_from_row,
-    outcome_row,
-    receipt_from_row,
-    receipt_row,
-)
+from fanout.ledger.rows import entry_row, indexed_outcome_from_row, outcome_row, receipt_from_row, receipt_row
 from fanout.ledger.run_seal import Seal
 from fanout.ledger.seals import sealed_gzip, sealed_json, unsealed_gzip, unsealed_json
 from fanout.model.books import Count, no_counts
 from fanout.model.entry import Entry
 from fanout.model.errors import LedgerBroken, NotFound
 from fanout.model.outcome import Outcome, Result
-from fanout.model.shard import Receipt, Shard
+from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.store import WorkStore
 from fanout.request.plan import Plan
 
@@ -68,6 +62,7 @@ class Ledger:
         self.run_id = run_id
         self.prefix = prefix or keys.run_prefix(run_id)
         self._seal = seal
+        self._confined = ConfinedRows(lambda: self.read(keys.PLAN, Plan))
 
     def verification(self) -> Ledger:
         """The ledger, inside this one, of comparing both trees after the copy."""
@@ -250,7 +245,7 @@ class Ledger:
 
     def read_plan(self) -> Plan:
         """Read plan.json."""
-        return self.read(keys.PLAN, Plan)
+        return self._confined.plan()
 
     def write_shard(self, shard_id: str, entries: list[Entry]) -> str:
         """Write a shard's entries; returns the file's key."""
@@ -259,8 +254,21 @@ class Ledger:
         return key
 
     def read_shard(self, shard: Shard) -> list[Entry]:
-        """The entries of a shard, in the order in which they are to be copied."""
-        return list(self.read_rows_as(shard.key, entry_from_row, shard.entries))
+        """The entries of a shard, in the order in which they are to be copied.
+
+        As ``read_links`` and ``read_big_file``: raises ``LedgerBroken`` for a path that leads out of a mounted end.
+        """
+        return list(self.read_rows_as(shard.key, self._confined.entry, shard.entries))
+
+    def read_links(self, links: Shard) -> Iterator[tuple[Entry, str]]:
+        """Further names of files, each with the path of the first one; see ``rows.link_row``."""
+        return self.read_rows_as(links.key, self._confined.link, links.entries)
+
+    def read_big_file(self, key: str) -> BigFile:
+        """Read a big file."""
+        big = self.read(key, BigFile)
+        with self.decoding(key):
+            return self._confined.big_file(big)
 
     def write_outcomes(
         self, shard_id: str, name: str, outcomes: dict[int, Outcome], counts: dict[Result, Count], seconds: float = 0.0

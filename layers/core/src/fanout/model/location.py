@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from fanout.model.errors import InvalidRequest
-from fanout.model.path_rules import reason_against_file_path
+from fanout.model.path_rules import check_file_path, reason_against_file_path
 
 ALLOWED = "allowed is s3://bucket/prefix/ or efs:///path or efs://MOUNT/path"
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -25,10 +25,14 @@ _NOT_SUPPORTED = {
 
 
 class S3Location(Struct, frozen=True, tag_field="scheme", tag="s3"):
-    """The keys below a prefix, which is empty or ends in ``/``."""
+    """The keys below a prefix, which is empty or ends in ``/``. Raises ``ValueError`` for anything else."""
 
     bucket: str
     prefix: str
+
+    def __post_init__(self) -> None:
+        if not _BUCKET.fullmatch(self.bucket) or (self.prefix and not self.prefix.endswith("/")):
+            raise ValueError(f"{str(self)[:200]!r} is no bucket with a prefix that ends in /")
 
     def __str__(self) -> str:
         return f"s3://{self.bucket}/{self.prefix}"
@@ -55,10 +59,16 @@ class S3Location(Struct, frozen=True, tag_field="scheme", tag="s3"):
 
 
 class MountLocation(Struct, frozen=True, tag_field="scheme", tag="efs"):
-    """A directory below a mount; ``path`` is relative, empty for the mount's own root."""
+    """A directory below a mount; ``path`` is relative, empty for the mount's own root.
+
+    Raises ``ValueError`` for a path that does not stay below the mount.
+    """
 
     mount: str
     path: str
+
+    def __post_init__(self) -> None:
+        check_file_path(self.place)
 
     def __str__(self) -> str:
         return f"efs://{self.mount}/{self.path}"

@@ -13,6 +13,13 @@ STAGING_PREFIX = ".fanout-staging-"
 PROBE_PREFIX = f"{STAGING_PREFIX}probe-"
 DOCTOR_PREFIX = f"{STAGING_PREFIX}doctor-"
 
+# What a directory or the kernel reads as something else than an entry in it.
+NO_NAMES = {"": Reason.NAME_EMPTY, ".": Reason.NAME_DOT, "..": Reason.NAME_DOT}
+# Reasons for which a path could leave its root or reach what is a run's own; the others are limits of a store.
+LEADS_ELSEWHERE = frozenset(
+    {Reason.NAME_ABSOLUTE, Reason.NAME_NUL, Reason.NAME_EMPTY, Reason.NAME_DOT, Reason.NAME_RESERVED}
+)
+
 
 def reason_against_file_path(path: str) -> Reason | None:
     """Why a path cannot be an entry of a file system below the root, or ``None``.
@@ -34,13 +41,29 @@ def reason_against_file_path(path: str) -> Reason | None:
     if parts[0].startswith(STAGING_PREFIX):
         return Reason.NAME_RESERVED
     for part in parts:
-        if not part:
-            return Reason.NAME_EMPTY
-        if part in (".", ".."):
-            return Reason.NAME_DOT
+        if part in NO_NAMES:
+            return NO_NAMES[part]
         if len(part) > aws.NAME_BYTES // 4 and len(os.fsencode(part)) > aws.NAME_BYTES:
             return Reason.NAME_TOO_LONG
     return None
+
+
+def reason_against_name(name: str) -> Reason | None:
+    """Why a name is none of an entry in a directory, whatever the length that a file system takes, or ``None``."""
+    if name in NO_NAMES:
+        return NO_NAMES[name]
+    return Reason.NAME_NUL if "\0" in name else Reason.NAME_ABSOLUTE if "/" in name else None
+
+
+def is_no_place(path: str) -> bool:
+    """Whether no entry of a tree can stand at a path, whatever is there; an empty path is the root itself."""
+    return bool(path) and reason_against_file_path(path) in LEADS_ELSEWHERE
+
+
+def check_file_path(path: str) -> None:
+    """Raise ``ValueError`` for a path that would not stay below its root, or would reach what is a run's own."""
+    if is_no_place(path):
+        raise ValueError(f"{path[:200]!r} is no path of an entry")
 
 
 def reason_against_key(path: str, prefix_bytes: int) -> Reason | None:

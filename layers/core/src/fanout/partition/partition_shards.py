@@ -18,7 +18,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import BudgetRefused, DeleteRefused
 from fanout.model.outcome import Result
-from fanout.model.shard import BigFile, Rates, Shard
+from fanout.model.shard import Rates, Shard
 from fanout.pacing.begin_pacing import begin_pacing
 from fanout.partition.compare_names import compare_names
 from fanout.partition.group_hard_links import place_names
@@ -75,7 +75,7 @@ def partition_shards(context: Context) -> Json:
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
-        archived = archived_of(shards, lambda key: ledger.read(key, BigFile).entry)
+        archived = archived_of(shards, lambda key: ledger.read_big_file(key).entry)
         compared = there if reads_before_copying(plan.request) else Count()
         to_delete = _to_delete(plan, extra, ledger)
         work = work_of(listed, len(big_files), shards, crowds.largest, to_delete, archived, compared)
@@ -185,7 +185,7 @@ def _cut(big_files: list[ListedBigFile], target: float, plan: Plan, ledger: Ledg
     shards: list[Shard] = []
     for one in big_files:
         key = keys.big_file_key(one.id)
-        shards += cut(ledger.read(key, BigFile), key, plan.rates, target)
+        shards += cut(ledger.read_big_file(key), key, plan.rates, target)
     return shards
 
 

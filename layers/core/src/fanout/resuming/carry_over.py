@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import link_from_row, listed_outcomes, name_from_row
+from fanout.ledger.rows import listed_outcomes, name_from_row
 from fanout.listing.deciding.archived import looked_at
 from fanout.listing.deciding.clocks import ahead_of_runs
 from fanout.listing.hand_back import hand_segment_back
@@ -27,7 +27,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.segment import Segment
-from fanout.model.shard import BigFile, Name, Shard
+from fanout.model.shard import Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.request.units import parse_time
@@ -200,7 +200,7 @@ class _Carrier:
                 yield entry, entry.path, outcomes.get(index)
         links = part.shard
         outcomes = _outcomes_of(links.id, self._earlier)
-        for index, (entry, first) in enumerate(self._earlier.read_rows_as(links.key, link_from_row, links.entries)):
+        for index, (entry, first) in enumerate(self._earlier.read_links(links)):
             yield entry, first, outcomes.get(index)
 
     def _names(self, part: CarriedNames) -> None:
@@ -209,7 +209,7 @@ class _Carrier:
 
     def _big_file(self, part: CarriedBigFile) -> None:
         """Begun anew unless it is whole: what was written of it was discarded, or is now."""
-        big = self._earlier.read(part.key, BigFile)
+        big = self._earlier.read_big_file(part.key)
         outcome = self._big_file_outcomes.get(big.id)
         if part.counted and outcome is not None and carried(outcome) is not None:
             self._settle(big.entry, outcome)

@@ -13,7 +13,7 @@ from fanout.ledger.rows import big_file_outcome_from_row
 from fanout.model.books import Count, no_counts, tally
 from fanout.model.entry import Entry
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
-from fanout.model.shard import BigFile, Shard
+from fanout.model.shard import Shard
 from fanout.shards.rounds import rounds_done
 
 
@@ -124,4 +124,4 @@ def big_file_outcomes(ledger: Ledger, shard_id: str = "") -> Iterator[tuple[str,
 
 
 def _big_file(big_file_id: str, ledger: Ledger) -> Entry:
-    return ledger.read(keys.big_file_key(big_file_id), BigFile).entry
+    return ledger.read_big_file(keys.big_file_key(big_file_id)).entry

@@ -15,7 +15,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import Transient
 from fanout.model.outcome import Outcome, Reason, Result
-from fanout.model.shard import BigFile, Shard
+from fanout.model.shard import Shard
 from fanout.request.options import Compare
 from fanout.shards.tasks.attempts import Progress
 from fanout.shards.tasks.notes import TaskNotes
@@ -99,7 +99,7 @@ def _pack_blocks(shard: Shard, context: Context) -> Progress:
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    big = ledger.read(shard.key, BigFile)
+    big = ledger.read_big_file(shard.key)
     settled = settled_indexes(shard, ledger)
     wanted = [index for index in range(*shard.blocks) if index not in settled]
     source = ConfirmedTree(context.source(plan), ledger)

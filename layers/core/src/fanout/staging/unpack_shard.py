@@ -13,7 +13,7 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.outcome import Outcome, Reason
-from fanout.model.shard import BigFile, Shard
+from fanout.model.shard import Shard
 from fanout.shards.tasks.attempts import Progress, noted
 from fanout.staging.pack_writer import BROKEN, INDEX
 from fanout.staging.packed_tree import PackedTree, staged_entries
@@ -108,7 +108,7 @@ def _unpack_blocks(shard: Shard, context: Context) -> tuple[Progress, bool]:
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    big = ledger.read(shard.key, BigFile)
+    big = ledger.read_big_file(shard.key)
     packed, known = ledger.read_receipts(keys.packed_id(shard.id)), ledger.read_receipts(shard.id)
     failed = {index: one for index, one in packed.items() if one.reason is not None and index not in known}
     if failed:

@@ -17,7 +17,7 @@ from fanout.model.books import Count, no_counts
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import RunError
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
-from fanout.model.shard import BigFile, Shard
+from fanout.model.shard import Shard
 from fanout.request.options import Mode, Verify
 from fanout.request.plan import Plan
 from fanout.shards.rounds import whole_listing
@@ -74,7 +74,7 @@ def verified_shards(shards: list[Shard], ledger: Ledger) -> Verification:
 def _not_verified(shard: Shard, seen: set[int], ledger: Ledger) -> Iterator[Outcome]:
     if shard.blocks is not None:
         if len(seen) < shard.items:
-            entry = ledger.read(shard.key, BigFile).entry
+            entry = ledger.read_big_file(shard.key).entry
             message = f"{shard.items - len(seen)} blocks were not verified"
             yield Outcome.because(entry, Reason.NOT_VERIFIED, message)
         return

@@ -29,7 +29,7 @@ def compared_big_files(ledger: Ledger) -> Iterator[Verified]:
     for done in rounds_done(ledger):
         for listed in done.big_files:
             key = keys.big_file_key(listed.id)
-            yield _compared(ledger.read(key, BigFile), parts.get(key, []), ledger, rules, skips_archived)
+            yield _compared(ledger.read_big_file(key), parts.get(key, []), ledger, rules, skips_archived)
 
 
 def compared_result(ledger: Ledger) -> ShardResult:

@@ -7,7 +7,7 @@ from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, Transient, problem_of
 from fanout.model.outcome import Reason
-from fanout.model.shard import BigFile, Shard
+from fanout.model.shard import Shard
 from fanout.request.options import Mode
 from fanout.shards.tasks.notes import TaskNotes
 from fanout.verifying.compare_blocks import ReadAt, digest_blocks
@@ -26,7 +26,7 @@ def digest_shard(shard: Shard, context: Context) -> Json:
     """
     ledger = context.ledger
     if shard.blocks is not None:
-        big = ledger.read(shard.key, BigFile)
+        big = ledger.read_big_file(shard.key)
         notes = TaskNotes("digest", shard.id, ledger, context.nonce, context.clock)
         noted = digest_blocks(shard, big, context, ledger.read_plan(), ReadAt(notes, 1))
         return {"cursor": noted.cursor, "done": noted.done}

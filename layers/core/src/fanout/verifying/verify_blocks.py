@@ -43,7 +43,7 @@ def verify_blocks(shard: Shard, context: Context) -> Progress:
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    big = ledger.read(shard.key, BigFile)
+    big = ledger.read_big_file(shard.key)
     outcomes_id = keys.verified_id(shard.id)
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = [index for index in range(*shard.blocks) if index not in known]

@@ -19,7 +19,7 @@ from fanout.model.columns import FileColumns, Listed, first_path, last_path
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError, ListingIncomplete, Transient
 from fanout.model.outcome import Reason
-from fanout.model.path_rules import STAGING_PREFIX
+from fanout.model.path_rules import STAGING_PREFIX, is_no_place
 from fanout.model.segment import Prunes, Segment, no_pruning
 
 # A component on the way to a segment's prefix: the source has nothing below it. A symlink on it that leads out of the
@@ -120,6 +120,8 @@ class _Listing:
         """The directory that is the segment's prefix, or what the root holds."""
         if not prefix:
             yield from self._children("", way)
+            return
+        if self._made and is_no_place(prefix):  # of keys that no copy can be made of
             return
         parent, slash, name = prefix[:-1].rpartition("/")
         try:

@@ -14,6 +14,7 @@ from fanout.facts import tuning
 from fanout.listing.directories.parents import UNFINISHED_MODE
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import reason_against_name
 
 # Descriptors kept open: of each directory that files are taken from in turn two, in a version and in the one before,
 # and some of those above. Two trees of them are well under the 1,024 of a Lambda environment.
@@ -60,7 +61,7 @@ class Directories:
     """Descriptors of directories by path, each opened once from its parent's.
 
     A path is relative to ``base``, ends in ``/`` or is empty for the base itself.
-    No component may be a symlink, so nothing opened here lies outside the base. ``follow``
+    No component may be empty, ``.``, ``..`` or a symlink, so nothing opened here lies outside the base. ``follow``
     opens one all the same, for a source whose symlinks are followed; it answers for where they lead.
     No lock is held over a system call; a descriptor is closed only when no thread holds it.
     ``before_making`` is called with the path of a directory that is to be made, and raises where it must not be.
@@ -85,7 +86,7 @@ class Directories:
         """The descriptor of a directory, made with those above it if ``create``; for ``with`` or until ``let_go``.
 
         The first thread opens or makes it; others that want it wait for that thread. Raises
-        ``OSError`` if it is not there, and ``ItemError`` if a component is a symlink.
+        ``OSError`` if it is not there, and ``ItemError`` if a component is a symlink or no name.
         """
         with self._lock:
             held = self._open.get(path)
@@ -145,6 +146,9 @@ class Directories:
         if parent is None:
             return os.open(self._base, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
         name, above = path[:-1].rpartition("/")[2], parent.descriptor
+        reason = reason_against_name(name)
+        if reason is not None:
+            raise ItemError(reason, f"a directory of the path is no name: {path[-200:]!r}")
         try:
             return self._enter(path, name, above)
         except FileNotFoundError:
