@@ -15,7 +15,14 @@ EVERY_BUCKET = {"ReadBucketArns": "arn:aws:s3:::*", "WriteBucketArns": "arn:aws:
 UNLIMITED = {f"Limits{end}{what}": False for end in ("Read", "Write") for what in ("Objects", "Prefixes")}
 WIDE = Given(PARAMETERS | EVERY_BUCKET, CONDITIONS | UNLIMITED)
 NARROW = Given(PARAMETERS, CONDITIONS)
-PLACES = ["runs/r/plan.json", "locks/mounts/data.json", "locks/s3/bucket.json", "probes/data/newest.json", "staged/r/1"]
+PLACES = [
+    "runs/r/plan.json",
+    "locks/mounts/data.json",
+    "locks/s3/bucket.json",
+    "probes/data/newest.json",
+    "staged/r/1",
+    "seals/r",
+]
 OF_OBJECTS = [
     "s3:GetObject",
     "s3:PutObject",
@@ -69,6 +76,8 @@ def test_the_ledger_turns_and_staging_stay_allowed() -> None:
         ("PlanTransferFunction", "s3:PutObject", "locks/s3/bucket.json"),
         ("PlanTransferFunction", "s3:GetObject", "probes/data/newest.json"),
         ("CheckMountFunction", "s3:GetObject", "locks/mounts/data.json"),
+        ("VerifyShardFunction", "s3:GetObject", "seals/r"),
+        ("PlanTransferFunction", "s3:PutObject", "seals/r"),
         ("DeleteShardFunction", "s3:PutObject", "runs/r/deleted/1"),
     ]:
         assert is_allowed(Need(action, f"arn:aws:s3:::{WORK}/{place}"), statements_of(function, WIDE)), (
