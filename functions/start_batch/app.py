@@ -10,6 +10,7 @@ from fanout.model.document import Json
 from fanout.runtime.bootstrap import make_executions, settings
 from fanout.runtime.events import messages_of
 from fanout.runtime.handlers import handle
+from fanout.runtime.telemetry import messages_refused
 
 
 def handler(event: Json, context: Any) -> Json:
@@ -24,4 +25,5 @@ def handler(event: Json, context: Any) -> Json:
         ),
         run_id=batch_run_id(list(messages)),
     )
+    messages_refused(answer["unreadable"])
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in answer["unreadable"]]}

@@ -81,10 +81,36 @@ def test_a_name_that_no_bytes_stand_for_is_rejected_with_its_line(tmp_path: Path
     assert row["message"] == ("line 2 of s3://lists/lists/a.jsonl holds '\\ud800', which stands for no byte of a name")
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_what_may_be_missing_is_skipped_and_copied_where_it_is_there(form: str) -> None:
+    world = world_of({"good": b"good"})
+    rows = [("good", "true"), ("gone", "true"), ("lost", "false")]
+    lines = {
+        "jsonl": "".join(json.dumps({"path": path, "may_be_missing": text == "true"}) + "\n" for path, text in rows),
+        "csv": "path,may_be_missing\n" + "".join(f"{path},{text}\n" for path, text in rows),
+    }
+    totals = run(world, REQUEST, lines[form].encode(), form)["totals"]
+    assert {name: totals[name]["entries"] for name in ("listed", "copied", "skipped", "failed")} == {
+        "listed": 3, "copied": 1, "skipped": 1, "failed": 1,
+    }  # fmt: skip
+    assert failures(world) == {"lost": ("failed", "in the manifest but not at the source")}
+
+
 TEXTS = st.text(st.characters(codec=None), max_size=12) | st.sampled_from(BAD_PATHS)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS
 FIELDS = st.sampled_from(
-    ["path", "key", "size", "etag", "last_modified", "bucket", "reason", "islatest", "lastmodifieddate"]
+    [
+        "path",
+        "key",
+        "size",
+        "etag",
+        "last_modified",
+        "bucket",
+        "reason",
+        "may_be_missing",
+        "islatest",
+        "lastmodifieddate",
+    ]
 )
 TIMES = st.sampled_from(["2026-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
 ETAGS = st.just("0" * 32)

@@ -11,6 +11,7 @@ from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import S3Location, parse_location
 from fanout.ports.aws import Starts
+from fanout.request.manifest import KEY, MAY_BE_MISSING
 from fanout.work.context import Context
 
 
@@ -20,22 +21,22 @@ def start_batch(
     """Start a run of the state machine for the keys of messages (id to body); ``template`` is its request as JSON.
 
     The manifest lies in the work bucket ``bucket``. Returns the run, empty where no key is left, how many keys it has,
-    and in ``unreadable`` the messages that are no events. Raises ``InvalidRequest`` for a request that no batch has.
+    and in ``unreadable`` by id why messages are no events. Raises ``InvalidRequest`` for a request that no batch has.
     """
     request, source = _request_of(template)
     events: list[ObjectEvent] = []
-    unreadable: list[str] = []
+    unreadable: dict[str, str] = {}
     for message_id, body in messages.items():
         try:
             events += parse_events(body)
-        except ValueError:
-            unreadable.append(message_id)
+        except ValueError as error:
+            unreadable[message_id] = str(error)
     batch = batch_of(events, source)
     run_id = context.ledger.run_id if batch.keys else ""
     if run_id:
         batches = context.ledger.of_run(BATCHES)
         name = f"{run_id}.jsonl"
-        batches.write_rows(name, ({"key": key} for key in batch.keys))
+        batches.write_rows(name, ({KEY: key, MAY_BE_MISSING: True} for key in batch.keys))
         starts.start(machine, run_id, {**request, "manifest": f"s3://{bucket}/{batches.prefix}{name}"})
     found = {"repeated": batch.repeated, "deleted": batch.deleted, "outside": batch.outside}
     return {"run_id": run_id, "count": len(batch.keys), **found, "unreadable": unreadable}

@@ -98,6 +98,7 @@ class Reason(StrEnum):
         "left as it is at the destination", "request overwrite: always, if it should be replaced by the source's"
     )
     EXTRA_IN_MANIFEST = _skipped("the manifest lists it as only at the destination")
+    NOT_THERE = _skipped("the source does not hold it, as the manifest allows")
     KEY_OF_A_FILE = _skipped("the directory's key is that of a file in it")
     CAME_LATER = _skipped(
         "came to the source, or changed there, after the run began", "start the move again, which moves it"

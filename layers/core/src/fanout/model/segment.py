@@ -19,7 +19,8 @@ Prunes = Callable[[str], bool]
 class Row(Struct, frozen=True):
     """A path below the source, or why there is none; ``entry`` is set where the row says all that a listing would.
 
-    A ``subtree`` is a directory that an earlier run could not list.
+    A ``subtree`` is a directory that an earlier run could not list. A row that ``may_be_missing`` is skipped where the
+    source does not hold it.
     """
 
     path: str
@@ -27,6 +28,7 @@ class Row(Struct, frozen=True):
     reason: Reason | None = None
     message: str = ""
     subtree: bool = False
+    may_be_missing: bool = False
 
 
 class Rows(StrEnum):

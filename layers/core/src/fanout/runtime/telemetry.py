@@ -91,6 +91,12 @@ def run_planned(answer: Json) -> None:
         _logger().info("run_skipped", extra={"holder": answer["holder"]})
 
 
+def messages_refused(reasons: Mapping[str, str]) -> None:
+    """Log why messages of a queue go back, by their ids."""
+    for message_id, reason in reasons.items():
+        _logger().warning("message_refused", extra={"message_id": message_id, "error_message": reason})
+
+
 def run_ended(run_id: str, status: str, found: Mapping[str, float]) -> None:
     """Emit the metrics of a run, for the whole stack; the run id is a field and no dimension."""
     metrics = EphemeralMetrics()

@@ -62,7 +62,7 @@ class Lookups:
         except ItemError as error:
             return replace(row, reason=Reason.NOT_AT_SOURCE, message=error.message)
         if entry is None:
-            return replace(row, reason=Reason.NOT_AT_SOURCE)
+            return replace(row, reason=Reason.NOT_THERE if row.may_be_missing else Reason.NOT_AT_SOURCE)
         # Only a deletion needs to know that a file has other names: a manifest's are copied one by one.
         return replace(row, entry=entry if self._proves_move or not entry.inode else replace(entry, inode=""))
 

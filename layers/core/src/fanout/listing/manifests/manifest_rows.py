@@ -18,7 +18,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import key_too_long, reason_against_file_path
 from fanout.model.segment import ManifestPart, Row, Rows
-from fanout.request.manifest import KEY, PATH
+from fanout.request.manifest import KEY, MAY_BE_MISSING, PATH
 from fanout.request.options import OnConflict
 from fanout.request.request import Request
 from fanout.request.units import parse_time
@@ -55,7 +55,8 @@ def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
         return Row(path, reason=reason)
     if fields.get("reason") == Reason.UNLISTABLE.value and path.endswith("/"):
         return Row(path, subtree=True)
-    return Row(path, _entry(path, fields) if request.source.is_keyed else None)
+    entry = _entry(path, fields) if request.source.is_keyed else None
+    return Row(path, entry, may_be_missing=str(fields.get(MAY_BE_MISSING)).lower() == "true")
 
 
 def _json_fields(text: str) -> Fields:
