@@ -16,7 +16,7 @@ from fanout.listing.deciding.overwriting import latest_of_second, replaces
 from fanout.model.checksum import crc64nvme, to_base64
 from fanout.model.columns import Listed, in_columns
 from fanout.model.deadline import Deadline
-from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Found, Kind
+from fanout.model.entry import NOTHING_THERE, Attributes, Entry, Found, Kind, Made
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning, within
@@ -288,7 +288,11 @@ class MemoryTree:
         """See ``ports.tree.Tree``; memory does not wait."""
         return False
 
-    def link_from(self, entry: Entry, place: str, made_ns: int) -> bool:
+    def take_made(self) -> tuple[()]:
+        """See ``ports.file_system.FileSystem``; no run publishes to memory."""
+        return ()
+
+    def link_from(self, entry: Entry, place: str, made: Collection[Made]) -> bool:
         """See ``ports.tree.Tree``; no run publishes to memory."""
         raise AssertionError(f"{entry.path} is to be linked from {place}")
 

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from fanout.adapters.posix.publishing.made import made_of
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.tree import PosixTree
 from fanout.model.deadline import NEVER
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import Entry, Kind, Made
 from fanout.model.errors import InvalidRequest, Superseded, Transient
 from fanout.ports.turns import Fence
 from tests.support.mounts import writable
-
-MADE = 2_000_000_000 * 10**9
 
 
 def tree_of(mount: Path, run_id: str) -> PosixTree:
@@ -186,45 +186,83 @@ def file_of(mount: Path, text: str, mtime_ns: int) -> Path:
     return path
 
 
-OBJECT = Entry("d/f", Kind.FILE, 4, 5, etag='"e"')
 FILE = Entry("d/f", Kind.FILE, 4, 5)
+V1 = "site/versions/v1/"
 
 
-@pytest.mark.parametrize(
-    ("entry", "text", "mtime_ns", "expected"),
-    [
-        (OBJECT, "text", 5, True),
-        (OBJECT, "text", MADE - 1, True),
-        (OBJECT, "text", MADE, False),  # written in place since the version was made
-        (OBJECT, "longer", 5, False),
-        (FILE, "text", 5, True),
-        (FILE, "text", 6, False),
-        (FILE, "longer", 5, False),
-        (Entry("d/f", Kind.SYMLINK, 4, 5), "text", 5, False),
-        (Entry("d/other", Kind.FILE, 4, 5), "text", 5, False),
-        (Entry("other/f", Kind.FILE, 4, 5), "text", 5, False),
-    ],
-)
-def test_a_file_gets_a_further_name_only_while_it_is_as_it_was(
-    tmp_path: Path, entry: Entry, text: str, mtime_ns: int, expected: bool
-) -> None:
-    origin = file_of(tmp_path, text, mtime_ns)
+def record_of(path: Path) -> Made:
+    """What a run noted of the file when it made it."""
+    return made_of("d/f", -1, str(path), path.lstat())
+
+
+def replaced(path: Path, target: str, mtime_ns: int) -> None:
+    path.unlink()
+    path.symlink_to(target)
+    os.utime(path, ns=(mtime_ns, mtime_ns), follow_symlinks=False)
+
+
+def rewritten(path: Path, text: str, mtime_ns: int) -> None:
+    path.write_text(text)
+    os.utime(path, ns=(mtime_ns, mtime_ns))
+
+
+TOUCHES: dict[str, tuple[Callable[[Path], object], bool]] = {
+    "nothing": (lambda _: None, True),
+    "another name": (lambda path: os.link(path, path.with_name("other")), True),
+    "read": (lambda path: path.read_text(), True),
+    "a symlink of its length": (lambda path: replaced(path, "evil", 5), False),
+    "opened up": (lambda path: path.chmod(0o666), False),
+    "closed": (lambda path: path.chmod(0o600), False),
+    "made set-uid": (lambda path: path.chmod(0o4644), False),
+    "written in place": (lambda path: path.write_text("evil"), False),
+    "longer, with its mtime": (lambda path: rewritten(path, "longer", 5), False),
+    "another mtime": (lambda path: os.utime(path, ns=(6, 6)), False),
+    "gone": (lambda path: path.unlink(), False),
+}
+
+
+@pytest.mark.parametrize("touch", TOUCHES)
+def test_a_file_gets_a_further_name_only_while_it_is_as_it_was_made(tmp_path: Path, touch: str) -> None:
+    origin = file_of(tmp_path, "text", 5)
+    record = record_of(origin)
+    act, expected = TOUCHES[touch]
+    act(origin)
     tree = tree_of(tmp_path, "v2")
-    assert tree.link_from(entry, "site/versions/v1/", MADE) is expected
-    assert tree.link_from(entry, "site/versions/v1/", MADE) is expected  # another attempt
+    assert tree.link_from(FILE, V1, [record]) is expected
+    assert tree.link_from(FILE, V1, [record]) is expected  # another attempt
+    assert list(tree.take_made()) == [record] * 2 * expected
     made = tmp_path / "site/versions/v2/d/f"
     assert (made.exists() and made.samefile(origin)) is expected
 
 
+@pytest.mark.parametrize("owner", ["uid", "gid"])
+def test_a_file_of_another_owner_is_copied(tmp_path: Path, owner: str) -> None:
+    record = record_of(file_of(tmp_path, "text", 5))
+    others = replace(record, **{owner: getattr(record, owner) + 1})
+    assert tree_of(tmp_path, "v2").link_from(FILE, V1, [others]) is False
+    assert tree_of(tmp_path, "v2").link_from(FILE, V1, [others, record]) is True  # as another attempt made it
+    assert tree_of(tmp_path, "v3").link_from(FILE, V1, []) is False
+
+
+@pytest.mark.parametrize("target", ["t", "u"])
+def test_a_symlink_gets_a_further_name_only_with_its_target(tmp_path: Path, target: str) -> None:
+    origin = file_of(tmp_path, "text", 5)
+    replaced(origin, "t", 5)
+    record = record_of(origin)
+    replaced(origin, target, 5)
+    entry = Entry("d/f", Kind.SYMLINK, 1, 5)
+    assert tree_of(tmp_path, "v2").link_from(entry, V1, [record]) is (target == "t")
+
+
 def test_a_file_without_room_for_a_name_is_to_be_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file_of(tmp_path, "text", 5)
+    record = record_of(file_of(tmp_path, "text", 5))
     tree = tree_of(tmp_path, "v2")
 
     def no_room(*_: object, **__: object) -> None:
         raise OSError(31, "Too many links")
 
     monkeypatch.setattr(os, "link", no_room)
-    assert tree.link_from(OBJECT, "site/versions/v1/", MADE) is False
+    assert tree.link_from(FILE, V1, [record]) is False
     assert not (tmp_path / "site/versions/v2/d/f").exists()
 
 
@@ -234,4 +272,5 @@ def test_a_symlink_in_the_path_of_the_version_before_is_not_followed(tmp_path: P
     os.utime(tmp_path / "out/f", ns=(5, 5))
     (tmp_path / "site/versions/v1").mkdir(parents=True)
     (tmp_path / "site/versions/v1/d").symlink_to(tmp_path / "out")
-    assert tree_of(tmp_path, "v2").link_from(FILE, "site/versions/v1/", MADE) is False
+    record = record_of(tmp_path / "out/f")
+    assert tree_of(tmp_path, "v2").link_from(FILE, V1, [record]) is False

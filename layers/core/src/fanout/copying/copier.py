@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fanout.facts import aws, tuning
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
 from fanout.model.deadline import PASSED, Deadline
-from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.entry import Attributes, Entry, Kind, Made
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.ports.copying import EntryCopier
@@ -70,6 +70,11 @@ class Copier:
         self._block_bytes = block_bytes
         self.directories: list[tuple[Entry, Attributes]] = []
         self.unfinished: list[tuple[int, Entry]] = []
+
+    def take_made(self) -> Sequence[Made]:
+        """The copies in a destination that is a version, since the last call; see ``FileSystem.take_made``."""
+        files = self._destination.file_system
+        return () if files is None else files.take_made()
 
     def copy_all(self, entries: Iterable[tuple[int, Entry]], threads: int) -> Iterator[tuple[int, Outcome]]:
         """Copy entries in their order, at most ``threads`` at a time; yields outcomes as they come.

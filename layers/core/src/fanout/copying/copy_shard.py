@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -13,7 +13,7 @@ from msgspec import to_builtins
 from fanout.copying.copier import Copier, never_same
 from fanout.copying.copy_blocks import copy_blocks
 from fanout.copying.forked_copier import CopiesEntries, ForkedCopier, processes_for
-from fanout.copying.linking import linked_from, version_before
+from fanout.copying.linking import linked_from, version_before, write_made
 from fanout.copying.same_content import SameContent, or_copy
 from fanout.facts import tuning
 from fanout.forecast.of_run import threads_of
@@ -23,7 +23,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count, tally
 from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.document import Json
-from fanout.model.entry import Attributes, Entry
+from fanout.model.entry import Attributes, Entry, Made
 from fanout.model.errors import Throttled, Transient
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
@@ -41,12 +41,19 @@ from fanout.work.context import Context
 class OutcomeWriter:
     """Writes outcomes in files that no other attempt names, every ``tuning.CHECKPOINT_SECONDS``.
 
-    ``notes`` receives the progress in between. A ``plan`` that asks for it has the entries reported too.
+    ``notes`` receives the progress in between. A ``plan`` that asks for it has the entries reported too. ``take_made``
+    hands over what a version got.
     """
 
     def __init__(
-        self, shard: Shard, context: Context, notes: TaskNotes | None = None, plan: Plan | None = None
+        self,
+        shard: Shard,
+        context: Context,
+        notes: TaskNotes | None = None,
+        plan: Plan | None = None,
+        take_made: Callable[[], Sequence[Made]] = tuple,
     ) -> None:
+        self._take_made = take_made
         self._plan = plan
         self._shard, self._context, self._notes = shard, context, notes
         self._held: dict[int, Outcome] = {}
@@ -73,7 +80,7 @@ class OutcomeWriter:
         notes.write(Count(self.written + len(held), size), self.failures + failures_of(held))
 
     def flush(self, directories: list[tuple[Entry, Attributes]]) -> None:
-        """Write what is held. Directories first: an outcome must not count before their attributes are kept."""
+        """Write what is held. Directories and records first: without them an outcome must not count."""
         self._written_at = self._context.clock.now()
         if not self._held:
             return
@@ -82,6 +89,7 @@ class OutcomeWriter:
         if taken:
             key = keys.directories_key(self._shard.id, nonce, self._files)
             ledger.write_rows(key, (directory_row(entry, attributes) for entry, attributes in taken))
+        write_made(self._take_made(), ledger, nonce, self._files)
         counts = tally(self._held.values())
         seconds, self._noted_at = self._written_at - self._noted_at, self._written_at
         name = keys.outcomes_name(nonce, self._files, len(taken))
@@ -128,7 +136,7 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
             inside_s3 = plan.request.inside_s3
             same = or_copy(SameContent(source, destination, deadline, limiter, inside_s3=inside_s3))
         if shard.linked:
-            same = linked_from(plan, version_before(ledger), destination)
+            same = linked_from(plan, version_before(ledger), destination, ledger, [entry for _, entry in work])
         return Copier(
             source,
             destination,
@@ -169,7 +177,7 @@ def copy_work(
     Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
     """
     notes = TaskNotes("copy", shard.id, context.ledger, context.nonce, context.clock, settled)
-    writer = OutcomeWriter(shard, context, notes, plan)
+    writer = OutcomeWriter(shard, context, notes, plan, copier.take_made)
     transient = 0
     held_back: dict[int, Outcome] = {}
     for index, outcome in copier.copy_all(work, min(threads, len(work)) or 1):

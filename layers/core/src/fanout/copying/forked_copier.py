@@ -8,7 +8,7 @@ from typing import Protocol
 
 from fanout.copying.copier import Copier
 from fanout.facts import tuning
-from fanout.model.entry import Attributes, Entry
+from fanout.model.entry import Attributes, Entry, Made
 from fanout.model.outcome import Outcome, Result
 from fanout.work.processes import in_processes
 
@@ -23,6 +23,9 @@ class CopiesEntries(Protocol):
 
     def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
         """See ``Copier.copy_all``."""
+
+    def take_made(self) -> Sequence[Made]:
+        """See ``Copier.take_made``."""
 
 
 class ForkedCopier:
@@ -39,6 +42,12 @@ class ForkedCopier:
         self._begun = begun
         self.directories: list[tuple[Entry, Attributes]] = []
         self.unfinished: list[Work] = []
+        self._made: list[Made] = []
+
+    def take_made(self) -> Sequence[Made]:
+        """As ``Copier.take_made``, of all processes."""
+        taken, self._made = self._made, []
+        return taken
 
     def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
         """As ``Copier.copy_all``, with ``threads`` in all processes together."""
@@ -49,7 +58,8 @@ class ForkedCopier:
             for index, outcome in copier.copy_all(turns, each):
                 made, copier.directories = copier.directories, []
                 is_plain = outcome.result is Result.COPIED
-                yield [(index, (outcome.crc64nvme, outcome.seconds) if is_plain else outcome, made)]
+                short = (outcome.crc64nvme, outcome.seconds) if is_plain else outcome
+                yield [(index, short, made, copier.take_made())]
             return copier.unfinished
 
         known = dict(entries)
@@ -62,13 +72,15 @@ class ForkedCopier:
                     for unfinished in stop.value:
                         self.unfinished += unfinished
                     return
-                for index, outcome, made in batch:
-                    self.directories += made
+                for index, outcome, directories, made in batch:
+                    self.directories += directories
+                    self._made += made
                     yield index, outcome if isinstance(outcome, Outcome) else _copied(known[index], *outcome)
 
 
-# The index of an entry, its outcome or, where it was copied, its checksum and seconds alone, and the directories made.
-_Message = tuple[int, Outcome | tuple[str | None, float | None], list[tuple[Entry, Attributes]]]
+# The index of an entry, its outcome or, where it was copied, its checksum and seconds alone, the directories made, and
+# what a version got.
+_Message = tuple[int, Outcome | tuple[str | None, float | None], list[tuple[Entry, Attributes]], Sequence[Made]]
 
 
 def _copied(entry: Entry, checksum: str | None, seconds: float | None) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fanout.copying.linking import write_made
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -54,6 +55,8 @@ def assemble_big_files(
     threads = min(tuning.BIG_FILES_COMPLETED_AT_ONCE, len(open_keys))
     rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, deadline, [])]
     name = f"{shard_id}-{context.nonce}" if shard_id else context.nonce
+    if destination.file_system is not None:
+        write_made(destination.file_system.take_made(), ledger, f"big-files-{name}", 0)
     report_done(plan, ledger, "copy", f"big-files-{name}", map(outcome_from_row, rows))
     ledger.write_rows(keys.big_file_outcomes_key(name), rows)
     return len(rows), len(rows) == len(open_keys)

@@ -66,6 +66,8 @@ PUBLISH = "publish"
 VERSION_BEFORE = "version-before.json"
 PUBLISHED = "published.json"
 ENTRIES = "entries/"
+# What stands in a version as the run made it, for the run that links it.
+MADE = "made/"
 DELETIONS = "deletions.json"
 DELETED_DIRECTORIES = "deleted-directories.json"
 PROVEN = "deletions/proven/"
@@ -95,6 +97,8 @@ UNSEALED = (LIMITS, PACING, THROTTLED, WORKERS, PROGRESS, WAITING)
 
 # docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: 80 characters.
 _WITH_DIRECTORIES = re.compile(rf"{OUTCOMES}(.+)/([^/]+)-directories-(\d+)\.json")
+# Chosen: two bounds in hex, each a component of a key that a file of that name can hold.
+_BOUND_BYTES = 120
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
 
 
@@ -148,6 +152,23 @@ def segment_failed_key(segment_id: str) -> str:
 def listed_outcomes_key(segment_id: str, nonce: str, number: int) -> str:
     """Outcomes of entries that need no copy."""
     return f"outcomes/listed/{segment_id}-{nonce}-{number:04d}.jsonl.gz"
+
+
+def made_key(first: str, last: str, nonce: str, number: int) -> str:
+    """Copies of a version as they were made, of the paths from ``first`` to ``last``; the key tells how these begin."""
+    bounds = "/".join(bound_of(path).hex() for path in (first, last))
+    return f"{MADE}{bounds}/{nonce}-{number:04d}.jsonl.gz"
+
+
+def bound_of(path: str) -> bytes:
+    """How a path begins in the bounds of ``made_key``; these are in the order of the paths."""
+    return os.fsencode(path)[:_BOUND_BYTES]
+
+
+def made_bounds(key: str) -> tuple[bytes, bytes]:
+    """How the first and the last path of a ``made_key`` begin. Raises ``ValueError`` for another key."""
+    first, last = key.removeprefix(MADE).split("/")[:2]
+    return bytes.fromhex(first), bytes.fromhex(last)
 
 
 def index_part_key(segment_id: str, nonce: str, number: int) -> str:

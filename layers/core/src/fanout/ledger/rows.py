@@ -7,7 +7,7 @@ from typing import Any
 
 from fanout.model.books import Count, no_counts
 from fanout.model.document import Json
-from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.entry import Attributes, Entry, Kind, Made
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.shard import Name, Receipt
 
@@ -170,6 +170,17 @@ def attributes_from_row(row: list[int | None]) -> Attributes:
     """The attributes of a row."""
     mode, uid, gid, mtime_ns, atime_ns = row
     return Attributes(mode, uid, gid, mtime_ns, atime_ns)
+
+
+def made_row(made: Made) -> list[Any]:
+    """A copy as it was made."""
+    row = [made.path, made.mode, made.uid, made.gid, made.size, made.mtime_ns]
+    return [*row, made.target] if made.target else row
+
+
+def made_from_row(row: list[Any]) -> Made:
+    """The copy of a row."""
+    return Made(*row)
 
 
 def receipt_row(receipt: Receipt) -> Json:

@@ -97,6 +97,21 @@ class Attributes(Struct):
         return self.mode is not None and stat.S_ISLNK(self.mode)
 
 
+class Made(Struct, frozen=True):
+    """A copy in a file system as it stood when it was made; ``target`` is that of a symlink.
+
+    ``mode`` is the whole ``st_mode``, times are in nanoseconds since 1970.
+    """
+
+    path: str
+    mode: int
+    uid: int
+    gid: int
+    size: int
+    mtime_ns: int
+    target: str = ""
+
+
 def whole_seconds(time_ns: int) -> int:
     """A time as the header Last-Modified shows it; a LIST may show its milliseconds."""
     return time_ns - time_ns % SECOND_NS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
-from fanout.model.entry import Attributes, Entry
+from fanout.model.entry import Attributes, Entry, Made
 from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
 
@@ -22,13 +22,15 @@ class FileSystem(Protocol):
         Raises ``ItemError`` if that file has not the size and the mtime (0: any) of ``entry``, as its copy has.
         """
 
-    def link_from(self, entry: Entry, place: str, made_ns: int) -> bool:
+    def link_from(self, entry: Entry, place: str, made: Collection[Made]) -> bool:
         """Make the path of ``entry`` a further name of the file that stands there below ``place``, another version.
 
-        False where the entry has to be copied: nothing of its kind, size and (of a file system) mtime stands there, or
-        of an object something that was written after ``made_ns``, in nanoseconds since 1970; or the file has
-        no room for another name. ``place`` is relative to the mount, and ends in ``/``.
+        False where the entry has to be copied: nothing stands there, or nothing that is as one of ``made`` tells; or
+        the file has no room for another name. ``place`` is relative to the mount, and ends in ``/``.
         """
+
+    def take_made(self) -> Sequence[Made]:
+        """The copies that got their place in a version, or were linked into it, since this was called last."""
 
     def versions(self, link: str) -> Versions:
         """The versions of the tree that this one is a version of, and their link."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from msgspec import MsgspecError, Struct, json
-from msgspec.structs import replace
 
 from fanout.copying.linking import VersionBefore
 from fanout.ledger import keys
@@ -91,8 +90,7 @@ def begin_publishing(plan: Plan, context: Context) -> None:
     if plan.resumes:  # what the first run linked, it linked from that one's
         before = ledger.of_run(plan.resumes[-1]).read(keys.VERSION_BEFORE, VersionBefore)
     if plan.request.mode is not Mode.ROLLBACK:
-        made = note_version_before(plan, before.version, ledger)
-        before = before if plan.resumes else replace(before, made=made)
+        note_version_before(plan, before.version, ledger)
     ledger.write(keys.VERSION_BEFORE, before)
 
 

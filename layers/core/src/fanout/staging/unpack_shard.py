@@ -81,6 +81,7 @@ class _Unbroken:
     def __init__(self, copier: Copier, *, may_leave: bool) -> None:
         self._copier, self._may_leave = copier, may_leave
         self.directories, self.unfinished = copier.directories, copier.unfinished
+        self.take_made = copier.take_made
         self.left = 0
 
     def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:

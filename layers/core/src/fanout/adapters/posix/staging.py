@@ -23,6 +23,7 @@ from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX
 
 if TYPE_CHECKING:
     from fanout.adapters.posix.placing import Placing
+    from fanout.adapters.posix.publishing.made import MadeFiles
 
 # Directories of a process of an attempt. Two threads share one at most: their creations overlap with the rest of
 # their work.
@@ -40,8 +41,9 @@ class Staging:
         run_id: str,
         nonce: str,
         placing: Placing | None = None,
+        made: MadeFiles | None = None,
     ) -> None:
-        """Without ``placing`` a file that is there is replaced, and not kept."""
+        """Without ``placing`` a file that is there is replaced, and not kept. ``made`` takes what gets its place."""
         self._directories = directories
         self._root = root
         self.name_of_run = f"{STAGING_PREFIX}{run_id}"
@@ -49,6 +51,7 @@ class Staging:
         self.path = self.token.path
         self._nonce = nonce
         self._placing = placing if placing is not None and not placing.replaces_all else None
+        self._made = made
         self._numbers = itertools.count()
         self._threads = itertools.count()
         self._thread = threading.local()
@@ -63,7 +66,14 @@ class Staging:
         return self._thread.directory, str(next(self._numbers))
 
     def move(self, staged: int, staged_name: str, directory: int, path: str) -> None:
-        """Give a staged file its place at a path, in a directory, at once.
+        """Give a staged file its place at a path, in a directory, at once."""
+        made = self._made.staged(path, staged, staged_name) if self._made is not None else None
+        self.rename(staged, staged_name, directory, path)
+        if self._made is not None and made is not None:
+            self._made.add(made)
+
+    def rename(self, staged: int, staged_name: str, directory: int, path: str) -> None:
+        """As ``move``, for a further name of a file, which is no copy of its own.
 
         A file that is there is replaced, or what the request says becomes of it: see ``Placing``.
         A kernel lets one rename between two directories of a mount through at a time, for as

@@ -25,6 +25,7 @@ from fanout.adapters.posix.paths.lookup import find_destination, find_source
 from fanout.adapters.posix.placing import Placing
 from fanout.adapters.posix.publishing.kept import published_tree_of
 from fanout.adapters.posix.publishing.linking import VersionNames, link_from
+from fanout.adapters.posix.publishing.made import MadeFiles
 from fanout.adapters.posix.publishing.versions import PosixVersions
 from fanout.adapters.posix.small_files import PosixSmallFiles
 from fanout.adapters.posix.source import (
@@ -40,7 +41,7 @@ from fanout.adapters.posix.target import FileTarget
 from fanout.facts import tuning
 from fanout.listing.directories.parents import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE
 from fanout.model.columns import Listed, one_by_one
-from fanout.model.entry import Attributes, Entry, Found, Kind
+from fanout.model.entry import Attributes, Entry, Found, Kind, Made
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Transient
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX
@@ -80,7 +81,8 @@ class PosixTree:
         self._follow = follow
         self._backup = Backup(self._directories, self._root, backup_to, run_id) if backup_to else None
         placing = Placing(overwrite, self._backup)
-        self._staging = Staging(self._directories, self._stages, run_id, nonce, placing)
+        self._copies = None if stages_at is None else MadeFiles(self._root)
+        self._staging = Staging(self._directories, self._stages, run_id, nonce, placing, self._copies)
         self._token = self._staging.token
         self._version_names = VersionNames()
         self._field = field
@@ -196,17 +198,24 @@ class PosixTree:
                 with self._directories.hold(staged_directory, create=True) as staged:
                     os.link(first_name, staged_name, src_dir_fd=origin, dst_dir_fd=staged, follow_symlinks=False)
                     require_copy(os.stat(staged_name, dir_fd=staged, follow_symlinks=False), entry)
-                    self._staging.move(staged, staged_name, directory, self._root + entry.path)
+                    self._staging.rename(staged, staged_name, directory, self._root + entry.path)
         except OSError as error:
             raise no_room_for_name(error) or self._token.error("link", error) from error
 
-    def link_from(self, entry: Entry, place: str, made_ns: int) -> bool:
+    def link_from(self, entry: Entry, place: str, made: Collection[Made]) -> bool:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
         try:
             self._token.look()
-            return link_from(self._directories, self._version_names, self._root, entry, place, made_ns)
+            linked = link_from(self._directories, self._version_names, self._root, entry, place, made)
         except OSError as error:
             raise self._token.error("link", error) from error
+        if linked is not None and self._copies is not None:
+            self._copies.add(linked)
+        return linked is not None
+
+    def take_made(self) -> Sequence[Made]:
+        """See ``ports.file_system.FileSystem``."""
+        return () if self._copies is None else self._copies.take()
 
     def versions(self, link: str) -> PosixVersions:
         """See ``ports.tree.Tree``."""

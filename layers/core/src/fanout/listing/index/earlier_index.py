@@ -23,7 +23,6 @@ from fanout.listing.index.copied_index import (
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry
 from fanout.model.errors import InvalidRequest, LedgerBroken
-from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
 from fanout.shards.rounds import IndexFile
 
@@ -53,20 +52,15 @@ def note_earlier_run(plan: Plan, ledger: Ledger) -> None:
     ledger.write(keys.EARLIER, IndexOf(run_id))
 
 
-def note_version_before(plan: Plan, version: str, ledger: Ledger) -> float:
-    """Write down that a run links what the index of the published version holds; nothing if that cannot be read.
-
-    Returns the time, in seconds since 1970, before which the mtimes of that version's copies lie: its run's beginning,
-    or its end where the request gives copies the time at which they are written.
-    """
+def note_version_before(plan: Plan, version: str, ledger: Ledger) -> None:
+    """Write down that a run links what the index of the published version holds; nothing if that cannot be read."""
     if not keeps_index(plan):
-        return 0.0
-    run_id, made = "", 0.0
+        return
+    run_id = ""
     if version:
         earlier = ledger.of_run(version)
         try:
-            _, (began_ns, ended_ns) = _read(earlier)
-            made = (ended_ns if plan.request.attributes.mtime is Mtime.NOW else began_ns) / 1e9
+            _read(earlier)
             made_alike = transfer_digest(earlier.read_plan()) == transfer_digest(plan)
         except _UNREADABLE as error:
             ledger.note("index", [f"the index of version {version} cannot be read, all is copied: {error}"[:500]])
@@ -75,7 +69,6 @@ def note_version_before(plan: Plan, version: str, ledger: Ledger) -> float:
             if not made_alike:
                 ledger.note("index", [f"version {version} was made by another request: all is copied"])
     ledger.write(keys.EARLIER, IndexOf(run_id))
-    return made
 
 
 class EarlierIndex:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import stat
 import threading
 from collections import Counter
+from collections.abc import Collection
 from contextlib import suppress
 from itertools import islice
 
 from fanout.adapters.posix.errors import no_room_for_name
 from fanout.adapters.posix.listing.stats import Waited
 from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.publishing.made import made_of
 from fanout.facts import tuning
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import Entry, Made
 from fanout.model.errors import ItemError
-
-_KINDS = (stat.S_IFREG, stat.S_IFLNK)
 
 
 class VersionNames:
@@ -51,50 +50,51 @@ def _read(directory: int) -> None:
             pass
 
 
-def link_from(directories: Directories, names: VersionNames, root: str, entry: Entry, place: str, made_ns: int) -> bool:
+def link_from(
+    directories: Directories, names: VersionNames, root: str, entry: Entry, place: str, made: Collection[Made]
+) -> Made | None:
     """Make the entry's path below ``root`` a further name of what stands at that path below ``place``.
 
-    False where nothing stands there that has the entry's kind, size and (of a file system) mtime, or of an object an
-    mtime before ``made_ns``; where the file has no room for a name, and where something else has the name already.
-    Raises ``OSError``.
+    Returns what was linked. ``None`` where nothing stands there that is as one of ``made``, where the file has no room
+    for a name, and where something else has the name already. Raises ``OSError``.
     """
     parent, slash, name = entry.path.rpartition("/")
     try:
         origin = directories.hold(path := f"{place}{parent}{slash}")
     except (FileNotFoundError, NotADirectoryError, ItemError):
-        return False
+        return None
     with origin as above, directories.hold(f"{root}{parent}{slash}", create=True) as directory:
         before = names.find(path, above, name)
-        if before is None or not _is_copy(before, entry, made_ns):
-            return False
+        copy = None if before is None else _as_made(entry, above, name, before, made)
+        if before is None or copy is None:
+            return None
         try:
             os.link(name, name, src_dir_fd=above, dst_dir_fd=directory, follow_symlinks=False)
         except (FileExistsError, FileNotFoundError):
             there = _found(directory, name)
-            return there is not None and os.path.samestat(before, there)
+            return copy if there is not None and os.path.samestat(before, there) else None
         except OSError as error:
             if no_room_for_name(error) is None:
                 raise
-            return False
-        made = _found(directory, name)
-        if made is not None and os.path.samestat(before, made) and _is_copy(made, entry, made_ns):
-            return True
+            return None
+        now = _found(directory, name)
+        if now is not None and os.path.samestat(before, now) and _as_made(entry, directory, name, now, made):
+            return copy
         with suppress(FileNotFoundError):  # another client put something else there meanwhile
             os.unlink(name, dir_fd=directory)
-        return False
+        return None
 
 
-def _is_copy(found: os.stat_result, entry: Entry, made_ns: int) -> bool:
-    """An object may be a symlink, whose bytes are its target; a listing does not tell the mtime that its copy has.
+def _as_made(entry: Entry, directory: int, name: str, found: os.stat_result, made: Collection[Made]) -> Made | None:
+    """The record that an entry of a version still is as; whoever touches it changes one of these attributes.
 
-    Its copy was given an mtime of the source; whoever changes it in place leaves the time of the change.
+    The ctime is none of them: it moves when a version links the file, and when one that had it goes.
     """
-    kind = stat.S_IFMT(found.st_mode)
-    if entry.etag:
-        is_untouched = kind == stat.S_IFLNK or found.st_mtime_ns < made_ns
-        return kind in _KINDS and found.st_size == entry.size and is_untouched
-    expected = stat.S_IFLNK if entry.kind is Kind.SYMLINK else stat.S_IFREG
-    return (kind, found.st_size, found.st_mtime_ns) == (expected, entry.size, entry.mtime_ns)
+    try:
+        now = made_of(entry.path, directory, name, found)
+    except FileNotFoundError:
+        return None
+    return now if now in made else None
 
 
 def _found(directory: int, name: str) -> os.stat_result | None:
