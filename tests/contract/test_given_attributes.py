@@ -157,6 +157,31 @@ def test_override_gives_them_to_every_copy(client: S3Client, bucket: str, tmp_pa
     assert own.st_mtime_ns != NS and own.st_mtime_ns % 1_000_000_000 == 0
 
 
+@pytest.mark.parametrize("given", [{"directory_mode": "2750"}, {"gid": os.getegid()}], ids=["mode", "group alone"])
+@pytest.mark.parametrize("on_conflict", ["fail", "escape"])
+@pytest.mark.parametrize("override", [False, True])
+def test_override_repairs_directories_that_keys_imply(
+    client: S3Client,
+    bucket: str,
+    tmp_path: Path,
+    given: Json,
+    on_conflict: str,
+    override: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fanout.listing.deciding.decisions.MARGIN_NS", -(10**18))
+    request = {**FROM_S3, "on_conflict": on_conflict, "attributes": {**given, "override": override}}
+    world = world_of(client, bucket, tmp_path)
+    assert world.run(request)["status"] == "SUCCEEDED", failures(world)
+    for name in ("deep", "deep/er", "d"):
+        (tmp_path / "out" / name).chmod(0o700)
+    assert following(world, tmp_path, "run-2").run(request)["status"] == "SUCCEEDED"
+    expected = 0o2750 if override and "directory_mode" in given else 0o700
+    found = modes(tmp_path)
+    assert {name: found[name] for name in ("deep", "deep/er")} == dict.fromkeys(["deep", "deep/er"], expected)
+    assert found["d"] == 0o700  # an entry, and unchanged
+
+
 @pytest.mark.parametrize("override", [False, True])
 @pytest.mark.parametrize("keeps_index", [True, False])
 def test_a_copy_of_now_is_copied_once(

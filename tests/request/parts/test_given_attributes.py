@@ -59,13 +59,13 @@ def test_the_table(given: GivenAttributes, entry: Entry, known: Attributes, expe
     [
         (GivenAttributes(), None),
         (GivenAttributes(file_mode="0640", mtime=Mtime.NOW), None),
-        (GivenAttributes(uid=5), Attributes(stat.S_IFDIR | 0o755, 5)),
+        (GivenAttributes(uid=5), Attributes(None, 5)),
         (GivenAttributes(directory_mode="770"), Attributes(stat.S_IFDIR | 0o770)),
         (OVER, Attributes(stat.S_IFDIR | 0o750, 1000, 1001)),
     ],
 )
 def test_a_directory_that_keys_imply(given: GivenAttributes, expected: Attributes | None) -> None:
-    assert given.of_implied_directory(0o755) == expected
+    assert given.of_implied_directory == expected
 
 
 BAD: list[tuple[dict[str, str], Any, str, str]] = [

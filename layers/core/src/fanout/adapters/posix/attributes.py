@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 
+from fanout.adapters.posix.paths.directories import Held
 from fanout.adapters.posix.staging import open_staged
 from fanout.model.entry import Attributes
 
@@ -23,17 +24,35 @@ def creation_mode(mode: int, *, uid: int | None, gid: int | None) -> int:
     return mode & (0o777 if created else stat.S_IRWXU)
 
 
+def group_by_place(attributes: Attributes, staged: Held, place: Held) -> int | None:
+    """The group of a staged file that no source and no request gives one: as if it had been made at its place.
+
+    A set-group-id directory gives its own; ``None`` leaves the file what it was made with.
+    """
+    if attributes.gid is not None:
+        return None
+    if place.group is None:
+        return None if staged.group is None else os.getegid()
+    return place.group
+
+
 def apply_attributes(
-    descriptor: int, attributes: Attributes, default_mode: int, found: os.stat_result | None = None
+    descriptor: int,
+    attributes: Attributes,
+    default_mode: int,
+    found: os.stat_result | None = None,
+    group: int | None = None,
 ) -> None:
     """Owner, mode and times, with no operation for what is right already by ``found``.
+
+    ``group`` is what ``group_by_place`` says.
 
     Owner first: the mode is the owner's, and a change of owner clears set-id bits. A change that is not permitted is
     left out: an access point that enforces an identity cannot keep owners.
     """
     found = found or os.fstat(descriptor)
     uid = found.st_uid if attributes.uid is None else attributes.uid
-    gid = found.st_gid if attributes.gid is None else attributes.gid
+    gid = _gid(attributes, found, group)
     if (uid, gid) != (found.st_uid, found.st_gid):
         _change_owner(descriptor, uid, gid)
     mode = default_mode if attributes.mode is None else stat.S_IMODE(attributes.mode)
@@ -63,13 +82,22 @@ def _belongs_to(descriptor: int, attributes: Attributes) -> bool:
     return (found.st_uid, found.st_gid) == (attributes.uid, attributes.gid)
 
 
-def apply_link_attributes(directory: int, name: str, attributes: Attributes) -> None:
-    """Owner and times of a symlink; its mode means nothing on Linux."""
-    if attributes.uid is not None and attributes.gid is not None:
+def _gid(attributes: Attributes, found: os.stat_result, group: int | None) -> int:
+    if attributes.gid is not None:
+        return attributes.gid
+    return found.st_gid if group is None else group
+
+
+def apply_link_attributes(directory: int, name: str, attributes: Attributes, group: int | None = None) -> None:
+    """Owner and times of a symlink; its mode means nothing on Linux. ``group`` is what ``group_by_place`` says."""
+    owned = attributes.uid is not None and attributes.gid is not None
+    if owned or group is not None:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
-        if (attributes.uid, attributes.gid) != (found.st_uid, found.st_gid):
+        uid = attributes.uid if owned and attributes.uid is not None else found.st_uid
+        gid = _gid(attributes, found, group)
+        if (uid, gid) != (found.st_uid, found.st_gid):
             try:
-                os.chown(name, attributes.uid, attributes.gid, dir_fd=directory, follow_symlinks=False)
+                os.chown(name, uid, gid, dir_fd=directory, follow_symlinks=False)
             except OSError as error:
                 if error.errno not in _NOT_PERMITTED:
                     raise

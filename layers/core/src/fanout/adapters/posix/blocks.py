@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-from fanout.adapters.posix.attributes import apply_attributes
+from fanout.adapters.posix.attributes import apply_attributes, group_by_place
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.shared_descriptor import SharedDescriptor
@@ -60,11 +60,15 @@ class StagedBlocks:
         """See ``ports.tree.BlockTarget``. Done twice it finds the file in its place, and no staged one."""
         parent, separator, _ = self._path.rpartition("/")
         try:
-            with self._directories.hold(self._staged) as staged:
+            held = self._directories.hold(self._staged)
+            with held as staged:
                 descriptor = os.open(self._token, _FLAGS, dir_fd=staged)
                 try:
+                    place = self._directories.hold(parent + separator, create=True)
+                    with place:
+                        group = group_by_place(attributes, held, place)
                     os.ftruncate(descriptor, self._size)
-                    apply_attributes(descriptor, attributes, DEFAULT_FILE_MODE)
+                    apply_attributes(descriptor, attributes, DEFAULT_FILE_MODE, group=group)
                 finally:
                     os.close(descriptor)
                 with self._directories.hold(parent + separator, create=True) as directory:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from fanout.adapters.posix.attributes import apply_attributes, creation_mode
+from fanout.adapters.posix.attributes import apply_attributes, creation_mode, group_by_place
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.holes import CHUNK_BYTES, runs_of_data
 from fanout.adapters.posix.paths.directories import Directories
@@ -73,10 +73,12 @@ class FileTarget:
         try:
             if self._written_until < self._size:
                 os.ftruncate(self._descriptor, self._size)
-            apply_attributes(self._descriptor, self._attributes, DEFAULT_FILE_MODE, self._found)
-            descriptor, self._descriptor = self._descriptor, -1
-            os.close(descriptor)
-            with self._directories.hold(parent + separator, create=True) as directory:
+            place = self._directories.hold(parent + separator, create=True)
+            with place as directory:
+                group = group_by_place(self._attributes, self._staged, place)
+                apply_attributes(self._descriptor, self._attributes, DEFAULT_FILE_MODE, self._found, group)
+                descriptor, self._descriptor = self._descriptor, -1
+                os.close(descriptor)
                 self._staging.move(self._staged.descriptor, self._staged_name, directory, self._path)
         except OSError as error:
             raise self._staging.token.error("commit", error) from error

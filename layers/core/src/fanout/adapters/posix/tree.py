@@ -9,7 +9,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
-from fanout.adapters.posix.attributes import apply_attributes, apply_link_attributes, owner_limitation, time_of_new_file
+from fanout.adapters.posix.attributes import (
+    apply_attributes,
+    apply_link_attributes,
+    group_by_place,
+    owner_limitation,
+    time_of_new_file,
+)
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.blocks import StagedBlocks
 from fanout.adapters.posix.deletion import OwnUnlinks, delete_listed, remove_empty
@@ -39,7 +45,7 @@ from fanout.adapters.posix.source import (
 from fanout.adapters.posix.staging import Staging
 from fanout.adapters.posix.target import FileTarget
 from fanout.facts import tuning
-from fanout.listing.directories.parents import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE
+from fanout.listing.directories.parents import DEFAULT_DIRECTORY_MODE, UNFINISHED_MODE, mode_not_told
 from fanout.model.columns import Listed, one_by_one
 from fanout.model.entry import Attributes, Entry, Found, Kind, Made
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Transient
@@ -170,13 +176,14 @@ class PosixTree:
         parent, separator, _ = path.rpartition("/")
         staged_directory, staged_name = self._staging.place()
         try:
-            with (
-                self._directories.hold(staged_directory, create=True) as staged,
-                self._directories.hold(parent + separator, create=True) as directory,
-            ):
-                os.symlink(target, staged_name, dir_fd=staged)
-                apply_link_attributes(staged, staged_name, attributes)
-                self._staging.move(staged, staged_name, directory, path)
+            held = self._directories.hold(staged_directory, create=True)
+            with held as staged:
+                place = self._directories.hold(parent + separator, create=True)
+                with place as directory:
+                    os.symlink(target, staged_name, dir_fd=staged)
+                    group = group_by_place(attributes, held, place)
+                    apply_link_attributes(staged, staged_name, attributes, group)
+                    self._staging.move(staged, staged_name, directory, path)
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError):
                 error = OSError(22, "the target of the symlink holds NUL")
@@ -226,7 +233,8 @@ class PosixTree:
         try:
             with self._directories.hold(self._root + entry.path) as descriptor:
                 self._token.look()
-                apply_attributes(descriptor, attributes, DEFAULT_DIRECTORY_MODE)
+                found = os.fstat(descriptor)
+                apply_attributes(descriptor, attributes, mode_not_told(found.st_mode), found)
         except OSError as error:
             raise self._token.error("attributes", error) from error
 

@@ -14,7 +14,6 @@ from msgspec import to_builtins
 
 from fanout.ledger import keys
 from fanout.listing.directories.parents import (
-    DEFAULT_DIRECTORY_MODE,
     Seen,
     SeenParents,
     is_unfinished,
@@ -45,7 +44,10 @@ def may_be_left_out(plan: Plan, segment: Segment) -> bool:
 
 
 class ParentDirectories:
-    """Collects the directories above a segment's entries that are not entries and not right at the destination."""
+    """Collects the directories above a segment's entries that are not entries and not right at the destination.
+
+    With ``attributes.override`` each that keys imply, because no listing tells whether it has what the request gives.
+    """
 
     def __init__(self, plan: Plan, segment: Segment, context: Context, source: Tree, find_there: Find) -> None:
         self._segment, self._context = segment, context
@@ -55,15 +57,16 @@ class ParentDirectories:
         ordered = keeps_names and segment.manifest is None
         self._seen = SeenParents(segment) if ordered else None
         given = plan.request.attributes
-        self._given = given.of_implied_directory(DEFAULT_DIRECTORY_MODE)
+        self._given = given.of_implied_directory
+        self._repairs = given.override and self._given is not None and plan.request.source.is_keyed
         self._overrides = given.override and bool(given.directory_mode)
         self._look_up = lru_cache(_KEPT)(self._looked_up)
         self._rows: list[Json] = []
         self._files: list[str] = []
 
     def seen_there(self, entry: Entry) -> None:
-        """Take an entry of the destination's listing."""
-        if self._seen is not None:
+        """Take an entry of the destination's listing; a finished directory counts only where none is repaired."""
+        if self._seen is not None and not self._repairs:
             self._seen.at_destination(entry)
 
     def add(self, path: str, target: str = "", *, is_directory: bool = False) -> None:
@@ -83,11 +86,16 @@ class ParentDirectories:
     def _looked_up(self, there: str, here: str) -> None:
         """Note a directory at ``there``, which may not exist yet, with its counterpart ``here``, if any."""
         found = self._find_there(there)
-        if found is not None and found.changed_ns:
+        is_finished = found is not None and found.changed_ns
+        if is_finished and not (self._repairs and self._is_implied(here)):
             return
         mode = None if self._overrides else self._mode_at_source(here)
         if mode is None or not is_unfinished(mode):  # else it is right already, and may be an entry elsewhere
             self._note(there, mode)
+
+    def _is_implied(self, path: str) -> bool:
+        found = self._find(path) if path else None
+        return found is None or found.kind is not Kind.DIRECTORY
 
     def _mode_at_source(self, path: str) -> int | None:
         found = self._find(path) if path else None

@@ -20,6 +20,16 @@ def is_unfinished(mode: int) -> bool:
     return mode & 0o1777 == UNFINISHED_MODE
 
 
+def mode_not_told(mode: int) -> int:
+    """The mode of a directory at the destination that neither source nor request tells one, where it has ``mode`` now.
+
+    A new one gets the default, with the set-gid bit that it has from above; another one keeps its own.
+    """
+    if is_unfinished(mode):
+        return DEFAULT_DIRECTORY_MODE | mode & stat.S_ISGID
+    return stat.S_IMODE(mode)
+
+
 class Seen(Enum):
     """How the listings of both ends showed a directory."""
 

@@ -74,12 +74,13 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True):
         mode = self._mode(entry, known, is_owned=(uid, gid) == (known.uid, known.gid))
         return Attributes(mode, uid, gid, mtime_ns, atime_ns, known.headers, modified_ns)
 
-    def of_implied_directory(self, default_mode: int) -> Attributes | None:
+    @property
+    def of_implied_directory(self) -> Attributes | None:
         """The attributes of a directory that keys imply; ``None`` where the request gives it none."""
         bits = _bits(self.directory_mode)
         if self.uid is None and self.gid is None and bits is None:
             return None
-        return Attributes(stat.S_IFDIR | (default_mode if bits is None else bits), self.uid, self.gid)
+        return Attributes(None if bits is None else stat.S_IFDIR | bits, self.uid, self.gid)
 
     def _one(self, given: int | None, known: int | None) -> int | None:
         return given if given is not None and (self.override or known is None) else known

@@ -19,6 +19,7 @@ from fanout.model.path_rules import reason_against_name
 # Descriptors kept open: of each directory that files are taken from in turn two, in a version and in the one before,
 # and some of those above. Two trees of them are well under the 1,024 of a Lambda environment.
 KEPT_DIRECTORIES = 2 * tuning.SPREAD_DIRECTORIES + 64
+_NOT_ASKED = -1  # no group has this number
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -33,12 +34,21 @@ class Held:
     A class and not a generator, because every file enters several of them.
     """
 
-    __slots__ = ("_release", "descriptor", "users")
+    __slots__ = ("_group", "_release", "descriptor", "users")
 
     def __init__(self, descriptor: int, release: Callable[[Held], None]) -> None:
         self.descriptor = descriptor
         self.users = 0
         self._release = release
+        self._group: int | None = _NOT_ASKED
+
+    @property
+    def group(self) -> int | None:
+        """The group that files made here get if the directory is set-group-id, else ``None``. Asked for once."""
+        if self._group == _NOT_ASKED:
+            found = os.fstat(self.descriptor)
+            self._group = found.st_gid if found.st_mode & stat.S_ISGID else None
+        return self._group
 
     def __enter__(self) -> int:
         return self.descriptor
