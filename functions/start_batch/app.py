@@ -21,7 +21,13 @@ def handler(event: Json, context: Any) -> Json:
         event,
         context,
         lambda step: start_batch(
-            messages, here.event_request, here.state_machine, here.work_bucket, make_executions(), step
+            messages,
+            here.event_request,
+            here.state_machine,
+            here.work_bucket,
+            here.max_concurrency,
+            make_executions(),
+            step,
         ),
         run_id=batch_run_id(list(messages)),
     )

@@ -100,6 +100,13 @@ def test_a_batch_of_which_nothing_is_left_starts_nothing(s3: Any, steps: Any, in
         ('{"source": "efs:///x", "destination": "efs:///y"}', "EventRequest.source"),
         (json.dumps({**TEMPLATE, "manifest": "s3://a-bucket/m.csv"}), "EventRequest.manifest"),
         (json.dumps({**TEMPLATE, "resume_from": "run-1"}), "EventRequest.resume_from"),
+        # A run would end as refused, and nobody would have the messages.
+        (json.dumps({**TEMPLATE, "mode": "sync"}), "EventRequest.manifest"),
+        (json.dumps({**TEMPLATE, "publish": {"link": "current"}}), "EventRequest.publish|EventRequest.manifest"),
+        (json.dumps({**TEMPLATE, "verfy": "all"}), "EventRequest.verfy"),
+        (json.dumps({**TEMPLATE, "destination": "out/"}), "EventRequest.destination"),
+        (json.dumps({"source": TEMPLATE["source"]}), "EventRequest.destination"),
+        (json.dumps({**TEMPLATE, "limits": {"max_concurrency": 10**6}}), "EventRequest.limits.max_concurrency"),
     ],
 )
 def test_a_request_that_no_batch_can_have_fails_so_that_no_message_is_lost(

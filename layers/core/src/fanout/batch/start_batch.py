@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 from fanout.batch.event_batches import ObjectEvent, batch_of, parse_events
 from fanout.ledger.keys import BATCHES
 from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
-from fanout.model.location import S3Location, parse_location
+from fanout.model.location import S3Location
 from fanout.ports.aws import Starts
 from fanout.request.manifest import KEY, MAY_BE_MISSING
+from fanout.request.parse import parse_request
 from fanout.work.context import Context
+
+_MOUNT = re.compile("efs://([^/]*)")
+_A_MANIFEST = "manifest.jsonl"
 
 
 def start_batch(
-    messages: Mapping[str, str], template: str, machine: str, bucket: str, starts: Starts, context: Context
+    messages: Mapping[str, str],
+    template: str,
+    machine: str,
+    bucket: str,
+    max_concurrency: int,
+    starts: Starts,
+    context: Context,
 ) -> Json:
     """Start a run of the state machine for the keys of messages (id to body); ``template`` is its request as JSON.
 
     The manifest lies in the work bucket ``bucket``. Returns the run, empty where no key is left, how many keys it has,
     and in ``unreadable`` by id why messages are no events. Raises ``InvalidRequest`` for a request that no batch has.
     """
-    request, source = _request_of(template)
+    request, source = _request_of(template, f"s3://{bucket}/{_A_MANIFEST}", max_concurrency)
     events: list[ObjectEvent] = []
     unreadable: dict[str, str] = {}
     for message_id, body in messages.items():
@@ -42,7 +53,11 @@ def start_batch(
     return {"run_id": run_id, "count": len(batch.keys), **found, "unreadable": unreadable}
 
 
-def _request_of(template: str) -> tuple[Json, S3Location]:
+def _request_of(template: str, manifest: str, max_concurrency: int) -> tuple[Json, S3Location]:
+    """The request and its source, checked as PlanTransfer does: the messages of a run that it refuses would be lost.
+
+    Only whether the stack has the mount is left to PlanTransfer.
+    """
     example = 'e.g. {"source": "s3://bucket/prefix/", "destination": "efs:///path"}'
     try:
         request = json.loads(template)
@@ -50,11 +65,14 @@ def _request_of(template: str) -> tuple[Json, S3Location]:
         raise InvalidRequest("EventRequest", f"is not JSON ({error})", example) from error
     if not isinstance(request, dict) or not isinstance(request.get("source"), str):
         raise InvalidRequest("EventRequest", "names no source", example)
-    if not request["source"].startswith("s3://"):
-        raise InvalidRequest("EventRequest.source", f"{request['source']!r} is not in S3", example)
     for field in ("manifest", "resume_from"):
         if field in request:
             raise InvalidRequest(f"EventRequest.{field}", "is not for batches", "leave it out")
-    source = parse_location("EventRequest.source", request["source"], ())
-    assert isinstance(source, S3Location)
-    return request, source
+    mount = _MOUNT.match(str(request.get("destination")))
+    try:
+        parsed = parse_request({**request, "manifest": manifest}, (mount[1] if mount else "",), max_concurrency)
+    except InvalidRequest as error:
+        raise error.of_field(f"EventRequest.{error.field}") from error
+    if not isinstance(parsed.source, S3Location):
+        raise InvalidRequest("EventRequest.source", f"{request['source']!r} is not in S3", example)
+    return request, parsed.source
