@@ -78,14 +78,24 @@ def _proven(shard: Shard, ledger: Ledger) -> Sequence[Deletion]:
         return _once(shard, ledger)
     found: list[Deletion] = []
     for file in files:
-        name = file.key.rpartition("/")[2].partition(".")[0]
-        found += ledger.read(keys.proven_key(shard.id, name), Proven).deletions
+        found += ledger.read(keys.proven_key(shard.id, attempt_of(file.key)), Proven).deletions
     return found
+
+
+def attempt_of(outcome_key: str) -> str:
+    """The attempt that wrote a file of outcomes, and what it proved."""
+    return outcome_key.rpartition("/")[2].partition(".")[0]
 
 
 def _once(shard: Shard, ledger: Ledger) -> Sequence[Deletion]:
     equal = {outcome.path for outcome in shard_outcomes(shard, ledger, _EQUAL)}
-    write_proven(shard.id, "once", (one for one in ledger.read_shard(shard) if one.path in equal), ledger)
+    proven = {
+        entry.path: entry
+        for file in ledger.outcome_files(shard.id)
+        for one in ledger.read(keys.proven_key(shard.id, attempt_of(file.key)), Proven).deletions
+        for entry in ledger.read_shard(one.shard)
+    }
+    write_proven(shard.id, "once", (entry for path, entry in proven.items() if path in equal), ledger)
     return ledger.read(keys.proven_key(shard.id, "once"), Proven).deletions
 
 

@@ -9,6 +9,7 @@ from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json
 from fanout.model.segment import Segment
 from fanout.request.options import Mode, Verify
+from fanout.verifying.proofs.earlier_proofs import note_earlier_proofs
 from fanout.work.context import Context
 from fanout.work.reference import run_reference
 
@@ -22,6 +23,7 @@ def begin_verification(context: Context, bucket: str) -> Json:
     inner = replace(context, ledger=context.ledger.verification())
     inner_plan = replace(plan, request=request)
     inner.ledger.write_plan(inner_plan)
+    note_earlier_proofs(inner_plan, inner.ledger)
     pieces = [Segment("")]
     if request.manifest is not None:
         pieces = context.ledger.read_documents(keys.round_key(1), Segment)

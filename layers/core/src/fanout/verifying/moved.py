@@ -1,10 +1,12 @@
 """Writes the entries that a VerifyShard of a move found equal, as shards to delete at the source.
 
-Directories get separate shards, because one is deleted only when it is empty.
+Directories get separate shards, because one is deleted only when it is empty. ``replaces`` of a proven entry pins the
+copy that it was compared with.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -19,9 +21,21 @@ from fanout.request.plan import Plan
 
 
 class Proven(Struct, frozen=True):
-    """The shards of what one attempt at a shard, or at the big files, found equal."""
+    """The shards of what one attempt at a shard, or at the big files, found equal, and its first and last path."""
 
     deletions: list[Deletion]
+    first: str = ""
+    last: str = ""
+
+
+def pin_of_copy(found: Entry) -> str:
+    """Tells a copy from one that was written later: its ETag, or on a mount its ctime.
+
+    Empty for a directory of a mount, whose ctime moves with what comes into it.
+    """
+    if found.etag or found.kind is Kind.DIRECTORY:
+        return found.etag
+    return str(found.changed_ns)
 
 
 def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger) -> None:
@@ -38,7 +52,9 @@ def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledge
             ledger.write_rows(key, map(entry_row, held))
             shard = Shard(own_id, key, len(held), sum(entry.size for entry in held), 0.0)
             deletions.append(Deletion(shard, held is directories))
-    ledger.write(keys.proven_key(shard_id, name), Proven(deletions))
+    paths = [entry.path for entry in (*files, *directories)]
+    ends = (min(paths, key=os.fsencode), max(paths, key=os.fsencode)) if paths else ("", "")
+    ledger.write(keys.proven_key(shard_id, name), Proven(deletions, *ends))
 
 
 def in_move(outcome: Outcome, entry: Entry, plan: Plan) -> Outcome:

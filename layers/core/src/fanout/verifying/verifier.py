@@ -19,6 +19,7 @@ from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Tree
 from fanout.verifying.differences import ATTRIBUTE_REASONS, Difference, Rules, differences, is_told_whole
 from fanout.verifying.digests import entry_digest
+from fanout.verifying.moved import pin_of_copy
 
 
 class Seen(Struct, frozen=True):
@@ -32,12 +33,16 @@ class Seen(Struct, frozen=True):
     sha256: str = ""
 
 
+# An entry to compare, what was seen of it at the source, and the result where the destination holds the same.
+Work = tuple[Entry, Callable[[], Seen], Result]
+
+
 class Verified(Struct, frozen=True):
     """The outcome of comparing an entry, and its digests at the source and at the destination.
 
     ``is_told_whole`` is false where an object's metadata lacks some of what was to be compared, ``has_names`` true
     for a name of a file with several at the source. ``proof`` is what a certificate needs, ``None`` without one and for
-    what is not equal.
+    what is not equal. ``copy`` pins what was compared at the destination; empty where nothing was found.
     """
 
     outcome: Outcome
@@ -46,6 +51,7 @@ class Verified(Struct, frozen=True):
     is_told_whole: bool = True
     has_names: bool = False
     proof: Proof | None = None
+    copy: str = ""
 
 
 class Verifier:
@@ -112,7 +118,8 @@ class Verifier:
         else:
             outcome = Outcome.because(entry, *problem)
         told = told_whole(entry, here, there, self.rules)
-        return Verified(outcome, entry_digest(entry, here.checksum), there_digest, told, bool(entry.inode), proof)
+        here_digest, copy = entry_digest(entry, here.checksum), "" if found is None else pin_of_copy(found.entry)
+        return Verified(outcome, here_digest, there_digest, told, bool(entry.inode), proof, copy)
 
     def _archived(self, entry: Entry) -> str:
         """S3's answer for an object that is archived and skipped; empty for any other. A HEAD alone does not tell."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
+
+from msgspec.structs import replace
 
 from fanout.certificate.certified import Proof, write_certified
 from fanout.facts import tuning
@@ -24,14 +27,14 @@ from fanout.shards.tasks.notes import TaskNotes, failures_of
 from fanout.verifying.digests import TreeDigest, digest_row
 from fanout.verifying.links.link_differences import link_differences
 from fanout.verifying.moved import in_move, write_proven
+from fanout.verifying.proofs.earlier_proofs import proofs_about
+from fanout.verifying.proofs.second_look import SecondLook
 from fanout.verifying.source_checksums import work_of_checksums
-from fanout.verifying.verifier import Seen, Verified, Verifier
+from fanout.verifying.verifier import Seen, Verified, Verifier, Work
 from fanout.verifying.verify_blocks import verify_blocks
 from fanout.verifying.verify_rules import rules_of, write_indexes
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
-
-Work = tuple[Entry, Callable[[], Seen], Result]
 
 
 def verify_shard(shard: Shard, context: Context) -> Json:
@@ -95,7 +98,8 @@ def _verify(
     is_pinned: bool,
 ) -> dict[int, Outcome]:
     outcomes: dict[int, Outcome] = {}
-    proofs: dict[int, Proof] = {}
+    certified: dict[int, Proof] = {}
+    copies: dict[int, str] = {}
     not_told: list[int] = []
     archived: list[int] = []
     digest = TreeDigest()
@@ -108,15 +112,20 @@ def _verify(
         return verifier.compare(*item, links.get(entry.path, ""), entry.replaces if is_pinned else "")
 
     admit = lambda: context.limiter.admit(verifier.deadline)  # noqa: E731
-    done = work_on(left, check, threads, verifier.deadline, unfinished, admit)
+    rest: list[tuple[int, Work]] = []
+    proofs = proofs_about(entries.values(), plan, context.ledger)
+    look = SecondLook(context.destination(plan), proofs, check, links)
+    known = look.at(left, rest, threads, verifier.deadline, unfinished)
+    done = chain(known, work_on(rest, check, threads, verifier.deadline, unfinished, admit))
     for index, verified in notes.along(done, lambda one: one.outcome.size):
         outcomes[index] = in_move(verified.outcome, entries[index], plan)
         if not verified.is_told_whole:
             not_told.append(index)
         if verified.outcome.reason is Reason.SOURCE_ARCHIVED and outcomes[index].result is Result.SKIPPED:
             archived.append(index)
+        copies[index] = verified.copy
         if verified.proof is not None:
-            proofs[index] = verified.proof
+            certified[index] = verified.proof
         digest.add(verified.outcome.path, verified.source_digest, verified.destination_digest)
     passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
     if passing and len(passing) == len(outcomes):
@@ -133,9 +142,10 @@ def _verify(
         write_indexes(keys.not_told_prefix(shard.id), context.nonce, not_told, ledger)
         write_indexes(keys.archived_prefix(shard.id), context.nonce, archived, ledger)
         if verifier.certifies:
-            write_certified(shard.id, context.nonce, proofs, ledger)
+            write_certified(shard.id, context.nonce, certified, ledger)
         if plan.proves_move:
-            equal = (entries[index] for index, one in outcomes.items() if one.result is Result.UNCHANGED)
+            proven = [index for index, one in outcomes.items() if one.result is Result.UNCHANGED]
+            equal = (replace(entries[index], replaces=copies[index]) for index in proven)
             write_proven(shard.id, context.nonce, equal, ledger)
         ledger.write_outcomes(outcomes_id, context.nonce, outcomes, tally(outcomes.values()))
     return outcomes

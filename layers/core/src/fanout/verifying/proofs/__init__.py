@@ -1,0 +1,1 @@
+"""Taking over what earlier comparisons of a move have proven."""

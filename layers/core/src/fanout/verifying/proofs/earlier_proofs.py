@@ -1,0 +1,134 @@
+"""Finds what the comparisons of the runs that a move resumes have proven.
+
+| an entry that an earlier comparison found equal         | the comparison of this run      |
+|---------------------------------------------------------|---------------------------------|
+| listed as it was, and the copy is the one compared then | equal, without reading it again |
+| a directory                                             | compared, not held to the rate  |
+| any other                                               | compared                        |
+
+Only comparisons with the same rules count. The deletion looks at both ends again, whoever proved the entry.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.ledger import keys
+from fanout.ledger.coverage import indexes_of
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import indexed_outcome_from_row
+from fanout.model.entry import Entry, Kind
+from fanout.model.outcome import Result
+from fanout.model.shard import Deletion
+from fanout.request.plan import Plan
+from fanout.request.transfer_fields import Decides, fields_up_to
+from fanout.verifying.moved import Proven, pin_of_copy
+from fanout.verifying.verify_rules import Indexes, rules_of
+
+_READS_IN_FLIGHT = 32
+
+
+class ProofFile(Struct, frozen=True):
+    """The proofs that one attempt at a shard of an earlier comparison wrote, and the range of their paths."""
+
+    run_id: str
+    shard_id: str
+    attempt: str
+    proven: Proven
+
+    def may_hold(self, first: bytes, last: bytes) -> bool:
+        """Whether a path of the range may be in it."""
+        return os.fsencode(self.proven.first) <= last and first <= os.fsencode(self.proven.last)
+
+
+class EarlierProofs(Struct, frozen=True):
+    """earlier-proofs.json: the files of all earlier comparisons that count, the latest run's first."""
+
+    files: list[ProofFile]
+
+
+class EarlierProof(Struct, frozen=True):
+    """An entry as it was proven; ``replaces`` pins its copy. ``is_told_whole`` as in ``Verified``."""
+
+    entry: Entry
+    checksum: str | None
+    is_told_whole: bool
+
+    def holds(self, listed: Entry, copy: Entry | None) -> bool:
+        """Whether both ends are as they were when they were compared; the module's table is the contract."""
+        if copy is None or listed.kind is Kind.DIRECTORY or not self.entry.replaces:
+            return False
+        same = replace(listed, replaces="", archive="") == replace(self.entry, replaces="")
+        return same and copy.size == listed.size and pin_of_copy(copy) == self.entry.replaces
+
+
+def note_earlier_proofs(plan: Plan, ledger: Ledger) -> None:
+    """Write which files hold proofs that count in the comparison of a resumed move. Raises ``LedgerBroken``."""
+    if not plan.proves_move or not plan.resumes or plan.request.certificate:
+        return
+    earlier = [ledger.of_run(run_id).verification() for run_id in plan.resumes]
+    files = [file for one in earlier if _compares_alike(plan, ledger, one) for file in _files_of(one)]
+    ledger.write(keys.EARLIER_PROOFS, EarlierProofs(files))
+
+
+def _compares_alike(plan: Plan, ledger: Ledger, earlier: Ledger) -> bool:
+    """Whether an earlier run began a comparison, by the same rules."""
+    if not earlier.has(keys.PLAN):
+        return False
+    before = earlier.read_plan()
+    may_differ = {name: getattr(plan.request, name) for name in fields_up_to(Decides.WORK)}
+    return replace(before.request, **may_differ) == plan.request and rules_of(before, earlier) == rules_of(plan, ledger)
+
+
+def _files_of(earlier: Ledger) -> Iterator[ProofFile]:
+    """The files of the attempts at its shards; those of big files, and what was put together, are left out."""
+    found = (key.removeprefix(keys.PROVEN).removesuffix(".json").rpartition("/") for key in earlier.keys(keys.PROVEN))
+    outcomes = set(earlier.keys(keys.OUTCOMES))
+    names = [(shard_id, attempt) for shard_id, _, attempt in found if _outcomes_key(shard_id, attempt) in outcomes]
+    with ThreadPoolExecutor(_READS_IN_FLIGHT, thread_name_prefix="proofs") as threads:
+        read = threads.map(lambda name: earlier.read(keys.proven_key(*name), Proven), names)
+        for (shard_id, attempt), proven in zip(names, read, strict=True):
+            if proven.deletions:
+                yield ProofFile(earlier.run_id, shard_id, attempt, proven)
+
+
+def _outcomes_key(shard_id: str, attempt: str) -> str:
+    return f"{keys.outcomes_prefix(shard_id)}{attempt}.jsonl.gz"
+
+
+def proofs_about(entries: Iterable[Entry], plan: Plan, ledger: Ledger) -> dict[str, EarlierProof]:
+    """The proofs about these entries by path, the latest of each; empty for all but a resumed move's comparison."""
+    if not plan.proves_move or not plan.resumes or not ledger.has(keys.EARLIER_PROOFS):
+        return {}
+    wanted = {entry.path for entry in entries}
+    if not wanted:
+        return {}
+    raw = [os.fsencode(path) for path in wanted]
+    first, last = min(raw), max(raw)
+    found: dict[str, EarlierProof] = {}
+    for file in ledger.read(keys.EARLIER_PROOFS, EarlierProofs).files:
+        if file.may_hold(first, last):
+            for proof in _proofs_in(file, ledger.of_run(file.run_id).verification()):
+                if proof.entry.path in wanted:
+                    found.setdefault(proof.entry.path, proof)
+    return found
+
+
+def _proofs_in(file: ProofFile, earlier: Ledger) -> Iterator[EarlierProof]:
+    not_told = earlier.find(f"{keys.not_told_prefix(file.shard_id)}{file.attempt}.json", Indexes)
+    untold = indexes_of(not_told.ranges) if not_told is not None else frozenset()
+    rows = earlier.read_rows_as(_outcomes_key(file.shard_id, file.attempt), indexed_outcome_from_row)
+    equal = {one.path: (one.crc64nvme, index not in untold) for index, one in rows if one.result is Result.UNCHANGED}
+    for entry in _proven_entries(file.proven.deletions, earlier):
+        if entry.path in equal:
+            yield EarlierProof(entry, *equal[entry.path])
+
+
+def _proven_entries(deletions: list[Deletion], earlier: Ledger) -> Iterator[Entry]:
+    for one in deletions:
+        yield from earlier.read_shard(one.shard)
