@@ -50,7 +50,7 @@ def test_shards_that_the_time_does_not_reach_are_left_to_the_run_that_resumes(
     assert copy_shard(first, world.context())["done"]
     world.clock.time += 100
     for shard in others:
-        with pytest.raises(OutOfTime, match=r"limits\.max_seconds: the run stops after 100 s; .* resume_from run-1"):
+        with pytest.raises(OutOfTime, match=r"limits\.max_seconds: the run stops after 100 s$"):
             copy_shard(shard, world.context())
         assert record_shard_failure(shard, CAUGHT, world.context()) == {"failed": 0}
     world.finish_all()
@@ -67,6 +67,30 @@ def test_shards_that_the_time_does_not_reach_are_left_to_the_run_that_resumes(
     assert isinstance(world.destination, MemoryTree) and isinstance(world.source, MemoryTree)
     copied = {path: found.data for path, found in world.destination.contents().items()}
     assert copied == {path: found.data for path, found in world.source.contents().items()}
+
+
+@pytest.mark.parametrize(
+    ("mode", "way_on"),
+    [
+        ("copy", "start the request again with resume_from run-1 and a higher limits.max_seconds"),
+        ("sync", "start the request again with a higher limits.max_seconds"),
+        ("verify", "start the request again with a higher limits.max_seconds"),
+    ],
+)
+def test_a_run_that_did_nothing_asks_for_more_time(mode: str, way_on: str) -> None:
+    world = filled()
+    world.plan({**LIMITED, "mode": mode})
+    world.clock.time += 100
+    ended = summarise_transfer(CAUGHT, world.context())
+    assert ended["cause"].endswith(f"this run got no further with it: {way_on}")
+
+
+def test_a_sync_is_started_again() -> None:
+    world = filled()
+    world.list_all(world.plan({**LIMITED, "mode": "sync"}))
+    world.clock.time += 100
+    ended = summarise_transfer(CAUGHT, world.context())
+    assert ended["cause"].endswith("; start the request again: what is done is found unchanged")
 
 
 def test_a_listing_that_the_time_ends_says_so() -> None:

@@ -39,6 +39,22 @@ class Rate(NoLimits):
         self._clock.sleep(seconds)
 
 
+class Closed(NoLimits):
+    """Lets nothing begin; waiting moves the clock."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+
+    def ask_to_begin(self, files: int, size: int) -> float:
+        return 1.0
+
+    def sleep(self, seconds: float) -> None:
+        self._clock.sleep(seconds)
+
+    def cut_off(self, size: int) -> bool:
+        return True
+
+
 @pytest.fixture(autouse=True)
 def one_operation_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "CLIENT_OPERATIONS_IN_FLIGHT", 1)
@@ -85,6 +101,7 @@ def chain(world: World, mount: Path, max_seconds: float, runs: int = 30) -> tupl
     for number in range(2, runs):
         if (summary["error"] or {}).get("name") != "OutOfTime":
             return summary, number - 1
+        assert "got no further" not in message(summary)
         before = world.run_id
         world = another(world, mount, f"run-{number}")
         summary = ended(world, max_seconds, before)
@@ -99,6 +116,33 @@ def test_a_chain_of_retries_moves_everything(tmp_path: Path, max_seconds: float)
     assert runs > 1
     assert names(tmp_path / "in") == set()
     assert held(tmp_path / "out") == contents
+
+
+def message(summary: Json) -> str:
+    """What the summary of a stopped run says."""
+    assert summary["error"]["name"] == "OutOfTime", summary
+    said: str = summary["error"]["message"]
+    return said
+
+
+def test_a_run_that_got_further_says_that_a_retry_goes_on(tmp_path: Path) -> None:
+    world, _ = moving(tmp_path)
+    stops = "limits.max_seconds: the run stops after 8 s; start the request again with resume_from "
+    assert message(ended(world, 8)) == f"{stops}run-1"
+    assert message(ended(another(world, tmp_path, "run-2"), 8, "run-1")) == f"{stops}run-2"
+
+
+def test_a_run_that_got_no_further_asks_for_more_time(tmp_path: Path) -> None:
+    world = stopped_while_it_compares(tmp_path)
+    late = another(world, tmp_path, "run-2")
+    late.limiter = Closed(world.clock)
+    said = message(ended(late, 8, "run-1"))
+    assert said.endswith(
+        "got no further with it: start the request again with resume_from run-2 and a higher limits.max_seconds"
+    )
+    last = another(late, tmp_path, "run-3")
+    last.limiter = Rate(world.clock)
+    assert ended(last, 1000, "run-2")["status"] == "SUCCEEDED"
 
 
 def stopped_while_it_compares(mount: Path) -> World:

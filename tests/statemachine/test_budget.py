@@ -18,7 +18,7 @@ def test_a_refused_run_copies_nothing_and_says_so(engine: Engine) -> None:
 
 def test_a_shard_that_the_budget_does_not_reach_is_tried_once_and_the_run_is_summarised(engine: Engine) -> None:
     engine.transfer(shards=("a", "b"))
-    engine.service.functions["CopyShard"] = always(OutOfBudget("run-1", 5.0, 4.0))
+    engine.service.functions["CopyShard"] = always(OutOfBudget(5.0, 4.0))
     engine.run()
     called = engine.service.called()
     assert called.count("CopyShard") == 2

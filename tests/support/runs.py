@@ -167,7 +167,7 @@ def stopped() -> World:
     for shard in shards[: len(shards) // 2]:
         copy_shard(shard, world.context())
     world.clock.time += options["max_seconds"]
-    error = OutOfTime(world.run_id, options["max_seconds"])
+    error = OutOfTime(options["max_seconds"])
     for shard in shards[len(shards) // 2 :]:
         record_shard_failure(shard, {"Error": "OutOfTime", "Cause": str(error)}, world.context())
     finish_tree(world.context())

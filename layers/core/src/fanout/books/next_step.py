@@ -193,12 +193,17 @@ RULES = (
         statuses=_WITH_ITEMS,
     ),
     Rule(
-        "stopped, out of time or budget, or broken off",
+        "`OutOfTime`, `OutOfBudget`",
+        Step("retry; where the error says that the run got no further, raise the limit with --set", Verb.RETRY),
+        errors=frozenset({"OutOfTime", "OutOfBudget"}),
+    ),
+    Rule(
+        "stopped, or broken off",
         Step("a retry copies what is left, without listing the source again", Verb.RETRY),
         modes=_of(Mode.COPY, Mode.MOVE),
     ),
     Rule(
-        "stopped, out of time or budget, or broken off",
+        "stopped, or broken off",
         Step("a retry starts the request again from the beginning", Verb.RETRY),
     ),
 )

@@ -70,7 +70,7 @@ def hold_to_budget(plan: Plan, context: Context) -> None:
         found = Spending(spent_dollars(whole, ledger, now).total, now)
         ledger.write(keys.SPENDING, found)
     if found.dollars >= most:
-        raise OutOfBudget(plan.run_id, found.dollars, most)
+        raise OutOfBudget(found.dollars, most)
 
 
 def spent_dollars(plan: Plan, ledger: Ledger, now: float) -> Dollars:

@@ -73,6 +73,7 @@ DELETED_DIRECTORIES = "deleted-directories.json"
 PROVEN = "deletions/proven/"
 EARLIER_PROOFS = "deletions/earlier-proofs.json"
 SOURCE_ROOT = "source-root.json"
+SEGMENTS_DONE = "segments/done/"
 SEGMENTS_FAILED = "segments/failed/"
 CARRIED = "segments/carried-"
 # For people who watch: how far tasks are, and whom a run waits for. No state reads them.
@@ -137,7 +138,7 @@ def round_done_key(number: int) -> str:
 
 def segment_key(segment_id: str) -> str:
     """The record of a segment that has been listed."""
-    return f"segments/done/{segment_id}.json"
+    return f"{SEGMENTS_DONE}{segment_id}.json"
 
 
 def shard_key(shard_id: str) -> str:

@@ -106,11 +106,13 @@ class Superseded(FanoutError):
 
 
 class OutOfTime(FanoutError):
-    """The run has used the time that its request gives it; what is done stays. Never retried."""
+    """The run has used the time that its request gives it; what is done stays. Never retried.
 
-    def __init__(self, run_id: str, max_seconds: float) -> None:
-        way_on = f"start the request again with resume_from {run_id}"
-        super().__init__(f"limits.max_seconds: the run stops after {max_seconds:g} s; {way_on}")
+    The summary says how to go on.
+    """
+
+    def __init__(self, max_seconds: float) -> None:
+        super().__init__(f"limits.max_seconds: the run stops after {max_seconds:g} s")
 
 
 class BudgetRefused(FanoutError):
@@ -123,12 +125,14 @@ class BudgetRefused(FanoutError):
 
 
 class OutOfBudget(FanoutError):
-    """The run has spent the dollars that its request gives it; what is done stays. Never retried."""
+    """The run has spent the dollars that its request gives it; what is done stays. Never retried.
 
-    def __init__(self, run_id: str, spent: float, max_dollars: float) -> None:
+    The summary says how to go on.
+    """
+
+    def __init__(self, spent: float, max_dollars: float) -> None:
         problem = f"the run has spent {_dollars(spent)} of {_dollars(max_dollars)}, as counted from its ledger"
-        way_on = f"start the request again with resume_from {run_id}, which has a budget of its own"
-        super().__init__(f"limits.max_dollars: {problem}, and stops; {way_on}")
+        super().__init__(f"limits.max_dollars: {problem}, and stops")
 
 
 def _dollars(value: float) -> str:

@@ -37,6 +37,8 @@ from fanout.request.transfer_fields import Decides, fields_up_to
 
 # Fields that may change on resuming: they affect neither the listing nor the decision about an entry.
 MAY_DIFFER = fields_up_to(Decides.OBJECT)
+# The modes of runs that can be resumed.
+RESUMABLE = frozenset({Mode.COPY, Mode.MOVE})
 # Chosen: what one ListSegment takes over, in entries; far below what it has time for, and fewer than it lists.
 CARRIED_ENTRIES = 200_000
 
@@ -101,7 +103,7 @@ def resumed_document(given: dict[str, Any], earlier: dict[str, Any]) -> dict[str
 
 def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
     """Raise ``InvalidRequest`` for a field that must be what it was in the earlier run."""
-    if earlier.mode not in (Mode.COPY, Mode.MOVE):
+    if earlier.mode not in RESUMABLE:
         problem = f"{run_id} is a run of mode {earlier.mode.value}, which cannot be resumed"
         raise InvalidRequest("resume_from", problem, "start its request again without resume_from")
     if request.manifest is not None and request.verify.whole_trees:

@@ -17,14 +17,13 @@ from fanout.deleting.deletion_results import deletion_results
 from fanout.finishing.finish_directories import directories_failed
 from fanout.finishing.withdrawal import owes_nothing
 from fanout.forecast.of_run import forecast_and_actual
-from fanout.forecast.spending import spent_dollars
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
 from fanout.listing.index.index_writer import name_index, no_index_note
 from fanout.model.books import Books, Count
 from fanout.model.document import Json, utc
-from fanout.model.errors import INFRASTRUCTURE, LedgerBroken, OutOfBudget, OutOfTime, RunError, run_error
+from fanout.model.errors import INFRASTRUCTURE, LedgerBroken, RunError, run_error
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.pacing.pace_copy import decisions
 from fanout.request.options import Mode, ReportEntries
@@ -34,6 +33,7 @@ from fanout.shards.entry_report import report_done, write_entries
 from fanout.summary.issue_certificate import Times, issue_certificate
 from fanout.summary.latest_run import find_earlier, write_latest
 from fanout.summary.planned import planned_books, planned_run
+from fanout.summary.stopping import stopped_by_limit, with_way_on
 from fanout.summary.summary import Ending, nothing_listed, shards_done
 from fanout.summary.verification_results import verification_of
 from fanout.verifying.compared_big_files import compared_big_files
@@ -100,8 +100,9 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         found = RunBooks(Books(), complete=True, shards=[], failures=[])
     else:
         found = run_books(ledger, error, failures.add, "copy" if plan.request.mode.writes else "verify")
-    error = _stopped_by_limit(plan, found, error, ledger, context.clock.now())
+    error = stopped_by_limit(plan, found, error, ledger, context.clock.now())
     deleted = deletion_results(ledger)
+    error = with_way_on(error, plan, found, deleted, ledger)
     unset = directories_failed(ledger)
     for outcome in unset.values():
         failures.add(outcome, "finish")
@@ -199,23 +200,6 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
 def _is_moved(deleted: Mapping[Result, Count], verified: Verified | None) -> bool:
     """Whether all that the comparison of a move without a failure found equal has an outcome of its deletion."""
     return verified is not None and sum(deleted.values(), Count()) == verified.compared
-
-
-def _stopped_by_limit(
-    plan: Plan, found: RunBooks, error: RunError | None, ledger: Ledger, now: float
-) -> RunError | None:
-    """The run's end by its own limit: where entries are left, or a Map broke off because its tasks stopped."""
-    ends_at, limits = plan.ends_at, plan.request.limits
-    stopped = error.name == INFRASTRUCTURE if error is not None else found.reasons.get(Reason.SHARD_FAILED, 0) > 0
-    if not stopped:
-        return error
-    if ends_at is not None and limits.max_seconds is not None and now >= ends_at:
-        return RunError(OutOfTime.__name__, str(OutOfTime(plan.run_id, limits.max_seconds)))
-    if limits.max_dollars is not None:
-        spent = spent_dollars(plan, ledger, now).total
-        if spent >= limits.max_dollars:
-            return RunError(OutOfBudget.__name__, str(OutOfBudget(plan.run_id, spent, limits.max_dollars)))
-    return error
 
 
 def _segment_error(ledger: Ledger) -> RunError | None:

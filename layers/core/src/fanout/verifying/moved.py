@@ -21,11 +21,15 @@ from fanout.request.plan import Plan
 
 
 class Proven(Struct, frozen=True):
-    """The shards of what one attempt at a shard, or at the big files, found equal, and its first and last path."""
+    """The shards of what one attempt at a shard, or at the big files, found equal, and its first and last path.
+
+    ``taken_over`` counts those that an earlier run had proven.
+    """
 
     deletions: list[Deletion]
     first: str = ""
     last: str = ""
+    taken_over: int = 0
 
 
 def pin_of_copy(found: Entry) -> str:
@@ -38,7 +42,7 @@ def pin_of_copy(found: Entry) -> str:
     return str(found.changed_ns)
 
 
-def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger) -> None:
+def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger, taken_over: int = 0) -> None:
     """Write the entries that an attempt found equal; the names of its files hold the shard's id and ``name``."""
     files: list[Entry] = []
     directories: list[Entry] = []
@@ -54,7 +58,7 @@ def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledge
             deletions.append(Deletion(shard, held is directories))
     paths = [entry.path for entry in (*files, *directories)]
     ends = (min(paths, key=os.fsencode), max(paths, key=os.fsencode)) if paths else ("", "")
-    ledger.write(keys.proven_key(shard_id, name), Proven(deletions, *ends))
+    ledger.write(keys.proven_key(shard_id, name), Proven(deletions, *ends, taken_over))
 
 
 def in_move(outcome: Outcome, entry: Entry, plan: Plan) -> Outcome:

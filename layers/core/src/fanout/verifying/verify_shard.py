@@ -146,7 +146,8 @@ def _verify(
         if plan.proves_move:
             proven = [index for index, one in outcomes.items() if one.result is Result.UNCHANGED]
             equal = (replace(entries[index], replaces=copies[index]) for index in proven)
-            write_proven(shard.id, context.nonce, equal, ledger)
+            taken_over = len(set(proven) - {index for index, _ in rest})
+            write_proven(shard.id, context.nonce, equal, ledger, taken_over)
         ledger.write_outcomes(outcomes_id, context.nonce, outcomes, tally(outcomes.values()))
     return outcomes
 

@@ -141,7 +141,7 @@ class Context(Struct, frozen=True):
         if ends_at is None or most is None:
             return self
         if self.clock.now() >= ends_at:
-            raise OutOfTime(plan.run_id, most)
+            raise OutOfTime(most)
         return replace(self, ends_at=min(self.ends_at, ends_at))
 
     def leaves(self, size: int) -> bool:

@@ -1,0 +1,90 @@
+"""Decides whether a run was stopped by a limit of its request, and says how to go on.
+
+| mode             | the run got further            | it got no further                                    |
+|------------------|--------------------------------|------------------------------------------------------|
+| `copy`, `move`   | again, with ``resume_from``    | again, with ``resume_from`` and a higher limit       |
+| `sync`           | again: finds done unchanged    | again, with a higher limit                           |
+| any other        | keeps nothing: again, with a higher limit | the same                                  |
+
+A run got further if it listed, copied, proved or deleted an entry that no run before it in its chain had.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from fanout.books.run_books import RunBooks
+from fanout.forecast.spending import spent_dollars
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.errors import INFRASTRUCTURE, OutOfBudget, OutOfTime, RunError
+from fanout.model.outcome import Reason, Result
+from fanout.model.segment import Segment
+from fanout.request.options import Mode
+from fanout.request.plan import Plan
+from fanout.resuming.rules import RESUMABLE
+from fanout.shards.shard_results import ShardResult
+from fanout.verifying.moved import Proven
+
+_LIMITS = {OutOfTime.__name__: "limits.max_seconds", OutOfBudget.__name__: "limits.max_dollars"}
+
+
+def stopped_by_limit(
+    plan: Plan, found: RunBooks, error: RunError | None, ledger: Ledger, now: float
+) -> RunError | None:
+    """The run's end by its own limit: where entries are left, or a Map broke off because its tasks stopped."""
+    ends_at, limits = plan.ends_at, plan.request.limits
+    stopped = error.name == INFRASTRUCTURE if error is not None else found.reasons.get(Reason.SHARD_FAILED, 0) > 0
+    if not stopped:
+        return error
+    if ends_at is not None and limits.max_seconds is not None and now >= ends_at:
+        return RunError(OutOfTime.__name__, str(OutOfTime(limits.max_seconds)))
+    if limits.max_dollars is not None:
+        spent = spent_dollars(plan, ledger, now).total
+        if spent >= limits.max_dollars:
+            return RunError(OutOfBudget.__name__, str(OutOfBudget(spent, limits.max_dollars)))
+    return error
+
+
+def with_way_on(
+    error: RunError | None, plan: Plan, found: RunBooks, deleted: ShardResult, ledger: Ledger
+) -> RunError | None:
+    """The error of a run that a limit stopped, with what to do next; the module's table is the contract."""
+    if error is None or error.name not in _LIMITS:
+        return error
+    mode, limit = plan.request.mode, _LIMITS[error.name]
+    further = mode.writes and _got_further(found, deleted, ledger)
+    way_on = "start the request again"
+    if mode in RESUMABLE:
+        way_on += f" with resume_from {plan.run_id}"
+    if not further:
+        joint = " and" if mode in RESUMABLE else " with"
+        way_on = f"this run got no further with it: {way_on}{joint} a higher {limit}"
+    elif mode is Mode.SYNC:
+        way_on += ": what is done is found unchanged"
+    elif error.name == OutOfBudget.__name__:
+        way_on += ", which has a budget of its own"
+    return RunError(error.name, f"{error.message}; {way_on}")
+
+
+def _got_further(found: RunBooks, deleted: ShardResult, ledger: Ledger) -> bool:
+    done = found.books.by_result[Result.COPIED] + deleted.results[Result.DELETED]
+    return done.entries > 0 or _listed_anew(ledger) or _proven_anew(ledger.verification())
+
+
+def _listed_anew(ledger: Ledger) -> bool:
+    """Whether a segment was listed, other than those that were taken over."""
+    listed = set(ledger.keys(keys.SEGMENTS_DONE))
+    for number in count(1):
+        if not ledger.has(keys.round_key(number)):
+            return False
+        segments = ledger.read_documents(keys.round_key(number), Segment)
+        if any(not one.carried and keys.segment_key(one.id) in listed for one in segments):
+            return True
+    raise AssertionError
+
+
+def _proven_anew(comparison: Ledger) -> bool:
+    """Whether the comparison of a move proved an entry that no earlier one had proven."""
+    read = (comparison.read(key, Proven) for key in comparison.keys(keys.PROVEN))
+    return any(sum(one.shard.entries for one in found.deletions) > found.taken_over for found in read)
