@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from fanout.model.errors import DeleteRefused
 from fanout.request import plan
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.mounts import world_of
-from tests.support.moves import MOVE, compared, copied, filled, held, names, reasons
+from tests.support.moves import MOVE, compared, copied, filled, held, names, reasons, to_delete
 from tests.support.nobody import NOBODY, as_nobody, open_directory
 
 
@@ -197,6 +198,24 @@ def test_all_names_of_a_file_that_nobody_touched_go(tmp_path: Path) -> None:
     summarise_transfer(None, world.context())
     assert held(tmp_path / "in") == {}
     assert reasons(world) == {}
+
+
+@pytest.mark.parametrize(("shard_entries", "linked_names"), [(2, 50_000), (2, 4), (500, 4)])
+def test_names_of_a_file_are_deleted_by_one_task_wherever_they_were_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shard_entries: int, linked_names: int
+) -> None:
+    monkeypatch.setattr(tuning, "SHARD_ENTRIES", shard_entries)
+    monkeypatch.setattr(tuning, "LINKED_NAMES", linked_names)
+    filled(tmp_path)
+    for number in range(9):
+        os.link(tmp_path / f"in/d0/e0/f{(number % 2) * 6}", tmp_path / f"in/d{number % 3}/n{number}")
+    world = world_of(tmp_path)
+    summary = world.run(MOVE)
+    assert summary["status"] == "SUCCEEDED", reasons(world)
+    assert names(tmp_path / "in") == set()
+    inner = dataclasses.replace(world, prefix=world.ledger.verification().prefix)
+    tasks = [{entry.inode for entry in inner.ledger.read_shard(one) if entry.inode} for one in to_delete(inner)]
+    assert sum(map(len, tasks)) == len(set().union(*tasks)) == 2
 
 
 def test_what_comes_while_it_runs_is_left_to_the_next_one(tmp_path: Path) -> None:

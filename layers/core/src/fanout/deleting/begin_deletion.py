@@ -7,7 +7,6 @@ from fanout.deleting.deletions import Deletions, ListedExtras, listed_extras
 from fanout.deleting.moves import proven_entries, refused_move
 from fanout.finishing.finish_directories import directories_failed
 from fanout.ledger import keys
-from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.outcome import TROUBLE
 from fanout.model.shard import Deletion
@@ -24,7 +23,7 @@ def begin_deletion(context: Context) -> Json:
     ledger = context.ledger
     plan = ledger.read_plan()
     context = context.within(plan)
-    deletions, note = _of_move(plan, ledger) if plan.moves else _of_sync(plan, context)
+    deletions, note = _of_move(plan, context) if plan.moves else _of_sync(plan, context)
     if note:
         ledger.whole_run().note("delete", [note])
     ledger.write(keys.DELETED_DIRECTORIES, Deletions([one for one in deletions if one.directories]))
@@ -38,10 +37,10 @@ def begin_deletion(context: Context) -> Json:
     }
 
 
-def _of_move(plan: Plan, ledger: Ledger) -> tuple[list[Deletion], str]:
+def _of_move(plan: Plan, context: Context) -> tuple[list[Deletion], str]:
     """The shards to delete at the source, and why there are none."""
-    problem = refused_move(ledger)
-    return ([], f"nothing was deleted at the source: {problem}") if problem else (proven_entries(plan, ledger), "")
+    problem = refused_move(context.ledger)
+    return ([], f"nothing was deleted at the source: {problem}") if problem else (proven_entries(plan, context), "")
 
 
 def _of_sync(plan: Plan, context: Context) -> tuple[list[Deletion], str]:

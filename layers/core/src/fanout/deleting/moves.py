@@ -10,14 +10,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, groupby
 
 from fanout.books.run_books import run_books
+from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.coverage import disjoint
 from fanout.ledger.ledger import Ledger
-from fanout.model.books import Count
+from fanout.ledger.rows import entry_from_row, entry_row
+from fanout.model.entry import Entry
 from fanout.model.errors import DeleteRefused
 from fanout.model.outcome import Outcome, Result
 from fanout.model.shard import Deletion, Shard
@@ -26,7 +29,9 @@ from fanout.shards.partitioned import shards_of
 from fanout.shards.rounds import rounds_done
 from fanout.shards.shard_results import shard_outcomes
 from fanout.verifying.compared_big_files import compared_big_files
-from fanout.verifying.moved import Proven, write_proven
+from fanout.verifying.moved import Proven, write_deletion, write_proven
+from fanout.work.context import Context
+from fanout.work.name_buckets import Row, spread_rows
 
 # Chosen: shards whose proofs are read at once.
 SHARDS_AT_ONCE = 16
@@ -49,18 +54,36 @@ def _ignore(_outcome: Outcome, _phase: str) -> None:
     return
 
 
-def proven_entries(plan: Plan, ledger: Ledger) -> list[Deletion]:
-    """The shards of what the comparison found equal, each entry once.
+def proven_entries(plan: Plan, context: Context) -> list[Deletion]:
+    """The shards of what the comparison found equal, each entry once, all names of a file in one shard.
 
     Raises ``DeleteRefused`` for more entries than the guard allows.
     """
+    ledger = context.ledger
     with ThreadPoolExecutor(SHARDS_AT_ONCE, thread_name_prefix="proven") as threads:
         whole = [shard for shard in shards_of(ledger) if shard.blocks is None]
-        found = [one for some in threads.map(lambda shard: _proven(shard, ledger), whole) for one in some]
-    found += _proven_big_files(ledger)
-    proven = sum((Count(one.shard.entries, one.shard.bytes) for one in found), Count())
-    refuse_over_guard(plan, proven.entries, "nothing was deleted")
+        proven = [one for some in threads.map(lambda shard: _proven(shard, ledger), whole) for one in some]
+    proven += _proven_big_files(ledger)
+    found = [deletion for one in proven for deletion in one.deletions]
+    found += _names_together([shard for one in proven for shard in one.names], context)
+    entries = sum(one.shard.entries for one in found)
+    refuse_over_guard(plan, entries, "nothing was deleted")
     return found
+
+
+def _names_together(listed: list[Shard], context: Context) -> Iterator[Deletion]:
+    """Shards of the names of files with several, cut between files: one task knows its own unlinks alone."""
+    ledger = context.ledger
+    rows = map(entry_row, (entry for shard in listed for entry in ledger.read_shard(shard)))
+    inode_of: Callable[[Row], str] = lambda row: entry_from_row(row).inode  # noqa: E731
+    buckets = spread_rows(rows, sum(shard.entries for shard in listed), inode_of, "moved", context)
+    files = (list(names) for bucket in buckets for _, names in groupby(sorted(bucket, key=inode_of), inode_of))
+    held: list[Entry] = []
+    for number, names in enumerate(chain(files, [[]])):  # the empty one ends the last shard
+        if held and (not names or len(held) + len(names) > tuning.SHARD_ENTRIES):
+            yield Deletion(write_deletion(f"names-{number:06d}", held, ledger), directories=False)
+            held = []
+        held += map(entry_from_row, names)
 
 
 def refuse_over_guard(plan: Plan, entries: int, done: str) -> None:
@@ -71,15 +94,12 @@ def refuse_over_guard(plan: Plan, entries: int, done: str) -> None:
         raise DeleteRefused(f"{problem}; raise it, or take fewer entries; {done}")
 
 
-def _proven(shard: Shard, ledger: Ledger) -> Sequence[Deletion]:
+def _proven(shard: Shard, ledger: Ledger) -> Sequence[Proven]:
     """The entries that the attempts at a shard proved; where two overlap, they are written anew, each entry once."""
     files = ledger.outcome_files(shard.id)
     if not disjoint(file.ranges for file in files):
         return _once(shard, ledger)
-    found: list[Deletion] = []
-    for file in files:
-        found += ledger.read(keys.proven_key(shard.id, attempt_of(file.key)), Proven).deletions
-    return found
+    return [ledger.read(keys.proven_key(shard.id, attempt_of(file.key)), Proven) for file in files]
 
 
 def attempt_of(outcome_key: str) -> str:
@@ -87,23 +107,23 @@ def attempt_of(outcome_key: str) -> str:
     return outcome_key.rpartition("/")[2].partition(".")[0]
 
 
-def _once(shard: Shard, ledger: Ledger) -> Sequence[Deletion]:
+def _once(shard: Shard, ledger: Ledger) -> Sequence[Proven]:
     equal = {outcome.path for outcome in shard_outcomes(shard, ledger, _EQUAL)}
     proven = {
         entry.path: entry
         for file in ledger.outcome_files(shard.id)
-        for one in ledger.read(keys.proven_key(shard.id, attempt_of(file.key)), Proven).deletions
-        for entry in ledger.read_shard(one.shard)
+        for one in ledger.read(keys.proven_key(shard.id, attempt_of(file.key)), Proven).shards
+        for entry in ledger.read_shard(one)
     }
     write_proven(shard.id, "once", (entry for path, entry in proven.items() if path in equal), ledger)
-    return ledger.read(keys.proven_key(shard.id, "once"), Proven).deletions
+    return [ledger.read(keys.proven_key(shard.id, "once"), Proven)]
 
 
-def _proven_big_files(ledger: Ledger) -> Sequence[Deletion]:
+def _proven_big_files(ledger: Ledger) -> Sequence[Proven]:
     equal = {one.outcome.path for one in compared_big_files(ledger) if one.outcome.result is Result.UNCHANGED}
     if not equal:
         return []
     listed = (big for done in rounds_done(ledger) for big in done.big_files)
     big_files = (ledger.read_big_file(keys.big_file_key(big.id)) for big in listed)
     write_proven("big-files", "all", (big.entry for big in big_files if big.entry.path in equal), ledger)
-    return ledger.read(keys.proven_key("big-files", "all"), Proven).deletions
+    return [ledger.read(keys.proven_key("big-files", "all"), Proven)]

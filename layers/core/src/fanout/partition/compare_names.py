@@ -14,7 +14,6 @@ from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import link_row, name_from_row, name_row
 from fanout.model.shard import Name, Shard
-from fanout.partition.name_buckets import listed_rows, spread_rows
 from fanout.request.plan import Plan
 from fanout.verifying.links.link_differences import NAME_SHARDS
 from fanout.verifying.links.link_groups import (
@@ -25,6 +24,7 @@ from fanout.verifying.links.link_groups import (
     file_at_source,
 )
 from fanout.work.context import Context
+from fanout.work.name_buckets import listed_rows, spread_rows
 
 
 def compare_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard]:

@@ -17,13 +17,13 @@ from fanout.listing.directories.parents import parent_of
 from fanout.model.books import Count
 from fanout.model.entry import Entry, Kind
 from fanout.model.shard import Name, Shard
-from fanout.partition.name_buckets import listed_rows, spread_rows
 from fanout.request.plan import Plan
 from fanout.request.request import keeps_hard_links
 from fanout.shards.hard_links import Placed, files_of, place
 from fanout.shards.packing import spread
 from fanout.shards.partitioned import Links, LinkShard
 from fanout.work.context import Context
+from fanout.work.name_buckets import listed_rows, spread_rows
 
 
 def place_names(listed: list[Shard], plan: Plan, context: Context) -> list[Shard]:

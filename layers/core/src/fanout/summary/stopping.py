@@ -87,4 +87,4 @@ def _listed_anew(ledger: Ledger) -> bool:
 def _proven_anew(comparison: Ledger) -> bool:
     """Whether the comparison of a move proved an entry that no earlier one had proven."""
     read = (comparison.read(key, Proven) for key in comparison.keys(keys.PROVEN))
-    return any(sum(one.shard.entries for one in found.deletions) > found.taken_over for found in read)
+    return any(sum(shard.entries for shard in found.shards) > found.taken_over for found in read)

@@ -1,13 +1,14 @@
 """Writes the entries that a VerifyShard of a move found equal, as shards to delete at the source.
 
-Directories get separate shards, because one is deleted only when it is empty. ``replaces`` of a proven entry pins the
+Directories get separate shards, because one is deleted only when it is empty, and names of files with several, because
+one task deletes all names of a file. ``replaces`` of a proven entry pins the
 copy that it was compared with.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -23,13 +24,19 @@ from fanout.request.plan import Plan
 class Proven(Struct, frozen=True):
     """The shards of what one attempt at a shard, or at the big files, found equal, and its first and last path.
 
-    ``taken_over`` counts those that an earlier run had proven.
+    ``names`` are shards of names of files with several; ``taken_over`` counts what an earlier run had proven.
     """
 
     deletions: list[Deletion]
     first: str = ""
     last: str = ""
     taken_over: int = 0
+    names: list[Shard] = []
+
+    @property
+    def shards(self) -> list[Shard]:
+        """The shards of all that was proven."""
+        return [*(one.shard for one in self.deletions), *self.names]
 
 
 def pin_of_copy(found: Entry) -> str:
@@ -44,21 +51,25 @@ def pin_of_copy(found: Entry) -> str:
 
 def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger, taken_over: int = 0) -> None:
     """Write the entries that an attempt found equal; the names of its files hold the shard's id and ``name``."""
-    files: list[Entry] = []
-    directories: list[Entry] = []
+    held: dict[str, list[Entry]] = {"files": [], "directories": [], "names": []}
     for entry in equal:
-        (directories if entry.kind is Kind.DIRECTORY else files).append(entry)
-    deletions = []
-    for held, kind in ((files, "files"), (directories, "directories")):
-        if held:
-            own_id = f"move-{shard_id}-{name}-{kind}"
-            key = keys.deletion_key(own_id)
-            ledger.write_rows(key, map(entry_row, held))
-            shard = Shard(own_id, key, len(held), sum(entry.size for entry in held), 0.0)
-            deletions.append(Deletion(shard, held is directories))
-    paths = [entry.path for entry in (*files, *directories)]
+        held["directories" if entry.kind is Kind.DIRECTORY else "names" if entry.inode else "files"].append(entry)
+    written = {
+        kind: write_deletion(f"{shard_id}-{name}-{kind}", entries, ledger) for kind, entries in held.items() if entries
+    }
+    deletions = [Deletion(shard, kind == "directories") for kind, shard in written.items() if kind != "names"]
+    paths = [entry.path for entries in held.values() for entry in entries]
     ends = (min(paths, key=os.fsencode), max(paths, key=os.fsencode)) if paths else ("", "")
-    ledger.write(keys.proven_key(shard_id, name), Proven(deletions, *ends, taken_over))
+    names = [shard for kind, shard in written.items() if kind == "names"]
+    ledger.write(keys.proven_key(shard_id, name), Proven(deletions, *ends, taken_over, names))
+
+
+def write_deletion(name: str, entries: Sequence[Entry], ledger: Ledger) -> Shard:
+    """Write a shard of entries that a move is to delete."""
+    own_id = f"move-{name}"
+    key = keys.deletion_key(own_id)
+    ledger.write_rows(key, map(entry_row, entries))
+    return Shard(own_id, key, len(entries), sum(entry.size for entry in entries), 0.0)
 
 
 def in_move(outcome: Outcome, entry: Entry, plan: Plan) -> Outcome:

@@ -28,8 +28,8 @@ class OwnUnlinks:
     """The ctime of each file with several names, as this task's last unlink of one of them left it.
 
     Each name that goes moves the ctime of the file. So a task carries the ctime over from one of its own unlinks to the
-    next, and any other ctime is somebody else's doing. A task knows nothing of the unlinks of another one: names that
-    two tasks share stay, and the next run compares them anew.
+    next, and any other ctime is somebody else's doing. All names that were proven are in one shard. Tasks that follow
+    each other at one shard know nothing of each other's unlinks: names left then stay, and the next run compares them.
     """
 
     def __init__(self) -> None:

@@ -24,7 +24,6 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import indexed_outcome_from_row
 from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Result
-from fanout.model.shard import Deletion
 from fanout.request.plan import Plan
 from fanout.request.transfer_fields import Decides, fields_up_to
 from fanout.verifying.moved import Proven, pin_of_copy
@@ -93,7 +92,7 @@ def _files_of(earlier: Ledger) -> Iterator[ProofFile]:
     with ThreadPoolExecutor(_READS_IN_FLIGHT, thread_name_prefix="proofs") as threads:
         read = threads.map(lambda name: earlier.read(keys.proven_key(*name), Proven), names)
         for (shard_id, attempt), proven in zip(names, read, strict=True):
-            if proven.deletions:
+            if proven.shards:
                 yield ProofFile(earlier.run_id, shard_id, attempt, proven)
 
 
@@ -124,11 +123,11 @@ def _proofs_in(file: ProofFile, earlier: Ledger) -> Iterator[EarlierProof]:
     untold = indexes_of(not_told.ranges) if not_told is not None else frozenset()
     rows = earlier.read_rows_as(_outcomes_key(file.shard_id, file.attempt), indexed_outcome_from_row)
     equal = {one.path: (one.crc64nvme, index not in untold) for index, one in rows if one.result is Result.UNCHANGED}
-    for entry in _proven_entries(file.proven.deletions, earlier):
+    for entry in _proven_entries(file.proven, earlier):
         if entry.path in equal:
             yield EarlierProof(entry, *equal[entry.path])
 
 
-def _proven_entries(deletions: list[Deletion], earlier: Ledger) -> Iterator[Entry]:
-    for one in deletions:
-        yield from earlier.read_shard(one.shard)
+def _proven_entries(proven: Proven, earlier: Ledger) -> Iterator[Entry]:
+    for shard in proven.shards:
+        yield from earlier.read_shard(shard)
