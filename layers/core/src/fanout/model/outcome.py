@@ -216,6 +216,10 @@ class Reason(StrEnum):
         "part of a published tree",
         "a run that publishes removes old versions by itself: exclude the published tree, or name an end beside it",
     )
+    IN_BACKUP = _failed(
+        "part of the run's backup",
+        "exclude that directory, or name one as backup_to that shares no entry with either end; then start again",
+    )
     APPEARED = _failed("appeared at the source", "sync again: the next run copies it")
 
     # Failed at the destination.

@@ -221,7 +221,8 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
         raise InvalidRequest(field, f"this function does not see the mount {location.mount!r}", f"it sees {known}")
     follow = field == "source" and plan.request.symlinks is Symlinks.FOLLOW
     overwrite = plan.request.overwrite
-    kept = plan.request.backup_to if field == "destination" else None
+    backup = plan.request.backup_to
+    kept = backup.place if backup is not None and backup.mount == location.mount else ""
     return PosixTree(
         mount,
         location.path,
@@ -230,7 +231,8 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
         field,
         follow=follow,
         overwrite=overwrite,
-        backup_to=kept.place if kept else "",
+        backup_to=kept if field == "destination" else "",
+        spares=kept,
         stages_at=plan.staging_place if field == "destination" and plan.version else None,
     )
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.paths.one_name import leads_out, one_name
 from fanout.adapters.posix.removal import remove_directory
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
@@ -126,7 +127,12 @@ class Staging:
         return [name.removeprefix(STAGING_PREFIX) for name in names if not name.startswith(_OF_NO_RUN)]
 
     def fence(self, place: str, run_id: str) -> bool:
-        """Remove the directory of another run, which stands at ``place``; false where there is none."""
+        """Remove the directory of another run, which stands at ``place``; false where there is none.
+
+        A place or a name that leads out of the mount is no run's.
+        """
+        if leads_out(place) or "/" in run_id:
+            return False
         try:
             self._remove(place, f"{STAGING_PREFIX}{run_id}")
         except (FileNotFoundError, NotADirectoryError):
@@ -138,6 +144,7 @@ class Staging:
         return True
 
     def _remove(self, place: str, name: str, *, keep: bool = False) -> None:
+        one_name(name)
         self._directories.forget(f"{place}{name}/")
         with self._directories.hold(place) as above:
             remove_directory(above, name, keep=keep)

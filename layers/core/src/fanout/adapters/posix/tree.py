@@ -18,7 +18,8 @@ from fanout.adapters.posix.attributes import (
 )
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.blocks import StagedBlocks
-from fanout.adapters.posix.deletion import OwnUnlinks, delete_listed, remove_empty
+from fanout.adapters.posix.deleting.deletion import OwnUnlinks, delete_listed, remove_empty
+from fanout.adapters.posix.deleting.room import Room
 from fanout.adapters.posix.errors import no_room_for_name, source_error
 from fanout.adapters.posix.fencing.fences import fence_others
 from fanout.adapters.posix.fencing.place_mark import find_mark, leave_mark
@@ -77,9 +78,11 @@ class PosixTree:
         overwrite: Overwrite = Overwrite.ALWAYS,
         backup_to: str = "",
         stages_at: str | None = None,
+        spares: str = "",
     ) -> None:
         """``backup_to`` is a directory of the mount, with ``/`` at its end, for what is replaced or deleted;
-        ``stages_at`` one that holds the run's staging directory, where that does not stand in the tree itself.
+        ``stages_at`` one that holds the run's staging directory, where that does not stand in the tree itself;
+        ``spares`` one in which a source deletes nothing.
         """
         self._root = f"{path}/" if path else ""
         self._stages = self._root if stages_at is None else stages_at
@@ -90,6 +93,7 @@ class PosixTree:
         self._copies = None if stages_at is None else MadeFiles(self._root)
         self._staging = Staging(self._directories, self._stages, run_id, nonce, placing, self._copies)
         self._token = self._staging.token
+        self._room = Room(self._directories, self._root, self._token, backup_to or spares)
         self._version_names = VersionNames()
         self._field = field
         self._made = field == "destination"
@@ -258,12 +262,11 @@ class PosixTree:
 
     def delete(self, entries: Sequence[Entry]) -> dict[str, ItemError]:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
-        places = (self._directories, self._root)
-        return delete_listed(*places, entries, self._token, self._backup, self._own_unlinks)
+        return delete_listed(self._room, entries, self._backup, self._own_unlinks)
 
     def remove_directory(self, entry: Entry) -> None:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
-        remove_empty(self._directories, self._root, entry, self._token, self._backup, at_source=not self._made)
+        remove_empty(self._room, entry, self._backup, at_source=not self._made)
 
     def small_files_from(self, source: Tree) -> PosixSmallFiles | None:
         """See ``ports.tree.Tree``; not where the source's symlinks are followed."""

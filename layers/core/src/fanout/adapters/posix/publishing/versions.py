@@ -25,6 +25,7 @@ from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.errors import no_room_for_name
 from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.paths.one_name import one_name
 from fanout.adapters.posix.publishing.retired import remove_retired
 from fanout.adapters.posix.staging import Staging
 from fanout.model.deadline import Deadline
@@ -142,6 +143,7 @@ class PosixVersions:
 
     def retire(self, version: str) -> None:
         """See ``ports.versions.Versions``."""
+        one_name(version)
         if version in (self._version, self.published()):
             return
         staged_directory, name = self._staging.place()

@@ -9,11 +9,9 @@ from contextlib import contextmanager, nullcontext
 from threading import Lock
 
 from fanout.adapters.posix.backup import Backup
+from fanout.adapters.posix.deleting.room import Room
 from fanout.adapters.posix.errors import destination_error
-from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from fanout.adapters.posix.listing.stats import entry_of
-from fanout.adapters.posix.paths.directories import Directories
-from fanout.adapters.posix.publishing.kept import keep_published
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
@@ -57,10 +55,8 @@ class OwnUnlinks:
 
 
 def delete_listed(
-    directories: Directories,
-    root: str,
+    room: Room,
     entries: Sequence[Entry],
-    token: FencingToken,
     backup: Backup | None = None,
     at_source: OwnUnlinks | None = None,
 ) -> dict[str, ItemError]:
@@ -73,7 +69,7 @@ def delete_listed(
         one_at_a_time = at_source.one_at_a_time(entry.inode) if at_source and entry.inode else nullcontext()
         try:
             with one_at_a_time:
-                _delete(directories, root + entry.path, entry, token, backup, at_source)
+                _delete(room, room.root + entry.path, entry, backup, at_source)
         except ItemError as error:
             problems[entry.path] = error
         except OSError as error:
@@ -82,27 +78,20 @@ def delete_listed(
     return problems
 
 
-def _delete(
-    directories: Directories,
-    path: str,
-    listed: Entry,
-    token: FencingToken,
-    backup: Backup | None,
-    at_source: OwnUnlinks | None,
-) -> None:
+def _delete(room: Room, path: str, listed: Entry, backup: Backup | None, at_source: OwnUnlinks | None) -> None:
+    room.ask_by_name(path)
     parent, separator, name = path.rpartition("/")
-    with directories.hold(parent + separator) as directory:
+    with room.directories.hold(parent + separator) as directory:
         stats = os.stat(name, dir_fd=directory, follow_symlinks=False)
         found = entry_of(listed.path, stats)
         pinned = (found.kind, found.size, found.mtime_ns) == (listed.kind, listed.size, listed.mtime_ns)
         if not pinned or found.kind is Kind.DIRECTORY or (at_source and not _is_listed_file(stats, listed, at_source)):
             reason = Reason.SOURCE_CHANGED if at_source else Reason.DESTINATION_CHANGED
             raise ItemError(reason, "it has another size, time or kind than was listed")
-        keep_published(directories, path, directory if found.kind is Kind.SYMLINK else None)
-        token.look()
+        room.ask(path, directory if found.kind is Kind.SYMLINK else None)
         if backup is not None:
             backup.keep(directory, path)
-            token.look()  # the link may have taken long
+            room.token.look()  # the link may have taken long
         if at_source and listed.inode:
             at_source.unlink(listed.inode, name, directory)
         else:
@@ -126,27 +115,19 @@ def _error(operation: str, error: OSError, *, at_source: bool) -> ItemError:
     return ItemError(reason, f"{operation} at the source: {errno.errorcode.get(number, number)}")
 
 
-def remove_empty(
-    directories: Directories,
-    root: str,
-    entry: Entry,
-    token: FencingToken,
-    backup: Backup | None = None,
-    *,
-    at_source: bool = False,
-) -> None:
+def remove_empty(room: Room, entry: Entry, backup: Backup | None = None, *, at_source: bool = False) -> None:
     """See ``ports.tree.Tree.remove_directory``; ``rmdir`` takes neither a symlink nor what holds anything."""
-    path = root + entry.path
+    path = room.root + entry.path
+    room.ask_by_name(path)
     parent, separator, name = path[:-1].rpartition("/")
     try:
-        directories.forget(path)
-        with directories.hold(parent + separator) as directory:
-            keep_published(directories, path)
-            token.look()
+        room.directories.forget(path)
+        with room.directories.hold(parent + separator) as directory:
+            room.ask(path)
             if backup is not None:
                 backup.keep_directory(path)
-                directories.forget(path)
-                token.look()
+                room.directories.forget(path)
+                room.token.look()
             os.rmdir(name, dir_fd=directory)
     except OSError as error:
         if error.errno in _NOT_EMPTY:

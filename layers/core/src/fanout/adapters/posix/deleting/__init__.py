@@ -1,0 +1,1 @@
+"""Deleting below a root of a mount, by way of one room."""
