@@ -17,12 +17,12 @@ from benchmarks.directory_store import DirectoryStore
 from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
-from fanout.deleting.missing_at_source import note_source_root
 from fanout.deleting.remove_directories import remove_directories
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Transient
 from fanout.model.outcome import Reason
+from fanout.staging.roots import note_root
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 from tests.support.mounts import world_of
@@ -190,7 +190,7 @@ def test_a_root_of_the_source_that_cannot_be_looked_at_is_a_task_error(
 
     monkeypatch.setattr(world.source, "identity", fails)
     with pytest.raises(Transient, match="the root of the source: stat at the source"):
-        note_source_root(world.source, world.ledger)
+        note_root("source", world.source, world.ledger)
 
 
 def parent_turned_to_a_symlink(mount: Path) -> None:

@@ -158,7 +158,7 @@ def held(base: Path) -> dict[str, str]:
     [
         (OneDirectory, "is seen as efs://data/in/"),
         (Above, "is seen as efs://data/"),
-        (Below, "lies in the source, as d/deep/"),
+        (Below, "is seen as efs://data/in/d/deep/"),
     ],
 )
 def test_two_mounts_of_one_directory_are_one_place(

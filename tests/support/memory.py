@@ -328,6 +328,9 @@ class MemoryTree:
     def close(self) -> None:
         """See ``ports.tree.Tree``; nothing is held open."""
 
+    def keep_out(self, identity: str, refusal: Callable[[str], Exception]) -> None:
+        """See ``ports.file_system.FileSystem``; memory is seen by one name."""
+
     def published_above(self) -> str | None:
         """See ``ports.file_system.FileSystem``; no run publishes to memory."""
         return None

@@ -29,6 +29,7 @@ from fanout.ports.tree import Tree
 from fanout.resuming.carry_over import list_or_carry_over
 from fanout.staging.digest_destination import digest_destination
 from fanout.staging.pack_shard import pack_shard
+from fanout.staging.roots import keep_out
 from fanout.staging.unpack_shard import unpack_shard
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.summary.summarise_transfer import summarise_transfer
@@ -87,13 +88,23 @@ class TwoMounts:
         """An attempt of a function that sees the source alone."""
         context = self.world.context()
         unseen: Tree = UnseenTree(context.ledger, context.nonce, "efs://archive/out")
-        return replace(context, destination=lambda plan: unseen)
+        seen = context.source
+        return replace(
+            context,
+            source=lambda plan: keep_out("source", seen(plan), plan, context.ledger),
+            destination=lambda plan: unseen,
+        )
 
     def destination(self) -> Context:
         """An attempt of a function that sees the destination alone."""
         context = self.world.context()
         unseen: Tree = UnseenTree(context.ledger, context.nonce, "efs://data/in")
-        return replace(context, source=lambda plan: unseen)
+        seen = context.destination
+        return replace(
+            context,
+            source=lambda plan: unseen,
+            destination=lambda plan: keep_out("destination", seen(plan), plan, context.ledger),
+        )
 
     def neither(self) -> Context:
         """An attempt of a function that sees no mount."""

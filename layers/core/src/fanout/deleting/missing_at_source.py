@@ -4,35 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import Struct
-
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.entry import Entry, Found, Kind
-from fanout.model.errors import AccessDenied, ItemError, Transient, problem_of
+from fanout.model.errors import AccessDenied, ItemError, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
 from fanout.request.options import Symlinks
 from fanout.request.plan import Plan
+from fanout.staging.roots import Root, identity_of
 
 # Why an entry of the destination stays, or None.
 Look = Callable[[Entry], ItemError | None]
-
-
-class SourceRoot(Struct, frozen=True):
-    """Which directory the source's root was before it was listed; empty where nothing tells."""
-
-    identity: str
-
-
-def note_source_root(source: Tree, ledger: Ledger) -> None:
-    """Note, before it is listed, which directory the root of the source is. Raises ``Transient`` for no answer."""
-    try:
-        identity = _identity(source)
-    except ItemError as error:
-        raise Transient(f"the root of the source: {error.message}") from error
-    ledger.write(keys.SOURCE_ROOT, SourceRoot(identity))
 
 
 def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None = None) -> Look:
@@ -48,14 +32,10 @@ def look_at_source(source: Tree, plan: Plan, ledger: Ledger, bucket: Tree | None
     return lambda entry: replaced or _appeared(lambda: _held(source, entry, bucket, follows=follows))
 
 
-def _identity(source: Tree) -> str:
-    return source.file_system.identity() if source.file_system is not None else ""
-
-
 def same_root(source: Tree, ledger: Ledger) -> ItemError | None:
     """Why nothing may be deleted: the root of the source is not the directory that it was; ``None`` where it is."""
     try:
-        same = _identity(source) == ledger.read(keys.SOURCE_ROOT, SourceRoot).identity
+        same = identity_of(source) == ledger.read(keys.SOURCE_ROOT, Root).identity
     except ItemError as error:
         return error
     return None if same else ItemError(Reason.SOURCE_CHANGED, "the source's root is not the directory that was listed")

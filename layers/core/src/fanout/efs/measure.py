@@ -25,9 +25,10 @@ PAUSES_SECONDS = (0.5, 2.0)
 
 
 class MeasuredFileSystems(Struct, frozen=True):
-    """file-systems.json: the state of each file system that has an id, by mount."""
+    """file-systems.json: the state of each file system that has an id, and the ids, by mount."""
 
     mounts: dict[str, FileSystemState]
+    ids: dict[str, str] = {}
 
 
 def measure_file_systems(
@@ -49,7 +50,8 @@ def measure_file_systems(
         if limit is not None:
             state = measured.get(mount) or FileSystemState(ThroughputMode.ASSUMED, limit)
             measured[mount] = replace(state, probed_bytes_per_second=limit)
-    context.ledger.write(keys.FILE_SYSTEMS, MeasuredFileSystems(measured))
+    known = {mount: ids[mount] for mount in sorted(mounts & ids.keys())}
+    context.ledger.write(keys.FILE_SYSTEMS, MeasuredFileSystems(measured, known))
     if notes:
         context.ledger.note("measure", notes)
 
@@ -58,6 +60,12 @@ def measured_file_systems(ledger: Ledger) -> Mapping[str, FileSystemState]:
     """The states that PlanTransfer wrote, by mount; empty if it measured none."""
     found = ledger.find(keys.FILE_SYSTEMS, MeasuredFileSystems)
     return {} if found is None else found.mounts
+
+
+def file_system_ids(ledger: Ledger) -> Mapping[str, str]:
+    """The ids that PlanTransfer knew of the file systems of a request, by mount."""
+    found = ledger.find(keys.FILE_SYSTEMS, MeasuredFileSystems)
+    return {} if found is None else found.ids
 
 
 def _measured(file_system_id: str, context: Context, notes: list[str]) -> FileSystemState:

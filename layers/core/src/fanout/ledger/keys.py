@@ -74,6 +74,7 @@ PROVEN = "deletions/proven/"
 EARLIER_PROOFS = "deletions/earlier-proofs.json"
 SOURCE_ROOT = "source-root.json"
 SEGMENTS_DONE = "segments/done/"
+DESTINATION_ROOT = "destination-root.json"
 SEGMENTS_FAILED = "segments/failed/"
 CARRIED = "segments/carried-"
 # For people who watch: how far tasks are, and whom a run waits for. No state reads them.

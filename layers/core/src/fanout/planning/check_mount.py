@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from fanout.deleting.missing_at_source import note_source_root
 from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
 from fanout.model.document import Json
@@ -16,6 +15,7 @@ from fanout.publishing.begin_publishing import begin_publishing, check_versions,
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
+from fanout.staging.roots import are_apart, note_root
 from fanout.verifying.verify_rules import note_owners, recall_owners
 from fanout.work.context import Context
 
@@ -42,8 +42,7 @@ def check_mount(context: Context) -> Json:
     for end, turn in turns:
         _fence_others(plan, end, turn, context)
     begin_publishing(plan, context)
-    if plan.request.mode in (Mode.SYNC, Mode.MOVE) and _sees_source(plan, context):
-        note_source_root(context.source(plan), context.ledger)
+    _note_roots(plan, context)
     notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
     if notes:
         context.ledger.note("check", notes)
@@ -52,9 +51,15 @@ def check_mount(context: Context) -> Json:
     return {}
 
 
-def _sees_source(plan: Plan, context: Context) -> bool:
-    """Whether it is not the function on the other side that notes what the source is."""
-    return not plan.request.between_mounts or context.source(plan).file_system is not None
+def _note_roots(plan: Plan, context: Context) -> None:
+    """Note which directory the source's root is, if the run deletes; of two mounts, the root that is seen here."""
+    request, ledger = plan.request, context.ledger
+    if request.between_mounts and request.mode.writes and request.mode is not Mode.ROLLBACK:
+        for field, tree in (("source", context.source(plan)), ("destination", context.destination(plan))):
+            if tree.file_system is not None:
+                note_root(field, tree, ledger, apart=are_apart(plan, ledger))
+    elif request.mode in (Mode.SYNC, Mode.MOVE):
+        note_root("source", context.source(plan), ledger)
 
 
 def _try_destination(plan: Plan, context: Context) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ Ends are told apart by looking, and not by what they are called.
 | in buckets of two names         | also, and an upload of one name is listed under the other | PlanTransfer    |
 | on two mounts                   | the run's mark is seen at the source's root, or above     | CheckOtherMount |
 | on two mounts                   | the listing of the source meets the run's mark            | ListSegment     |
+| on two mounts                   | a directory of one is the root of the other, by its inode | who enters it   |
 | in the work bucket by its name  | always                                                    | PlanTransfer    |
 | in the work bucket, other name  | the run's own plan is found there                         | CheckMount      |
 
@@ -22,6 +23,7 @@ from fanout.model.location import Location
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.request.request import Request
+from fanout.request.same_place import overlapping, same_place
 from fanout.work.context import Context
 
 MARK = ".fanout-place-"
@@ -67,7 +69,7 @@ def refuse_same_bucket(plan: Plan, context: Context) -> None:
         return
     place = max(source.place, destination.place, key=len)
     if context.is_one_bucket(plan, f"{place}{MARK}{plan.run_id}"):
-        raise _same_place(source, destination, f"{destination.bucket} and {source.bucket} are names of one bucket")
+        raise overlapping(plan.request, f"{destination.bucket} and {source.bucket} are names of one bucket")
 
 
 def refuse_same_directory(plan: Plan, context: Context) -> None:
@@ -83,13 +85,7 @@ def refuse_same_directory(plan: Plan, context: Context) -> None:
         destination.mark()
     seen = source.marked() if source is not None else None
     if seen is not None:
-        raise same_directory(request, seen)
-
-
-def same_directory(request: Request, seen: str) -> InvalidRequest:
-    """The destination's mark is seen in a directory of the source's mount."""
-    where = f"efs://{request.source.mount}/{seen}"
-    return _same_place(request.source, request.destination, f"{request.destination} is seen as {where}")
+        raise same_place(request, "destination", seen)
 
 
 def _ends(request: Request) -> tuple[tuple[str, Location], ...]:
@@ -100,8 +96,3 @@ def _ends(request: Request) -> tuple[tuple[str, Location], ...]:
 
 def _nest(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
-
-
-def _same_place(source: Location, destination: Location, found: str) -> InvalidRequest:
-    problem = f"{destination} is the same place as the source {source}, or one of them lies in the other: {found}"
-    return InvalidRequest("destination", problem, "name a tree that shares no entry with the source")

@@ -59,6 +59,12 @@ class FileSystem(Protocol):
         Raises ``ItemError`` if it cannot be told.
         """
 
+    def keep_out(self, identity: str, refusal: Callable[[str], Exception]) -> None:
+        """Enter no directory of that identity, at its root or above it aside: raise what ``refusal`` makes of its path.
+
+        The path is relative to the mount.
+        """
+
     def published_above(self) -> str | None:
         """The root of the published tree whose versions hold this one; ``None`` for none. Raises ``Transient``."""
 

@@ -41,6 +41,7 @@ from fanout.request.request import Request
 from fanout.runtime.events import only_mount
 from fanout.runtime.late import LateAccount, LateExecutions, LateMeter, LateSigner
 from fanout.runtime.settings import Settings, settings_from
+from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree
 from fanout.work.context import Context
 
@@ -147,7 +148,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         is_seen = isinstance(location, S3Location) or location.mount in settings().mounts
         if plan.request.between_mounts and not is_seen:
             return UnseenTree(ledger, nonce, str(location))
-        opened.append(make_tree(field, location, plan, nonce))
+        opened.append(keep_out(field, make_tree(field, location, plan, nonce), plan, ledger))
         return opened[-1]
 
     def release() -> None:

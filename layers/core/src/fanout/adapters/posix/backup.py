@@ -63,6 +63,11 @@ class Backup:
             remedy = "give the function's user write and search permission on it"
             raise AccessDenied("writing below", f"{_FIELD} {where}", remedy)
 
+    def enter(self) -> None:
+        """Raise what the tree raises for a directory that is not to be entered, before anything is to be kept."""
+        with suppress(OSError, ItemError):  # whatever else is wrong shows when something is kept
+            self._directories.hold(self._place).let_go()
+
     def keep(self, directory: int, path: str, new: os.stat_result | None = None) -> None:
         """Keep what stands at a path of the mount, in ``directory``, before ``new`` replaces it or it is deleted.
 

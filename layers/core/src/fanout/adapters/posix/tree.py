@@ -343,6 +343,18 @@ class PosixTree:
         except OSError as error:
             raise source_error("stat", error) from error
 
+    def keep_out(self, identity: str, refusal: Callable[[str], Exception]) -> None:
+        """See ``ports.file_system.FileSystem``."""
+
+        def look(path: str, descriptor: int) -> None:
+            if not self._root.startswith(path) and str(os.fstat(descriptor).st_ino) == identity:
+                raise refusal(path)
+
+        self._directories.on_entering = look
+        self._directories.forget("")  # what is open already was not looked at
+        if self._backup is not None:
+            self._backup.enter()
+
     def close(self) -> None:
         """See ``ports.tree.Tree``; without it a warm function would run out of descriptors."""
         self._directories.close()

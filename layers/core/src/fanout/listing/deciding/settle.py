@@ -13,7 +13,6 @@ from fanout.listing.deciding.proofs import Look, Proofs
 from fanout.listing.lookups import Pair, Question, found_at_destination
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.entry import NOTHING_THERE, Entry, Kind
-from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.shard import Name
@@ -21,6 +20,7 @@ from fanout.ports.tree import Tree
 from fanout.request.options import Compare, Mode, Symlinks
 from fanout.request.plan import Plan, compares_attributes
 from fanout.request.request import keeps_hard_links
+from fanout.request.same_place import same_place
 
 _DECIDED = (Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK)
 
@@ -41,6 +41,7 @@ class Settler:
         self._overwrite = plan.request.overwrite
         self._skips_symlinks = plan.request.symlinks is Symlinks.SKIP
         self._inside_s3 = plan.request.inside_s3
+        self._request = plan.request
         self._mark = (
             f"/{STAGING_PREFIX}{plan.run_id}/" if plan.request.between_mounts and plan.request.mode.writes else ""
         )
@@ -80,9 +81,7 @@ class Settler:
         source, place, writer = pair.source, pair.place, self._writer
         if self._mark and source.kind is Kind.DIRECTORY and source.path.endswith(self._mark):
             inside = source.path.removesuffix(self._mark)
-            raise InvalidRequest(
-                "destination", f"it lies in the source, as {inside}/", "name a tree outside the source"
-            )
+            raise same_place(self._request, "destination", f"{self._request.source.place}{inside}/")
         writer.begin(source)
         if place.path != source.path:
             source = replace(source, target=place.path)

@@ -63,8 +63,8 @@ class Held:
         self._release(self)
 
 
-def _no_objection(_path: str) -> None:
-    """Any directory may be made."""
+def _no_objection(_path: str, _descriptor: int = -1) -> None:
+    """Any directory may be made or entered."""
 
 
 class Directories:
@@ -74,7 +74,8 @@ class Directories:
     No component may be empty, ``.``, ``..`` or a symlink, so nothing opened here lies outside the base. ``follow``
     opens one all the same, for a source whose symlinks are followed; it answers for where they lead.
     No lock is held over a system call; a descriptor is closed only when no thread holds it.
-    ``before_making`` is called with the path of a directory that is to be made, and raises where it must not be.
+    ``before_making`` is called with the path of a directory that is to be made, and raises where it must not be;
+    ``on_entering`` with the path and descriptor of one that was opened, and raises where it must not be entered.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Directories:
         self._open: OrderedDict[str, Held] = OrderedDict()
         self._opening: dict[str, threading.Event] = {}
         self.before_making: Callable[[str], None] = _no_objection
+        self.on_entering: Callable[[str, int], None] = _no_objection
 
     def hold(self, path: str, *, create: bool = False) -> Held:
         """The descriptor of a directory, made with those above it if ``create``; for ``with`` or until ``let_go``.
@@ -153,6 +155,15 @@ class Directories:
         return held
 
     def _open_directory(self, path: str, parent: Held | None, create: bool) -> int:
+        descriptor = self._opened(path, parent, create)
+        try:
+            self.on_entering(path, descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def _opened(self, path: str, parent: Held | None, create: bool) -> int:
         if parent is None:
             return os.open(self._base, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
         name, above = path[:-1].rpartition("/")[2], parent.descriptor

@@ -1,0 +1,74 @@
+"""Which directory the root of each of two mounts is, so that a function that sees the other mount stays out of it.
+
+Two mounts may show one file system, and a mount hides what lies above it. A mark at the destination's root cannot be
+seen from a source that lies deeper and is mounted there. So each end tells the inode of its root, and the other end
+enters no such directory below its own root: not to list, to write, to keep a backup or to delete.
+
+| the file systems of the mounts      | a directory with that inode number is |
+|-------------------------------------|---------------------------------------|
+| have two ids                        | another one                           |
+| have one id, or one has no id       | the other end's root                  |
+
+An inode number is unique within a file system. Nothing else of a directory is compared, because all else changes while
+the run lasts, and a difference would let a deletion in. Device numbers differ between two mounts of one file system.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from fanout.efs.measure import file_system_ids
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.errors import ItemError, Transient
+from fanout.ports.tree import Tree
+from fanout.request.plan import Plan
+from fanout.request.same_place import same_place
+
+_KEYS = {"source": keys.SOURCE_ROOT, "destination": keys.DESTINATION_ROOT}
+
+
+class Root(Struct, frozen=True):
+    """Which directory the root of an end was before it was listed; ``identity`` is empty where nothing tells.
+
+    ``apart``: the file system is another one than the other end's.
+    """
+
+    identity: str
+    apart: bool = False
+
+
+def note_root(field: str, tree: Tree, ledger: Ledger, *, apart: bool = False) -> None:
+    """Note which directory the root of an end is. Raises ``Transient`` for no answer."""
+    try:
+        identity = identity_of(tree)
+    except ItemError as error:
+        raise Transient(f"the root of the {field}: {error.message}") from error
+    ledger.write(_KEYS[field], Root(identity, apart))
+
+
+def identity_of(tree: Tree) -> str:
+    """The identity of a tree's root; empty for a bucket. Raises ``ItemError``."""
+    return tree.file_system.identity() if tree.file_system is not None else ""
+
+
+def are_apart(plan: Plan, ledger: Ledger) -> bool:
+    """Whether the ends are known to lie on two file systems."""
+    ids = file_system_ids(ledger)
+    source, destination = (ids.get(end.mount) for end in (plan.request.source, plan.request.destination))
+    return None not in (source, destination) and source != destination
+
+
+def keep_out(field: str, tree: Tree, plan: Plan, ledger: Ledger) -> Tree:
+    """The tree of an end, which enters no directory below its root that is the root of the other end.
+
+    It raises ``InvalidRequest`` there. Nothing is kept out before the other end's function has noted its root.
+    """
+    files = tree.file_system
+    if files is None or not plan.request.between_mounts:
+        return tree
+    other = "source" if field == "destination" else "destination"
+    root = ledger.whole_run().find(_KEYS[other], Root)
+    if root is not None and root.identity and not root.apart:
+        files.keep_out(root.identity, lambda path: same_place(plan.request, other, path))
+    return tree
