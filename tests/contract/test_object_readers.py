@@ -50,3 +50,11 @@ def test_one_that_was_written_since_or_is_not_there_is_told(stored: tuple[Object
         objects.find(bucket, "none")
     with pytest.raises(NotFound):
         objects.read(bucket, "none", found.etag, 0, 1)
+
+
+def test_a_listing_shows_a_key_and_not_what_it_begins(stored: tuple[ObjectReader, str, Put]) -> None:
+    objects, bucket, put = stored
+    assert not objects.lists(bucket, "k")
+    put(b"data")
+    assert objects.lists(bucket, "k")
+    assert not objects.lists(bucket, "")

@@ -14,13 +14,13 @@ from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, InvalidRequest
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
-from fanout.ports.aws import ObjectFound
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 from tests.support.flow import World
 from tests.support.memory_store import MemoryObjects
 from tests.support.two_mounts import TwoMounts
 
+ELSEWHERE = {"source": "s3://b-bucket/", "destination": "efs:///x"}
 BUCKETS = {"source": "s3://a-bucket/p/", "destination": "s3://other-s3alias/p/"}
 
 
@@ -36,6 +36,8 @@ def planned(world: World, request: Json, context: Context | None = None) -> Json
         ("destination", {"source": "s3://b-bucket/", "destination": "s3://work/locks/"}),
         ("destination", {"source": "efs:///x", "destination": "s3://work/anything/", "mode": "verify"}),
         ("manifest", {"source": "s3://b-bucket/", "destination": "efs:///x", "manifest": "s3://work/runs/r/x.jsonl"}),
+        ("manifest", ELSEWHERE | {"manifest": "s3://work/staged/r/failures.jsonl"}),
+        ("manifest", ELSEWHERE | {"manifest": "s3://work/runs/r/entries/failures.jsonl"}),
     ],
 )
 def test_the_work_bucket_is_no_end(field: str, request_: Json) -> None:
@@ -81,16 +83,36 @@ def test_the_work_bucket_under_another_name_is_no_end(source: str, is_refused: b
 
 
 class Closed(MemoryObjects):
-    """Objects that may not be read."""
+    """Objects that may not be listed."""
 
-    def find(self, bucket: str, key: str) -> ObjectFound:
-        raise AccessDenied("HeadObject", f"s3://{bucket}/{key}", "allow it")
+    def lists(self, bucket: str, key: str) -> bool:
+        raise AccessDenied("ListObjectsV2", f"s3://{bucket}/{key}", "allow it")
 
 
-def test_a_bucket_whose_ledger_may_not_be_read_is_an_end() -> None:
+@pytest.mark.parametrize(("source", "is_refused"), [("", True), ("runs/x/", True), ("data/", False)])
+def test_a_bucket_that_does_not_tell_whether_it_is_the_work_bucket_is_no_end_where_that_could_matter(
+    source: str, is_refused: bool
+) -> None:
     world = World(objects=Closed())
-    planned(world, {"source": "s3://b-bucket/", "destination": "efs:///x"})
-    check_mount(world.context())
+    planned(world, {"source": f"s3://b-bucket/{source}", "destination": "efs:///x"})
+    if not is_refused:
+        check_mount(world.context())
+        return
+    with pytest.raises(AccessDenied, match="tells the bucket from the stack's work bucket"):
+        check_mount(world.context())
+
+
+@pytest.mark.parametrize(("key", "is_refused"), [("runs/r/entries.jsonl", True), ("runs/r/failures.jsonl", False)])
+def test_a_manifest_is_not_read_from_the_work_bucket_under_another_name(key: str, is_refused: bool) -> None:
+    world = World()
+    world.objects.put("an-s3alias", "runs/run-1/plan.json", b"{}")
+    world.objects.put("an-s3alias", key, b'{"path": "x"}\n')
+    planned(world, ELSEWHERE | {"manifest": f"s3://an-s3alias/{key}"})
+    if not is_refused:
+        check_mount(world.context())
+        return
+    with pytest.raises(InvalidRequest, match=r"manifest: .*leads to the stack's work bucket"):
+        check_mount(world.context())
 
 
 @pytest.mark.parametrize(

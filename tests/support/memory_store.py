@@ -81,6 +81,10 @@ class MemoryObjects:
         data, etag = self._object(bucket, key)
         return ObjectFound(len(data), etag)
 
+    def lists(self, bucket: str, key: str) -> bool:
+        """See ``ports.tree.ObjectReader``."""
+        return (bucket, key) in self._objects
+
     def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
         """See ``ports.tree.ObjectReader``."""
         data, stored = self._object(bucket, key)

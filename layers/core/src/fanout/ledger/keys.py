@@ -122,6 +122,13 @@ def seal_key(run_id: str) -> str:
     return f"{run_prefix(run_id).removeprefix('runs/')[:-1]}.json"
 
 
+def is_failures(key: str) -> bool:
+    """Whether a key of the work bucket is that of a run's failures, and of nothing else that a run wrote."""
+    runs, _, rest = key.partition("/")
+    run_id, _, name = rest.partition("/")
+    return (runs, name) == ("runs", FAILURES) and _RUN_ID.fullmatch(run_id) is not None
+
+
 def versions_name(destination: str) -> str:
     """The name of what is known of a published tree, for people, in ``VERSIONS``."""
     return f"{sha256(destination.encode()).hexdigest()[:32]}.json"

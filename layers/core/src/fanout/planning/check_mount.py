@@ -8,7 +8,7 @@ from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
 from fanout.model.document import Json
 from fanout.model.location import Location
-from fanout.planning.places import refuse_same_directory, refuse_work_bucket_by_another_name
+from fanout.planning.places import mark_destination, refuse_same_directory, refuse_work_bucket_by_another_name
 from fanout.planning.plan_transfer import check_ends
 from fanout.ports.turns import Fence, Turn
 from fanout.publishing.begin_publishing import begin_publishing, check_versions, keep_versions
@@ -38,6 +38,7 @@ def check_mount(context: Context) -> Json:
     check_ends(plan, context, on_mount=True)
     check_ends(plan, context, on_mount=False)
     refuse_work_bucket_by_another_name(plan, context)
+    refuse_same_directory(plan, context)
     keep_versions(plan, context)
     for end, turn in turns:
         _fence_others(plan, end, turn, context)
@@ -46,7 +47,7 @@ def check_mount(context: Context) -> Json:
     notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
     if notes:
         context.ledger.note("check", notes)
-    refuse_same_directory(plan, context)
+    mark_destination(plan, context)
     context.begin("list")
     return {}
 

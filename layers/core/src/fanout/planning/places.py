@@ -10,16 +10,18 @@ Ends are told apart by looking, and not by what they are called.
 | on two mounts                   | the listing of the source meets the run's mark            | ListSegment     |
 | on two mounts                   | a directory of one is the root of the other, by its inode | who enters it   |
 | in the work bucket by its name  | always                                                    | PlanTransfer    |
-| in the work bucket, other name  | the run's own plan is found there                         | CheckMount      |
+| in the work bucket, other name  | the run's own plan is listed there                        | CheckMount      |
 
 The marks are made where the run writes, so only runs that write are held to those rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fanout.ledger import keys
-from fanout.model.errors import AccessDenied, InvalidRequest, NotFound
-from fanout.model.location import Location
+from fanout.model.errors import AccessDenied, InvalidRequest
+from fanout.request.manifest import ManifestLocation
 from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.request.request import Request
@@ -29,6 +31,8 @@ from fanout.work.context import Context
 MARK = ".fanout-place-"
 _WORK_PREFIXES = ("runs/", "staged/", "locks/", "probes/")
 _ANOTHER_BUCKET = "name another bucket: this one holds what the runs of the stack write about themselves"
+_FAILURES_ALONE = "only the failures.jsonl of a run is read there"
+_LET_IT_BE_LISTED = "let the function's role list it: this tells the bucket from the stack's work bucket"
 
 
 def refuse_work_bucket(request: Request, bucket: str) -> None:
@@ -36,28 +40,39 @@ def refuse_work_bucket(request: Request, bucket: str) -> None:
 
     A manifest there must be what a run left as its failures, or a batch of events.
     """
-    for field, end in _ends(request):
-        if end.is_keyed and end.bucket == bucket:
-            raise InvalidRequest(field, f"{end} lies in the stack's work bucket", _ANOTHER_BUCKET)
-    manifest = request.manifest
-    if manifest is None or manifest.bucket != bucket or manifest.is_failures:
-        return
-    if not manifest.key.startswith(keys.run_prefix(keys.BATCHES)):
-        problem = f"{manifest} lies in the stack's work bucket"
-        raise InvalidRequest("manifest", problem, "only the failures.jsonl of a run is read there")
+    for field, place, is_read_there, remedy in _in_buckets(request):
+        if place.bucket == bucket and not is_read_there:
+            raise InvalidRequest(field, f"{place} lies in the stack's work bucket", remedy)
 
 
 def refuse_work_bucket_by_another_name(plan: Plan, context: Context) -> None:
-    """Raise ``InvalidRequest`` for an end from which the run's own plan is seen."""
+    """Raise ``InvalidRequest`` for an end, or a manifest, in a bucket in which the run's own plan is seen.
+
+    It is looked for where what the request names could be the stack's. Raises ``AccessDenied`` where the bucket does
+    not tell.
+    """
     key = context.ledger.prefix + keys.PLAN
-    for field, end in _ends(plan.request):
-        if not end.is_keyed or not any(_nest(end.place, prefix) for prefix in _WORK_PREFIXES):
-            continue
+    for field, place, is_read_there, remedy in _in_buckets(plan.request):
+        if is_read_there or not any(_nest(place.key, prefix) for prefix in _WORK_PREFIXES):
+            continue  # nothing else of the stack lies there, whichever bucket it is
         try:
-            context.objects(plan.request).find(end.bucket, key)
-        except (NotFound, AccessDenied):  # another bucket, or the run's role reaches nothing of the ledger by this name
-            continue
-        raise InvalidRequest(field, f"{end} leads to the stack's work bucket", _ANOTHER_BUCKET)
+            is_work_bucket = context.objects(plan.request).lists(place.bucket, key)
+        except AccessDenied as error:
+            raise AccessDenied("ListObjectsV2", f"s3://{place.bucket}/{key}", _LET_IT_BE_LISTED) from error
+        if is_work_bucket:
+            raise InvalidRequest(field, f"{place} leads to the stack's work bucket", remedy)
+
+
+def _in_buckets(request: Request) -> Iterator[tuple[str, ManifestLocation, bool, str]]:
+    """What a request names in buckets: the field, the place, whether a run reads that in the work bucket, a remedy."""
+    if request.mode is not Mode.ROLLBACK:
+        for field, end in (("source", request.source), ("destination", request.destination)):
+            if end.is_keyed:
+                yield field, ManifestLocation(end.bucket, end.place), False, _ANOTHER_BUCKET
+    manifest = request.manifest
+    if manifest is not None:
+        is_batch = manifest.key.startswith(keys.run_prefix(keys.BATCHES))
+        yield "manifest", manifest, is_batch or keys.is_failures(manifest.key), _FAILURES_ALONE
 
 
 def refuse_same_bucket(plan: Plan, context: Context) -> None:
@@ -72,26 +87,26 @@ def refuse_same_bucket(plan: Plan, context: Context) -> None:
         raise overlapping(plan.request, f"{destination.bucket} and {source.bucket} are names of one bucket")
 
 
-def refuse_same_directory(plan: Plan, context: Context) -> None:
-    """Mark the destination, where this function sees it, and look for the mark from the source, where it sees that.
-
-    Raises ``InvalidRequest`` for two mounts that show one directory.
-    """
-    request = plan.request
-    if not (request.mode.writes and request.between_mounts) or request.mode is Mode.ROLLBACK:
-        return
-    destination, source = context.destination(plan).file_system, context.source(plan).file_system
+def mark_destination(plan: Plan, context: Context) -> None:
+    """Of two mounts, mark the destination, where this function sees it. Last, as trying the mount clears the mark."""
+    destination = context.destination(plan).file_system if _is_marked(plan.request) else None
     if destination is not None:
         destination.mark()
+
+
+def refuse_same_directory(plan: Plan, context: Context) -> None:
+    """Raise ``InvalidRequest`` where the source, if this function sees it, shows the destination's mark.
+
+    First, so that a refused run fences nobody at the source.
+    """
+    source = context.source(plan).file_system if _is_marked(plan.request) else None
     seen = source.marked() if source is not None else None
     if seen is not None:
-        raise same_place(request, "destination", seen)
+        raise same_place(plan.request, "destination", seen)
 
 
-def _ends(request: Request) -> tuple[tuple[str, Location], ...]:
-    if request.mode is Mode.ROLLBACK:
-        return ()
-    return ("source", request.source), ("destination", request.destination)
+def _is_marked(request: Request) -> bool:
+    return request.between_mounts and request.mode.writes and request.mode is not Mode.ROLLBACK
 
 
 def _nest(one: str, other: str) -> bool:

@@ -39,6 +39,9 @@ class ObjectReader(Protocol):
     def find(self, bucket: str, key: str) -> ObjectFound:
         """The object's size and ETag. Raises ``NotFound``."""
 
+    def lists(self, bucket: str, key: str) -> bool:
+        """Whether a listing shows the key, which takes no right to read the object. Raises ``AccessDenied``."""
+
     def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
         """Up to ``length`` bytes from an ``offset`` below the object's size.
 

@@ -50,6 +50,10 @@ class NoObjects:
         """See ``ports.tree.ObjectReader``."""
         raise NotFound(f"s3://{bucket}/{key}")
 
+    def lists(self, bucket: str, key: str) -> bool:
+        """See ``ports.tree.ObjectReader``."""
+        return False
+
     def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
         """See ``ports.tree.ObjectReader``."""
         raise NotFound(f"s3://{bucket}/{key}")

@@ -19,6 +19,11 @@ class S3ObjectReader:
         response = self._client_of(bucket).head_object(bucket, key)
         return ObjectFound(response.total_bytes, response.headers.get("etag", ""))
 
+    def lists(self, bucket: str, key: str) -> bool:
+        """See ``ports.tree.ObjectReader``; a key comes before all that it begins."""
+        page = self._client_of(bucket).list_objects_v2(bucket, prefix=key, max_keys=1)
+        return page.keys == [key]
+
     def read(self, bucket: str, key: str, etag: str, offset: int, length: int) -> bytes:
         """See ``ports.tree.ObjectReader``."""
         byte_range = (offset, offset + length - 1)
