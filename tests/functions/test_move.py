@@ -98,3 +98,28 @@ def test_what_a_manifest_names_moves_alone(s3: Any, wire: Wire, tmp_path: Path) 
     assert summary["status"] == "SUCCEEDED"
     assert set(keys(s3, SOURCE)) == {"d/b", ""}
     assert set(held(tmp_path / "data/out")) == {"a", "d/e/c"}
+
+
+@pytest.mark.parametrize("compare", ["size-mtime", "checksum"])
+def test_what_stood_there_without_attributes_gets_them_before_its_source_goes(
+    s3: Any, wire: Wire, tmp_path: Path, compare: str
+) -> None:
+    secret = tmp_path / "data/here/one/secret"
+    secret.mkdir(parents=True)
+    (secret / "f").write_bytes(b"x")
+    (secret / "f").chmod(0o600)
+    secret.chmod(0o700)
+    time.sleep(1.1)  # so that the objects are younger by the seconds that a listing shows
+    for name, data in (("one/secret/", b""), ("one/secret/f", b"x")):
+        s3.put_object(Bucket=TARGET, Key=f"out/{name}", Body=data)
+    request = {"source": "efs:///here", "destination": f"s3://{TARGET}/out/", "mode": "move", "compare": compare}
+    assert wire.flow.run(f"move-told-{compare}", request)["status"] == "SUCCEEDED"
+    assert list((tmp_path / "data/here").iterdir()) == []
+    told = {
+        name: s3.head_object(Bucket=TARGET, Key=f"out/{name}")["Metadata"] for name in ("one/secret/", "one/secret/f")
+    }
+    assert {name: metadata["file-permissions"] for name, metadata in told.items()} == {
+        "one/secret/": "0040700",
+        "one/secret/f": "0100600",
+    }
+    assert all({"file-owner", "file-group", "file-mtime"} <= set(metadata) for metadata in told.values())

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanout.listing.deciding.proof_rules import Ends, Told, evident, evident_files, told
+from fanout.listing.deciding.proof_rules import Ends, Looked, evident, evident_files, looked
+from fanout.listing.deciding.told import MOUNT_TELLS
 from fanout.model.columns import in_columns
 from fanout.model.entry import Attributes, Entry, Found, Kind
 
@@ -16,14 +17,17 @@ OBJECT = Entry("p", Kind.FILE, 5, 9 * SECOND + 5, 9 * SECOND + 5, '"e"')
 FILE = Entry("p", Kind.FILE, 5, 7, 99 * SECOND)
 LINK = replace(FILE, kind=Kind.SYMLINK)
 FOUND = Found(OBJECT, None)
-AT_7, AT_8 = Attributes(mtime_ns=7), Attributes(mtime_ns=8)
-A_LINK, LINK_AT_7 = Attributes(mode=0o120777), Attributes(mode=0o120777, mtime_ns=7)
-SAME, OTHER, NOTHING = Told.SAME, Told.OTHER, Told.NOTHING
+AT_7, AT_8 = Attributes(0o100644, 1, 2, 7), Attributes(0o100644, 1, 2, 8)
+A_LINK, LINK_AT_7 = Attributes(mode=0o120777), Attributes(0o120777, 1, 2, 7)
+SAME, OTHER, NOTHING = Looked.SAME, Looked.OTHER, Looked.NOTHING
 
-MOUNT_TO_S3: list[tuple[Entry, Found | None, Told]] = [
+MOUNT_TO_S3: list[tuple[Entry, Found | None, Looked]] = [
     (FILE, Found(OBJECT, None, AT_7), SAME),
     (FILE, Found(OBJECT, None, AT_8), OTHER),
-    (FILE, Found(OBJECT, 1, None), NOTHING),
+    (FILE, Found(OBJECT, 1, None), OTHER),
+    (FILE, Found(OBJECT, 1, replace(AT_7, mode=None)), OTHER),
+    (FILE, Found(OBJECT, 1, replace(AT_7, gid=None)), OTHER),
+    (FILE, Found(OBJECT, 1, replace(AT_7, mtime_ns=None, unreadable={"mtime_ns": "x"})), OTHER),
     (FILE, Found(replace(OBJECT, etag='"x"'), None, AT_7), OTHER),
     (FILE, Found(replace(OBJECT, size=6), None, AT_7), OTHER),
     (FILE, None, OTHER),
@@ -34,19 +38,38 @@ MOUNT_TO_S3: list[tuple[Entry, Found | None, Told]] = [
 
 
 @pytest.mark.parametrize(("file", "found", "expected"), MOUNT_TO_S3)
-def test_an_object_written_from_a_file_says_its_mtime(file: Entry, found: Found | None, expected: Told) -> None:
-    assert told(Ends.MOUNT_TO_S3, file, OBJECT, None, found) is expected
+def test_an_object_written_from_a_file_says_its_mtime(file: Entry, found: Found | None, expected: Looked) -> None:
+    assert looked(Ends.MOUNT_TO_S3, file, OBJECT, None, found) is expected
 
 
-@pytest.mark.parametrize(("file", "found", "expected"), [row for row in MOUNT_TO_S3 if row[2] is not NOTHING])
-def test_a_file_written_from_an_object_has_its_mtime(file: Entry, found: Found | None, expected: Told) -> None:
-    assert told(Ends.S3_TO_MOUNT, OBJECT, file, found, None) is expected
+def test_a_time_that_the_request_gives_is_not_lost() -> None:
+    found = Found(OBJECT, None, replace(AT_7, mtime_ns=None))
+    tells = replace(MOUNT_TELLS, mtime_ns=None)
+    assert looked(Ends.MOUNT_TO_S3, FILE, OBJECT, None, found, mount_tells=tells) is NOTHING
+
+
+def test_a_directory_is_no_proof_by_its_etag_and_none_by_its_time() -> None:
+    here = Entry("d/", Kind.DIRECTORY, 0, 9 * SECOND, 9 * SECOND, '"e"')
+    assert not any(evident(ends, here, here) for ends in Ends)
+    for there, expected in ((AT_7, SAME), (AT_8, OTHER), (None, OTHER), (replace(AT_7, uid=None), OTHER)):
+        found = Found(here, 1, there)
+        assert looked(Ends.MOUNT_TO_S3, replace(here, etag="", mtime_ns=7), here, None, found) is expected
+        assert looked(Ends.S3_TO_S3, here, here, Found(here, 1, AT_7), found) is expected
+    assert looked(Ends.S3_TO_S3, here, here, Found(here, 1), Found(here, 1)) is SAME
+
+
+OF_A_WHOLE_OBJECT = [row for row in MOUNT_TO_S3 if row[1] is None or row[1].attributes in (AT_7, AT_8, LINK_AT_7)]
+
+
+@pytest.mark.parametrize(("file", "found", "expected"), OF_A_WHOLE_OBJECT)
+def test_a_file_written_from_an_object_has_its_mtime(file: Entry, found: Found | None, expected: Looked) -> None:
+    assert looked(Ends.S3_TO_MOUNT, OBJECT, file, found, None) is expected
 
 
 @pytest.mark.parametrize(("mtime_ns", "expected"), [(9 * SECOND, SAME), (9 * SECOND + 5, OTHER), (7, OTHER)])
-def test_without_metadata_it_has_the_last_modified_in_whole_seconds(mtime_ns: int, expected: Told) -> None:
+def test_without_metadata_it_has_the_last_modified_in_whole_seconds(mtime_ns: int, expected: Looked) -> None:
     file = replace(FILE, mtime_ns=mtime_ns)
-    assert told(Ends.S3_TO_MOUNT, OBJECT, file, FOUND, None) is expected
+    assert looked(Ends.S3_TO_MOUNT, OBJECT, file, FOUND, None) is expected
     assert evident(Ends.S3_TO_MOUNT, OBJECT, file) is (expected is SAME)
     assert not evident(Ends.S3_TO_MOUNT, OBJECT, replace(file, kind=Kind.SYMLINK))
 
@@ -63,8 +86,10 @@ def test_without_metadata_it_has_the_last_modified_in_whole_seconds(mtime_ns: in
         (Found(OBJECT, None, A_LINK), 10 * SECOND, OTHER),
     ],
 )
-def test_a_file_with_the_time_of_its_copy_is_later_than_its_object(found: Found, mtime_ns: int, expected: Told) -> None:
-    assert told(Ends.S3_TO_MOUNT, OBJECT, replace(FILE, mtime_ns=mtime_ns), found, None, copied_now=True) is expected
+def test_a_file_with_the_time_of_its_copy_is_later_than_its_object(
+    found: Found, mtime_ns: int, expected: Looked
+) -> None:
+    assert looked(Ends.S3_TO_MOUNT, OBJECT, replace(FILE, mtime_ns=mtime_ns), found, None, copied_now=True) is expected
 
 
 @pytest.mark.parametrize(
@@ -75,10 +100,13 @@ def test_a_file_with_the_time_of_its_copy_is_later_than_its_object(found: Found,
         (Found(OBJECT, 1, AT_7), Found(OBJECT, 1, AT_7), SAME),
         (Found(OBJECT, 1, AT_7), Found(OBJECT, 1, AT_8), OTHER),
         (Found(OBJECT, 1, AT_7), Found(OBJECT, 2, AT_7), OTHER),
-        (Found(OBJECT, 1, AT_7), Found(OBJECT, 1), SAME),
+        (Found(OBJECT, 1, AT_7), Found(OBJECT, 1), OTHER),
+        (Found(OBJECT, 1), Found(OBJECT, 1, AT_7), SAME),
+        (Found(OBJECT, 1, replace(AT_7, mode=None)), Found(OBJECT, 1, AT_7), SAME),
         (Found(OBJECT, None, AT_7), Found(OBJECT, 1, AT_7), SAME),
         (Found(OBJECT, None, AT_7), Found(OBJECT, 1, AT_8), OTHER),
-        (Found(OBJECT, None, AT_7), Found(OBJECT, 1), NOTHING),
+        (Found(OBJECT, None, AT_7), Found(OBJECT, 1), OTHER),
+        (Found(OBJECT, None), Found(OBJECT, 1, AT_7), NOTHING),
         (Found(OBJECT, None), Found(OBJECT, None), NOTHING),
         (Found(OBJECT, 1), Found(OBJECT, 1, A_LINK), OTHER),
         (None, Found(OBJECT, 1), OTHER),
@@ -87,8 +115,8 @@ def test_a_file_with_the_time_of_its_copy_is_later_than_its_object(found: Found,
         (Found(OBJECT, 1), Found(replace(OBJECT, size=6), 1), OTHER),
     ],
 )
-def test_two_objects_say_their_checksums_or_mtimes(here: Found | None, there: Found | None, expected: Told) -> None:
-    assert told(Ends.S3_TO_S3, OBJECT, OBJECT, here, there) is expected
+def test_two_objects_say_their_checksums_or_mtimes(here: Found | None, there: Found | None, expected: Looked) -> None:
+    assert looked(Ends.S3_TO_S3, OBJECT, OBJECT, here, there) is expected
 
 
 TIMES = st.sampled_from([0, SECOND, SECOND + 1, 2 * SECOND])

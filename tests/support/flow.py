@@ -111,9 +111,13 @@ class World:
         """A new attempt of a state."""
 
         def source(plan: Plan) -> Tree:
+            if isinstance(self.source, MemoryTree):
+                self.source.is_mount = not plan.request.source.is_keyed
             return with_given_attributes(self.source, plan.request.attributes)
 
-        def destination(_plan: Plan) -> Tree:
+        def destination(plan: Plan) -> Tree:
+            if isinstance(self.destination, MemoryTree):
+                self.destination.is_mount = not plan.request.destination.is_keyed
             return self.destination
 
         def entry_copier(_plan: Plan) -> EntryCopier | None:

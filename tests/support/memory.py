@@ -118,10 +118,18 @@ class MemoryBlocks:
         self._blocks.clear()
 
 
+def _whole(stored: Stored) -> Attributes:
+    """The attributes of an entry on a mount, which has all."""
+    given = stored.attributes
+    mode, uid, gid = given.mode or stat.S_IFREG | 0o644, given.uid or 0, given.gid or 0
+    return replace(given, mode=mode, uid=uid, gid=gid, mtime_ns=stored.entry.mtime_ns, unreadable={})
+
+
 class MemoryTree:
     """A ``Tree`` of one process. Its time is ``changes``, of ``tick_ns`` each; trees that share it share a clock.
 
     ``ahead_ns`` is how far its clock is ahead of those. Without ``keeps_checksums`` it is a store that knows none.
+    ``is_mount``: every entry has all attributes.
     """
 
     def __init__(
@@ -137,6 +145,7 @@ class MemoryTree:
         self._overwrite = overwrite
         self._entries: dict[str, Stored] = {}
         self._changes = changes or itertools.count(1)
+        self.is_mount = False
         self._lock = threading.Lock()
         self._begun: dict[str, dict[int, bytes]] = {}
 
@@ -204,7 +213,7 @@ class MemoryTree:
         if stored is None:
             return None
         checksum = crc64nvme(stored.data) if self._keeps_checksums else None
-        return Found(stored.entry, checksum, stored.attributes)
+        return Found(stored.entry, checksum, _whole(stored) if self.is_mount else stored.attributes)
 
     def open(self, entry: Entry) -> MemorySource:
         """See ``ports.tree.Tree``."""
@@ -216,6 +225,8 @@ class MemoryTree:
         given = stored.attributes
         if given.mtime_ns is None:  # as of an object without metadata; a file always has one
             given = replace(given, mtime_ns=stored.entry.mtime_ns)
+        if self.is_mount:
+            given = _whole(stored)
         return MemorySource(replace(stored, attributes=given))
 
     def create(self, entry: Entry, attributes: Attributes) -> MemoryTarget:

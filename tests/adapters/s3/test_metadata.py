@@ -14,7 +14,7 @@ from fanout.adapters.s3.metadata import (
     to_headers,
     write_headers,
 )
-from fanout.model.entry import Attributes
+from fanout.model.entry import Attributes, Says
 from fanout.request import object_options
 from fanout.request.object_options import USER_PREFIX, ObjectOptions
 
@@ -52,7 +52,7 @@ def test_time_is_written_in_nanoseconds_and_read_in_milliseconds_without_suffix(
     assert from_headers({"x-amz-meta-file-atime": "-5ns"}).atime_ns == -5
 
 
-@pytest.mark.parametrize("text", ["644", "0644", "0100644"])
+@pytest.mark.parametrize("text", ["644", "0644", "0100644", "100644"])
 def test_a_mode_is_read_in_octal(text: str) -> None:
     assert from_headers({"x-amz-meta-file-permissions": text}).mode in (0o644, 0o100644)
 
@@ -63,30 +63,44 @@ def test_a_time_of_any_file_system_comes_back(seconds: int) -> None:
     assert from_headers(to_headers(Attributes(mtime_ns=mtime_ns))).mtime_ns == mtime_ns
 
 
+NAMES = {
+    "mode": "file-permissions",
+    "uid": "file-owner",
+    "gid": "file-group",
+    "mtime_ns": "file-mtime",
+    "atime_ns": "file-atime",
+}
+
+
 @pytest.mark.parametrize("text", ["", "x", "1.5", "0o17", "1_0", "+1", " 1", "٣", "9" * 5000, "--1", "ns", "-ns"])
-def test_value_that_can_not_be_read_counts_as_absent(text: str) -> None:
-    names = ("file-owner", "file-group", "file-permissions", "file-mtime", "file-atime")
-    assert from_headers({f"x-amz-meta-{name}": text for name in names}) == Attributes()
+def test_a_value_that_means_nothing_is_unreadable_and_not_absent(text: str) -> None:
+    found = from_headers({f"x-amz-meta-{name}": text for name in NAMES.values()})
+    assert found == Attributes(unreadable=dict.fromkeys(NAMES, text))
+    assert {found.says(name) for name in NAMES} == {Says.UNREADABLE}
+    assert {Attributes().says(name) for name in NAMES} == {Says.NOT_TOLD}
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("field", "text"),
     [
-        ("file-permissions", "0888"),
-        ("file-permissions", "0200000"),
-        ("file-permissions", "33204"),  # 0100664 in decimal
-        ("file-permissions", "41471"),  # 0120777 in decimal, which would be a directory's in octal
-        ("file-mtime", "9223372036854775808000000000ns"),
-        ("file-mtime", "-9223372036854775808000000001ns"),
-        ("file-owner", "4294967296"),
-        ("file-owner", "4294967295"),  # (uid_t)-1: chown takes it for "leave as it is"
-        ("file-group", "4294967295"),
-        ("file-owner", "-1"),
-        ("file-group", "-1"),
+        ("mode", "0888"),
+        ("mode", "0200000"),
+        ("mode", "200000"),
+        ("mode", "7"),
+        ("mode", "40755"),  # a directory in octal, or in decimal a number that another tool may have meant
+        ("mode", "33204"),  # 0100664 in decimal
+        ("mode", "41471"),  # 0120777 in decimal, which would be a directory's in octal
+        ("mtime_ns", "9223372036854775808000000000ns"),
+        ("mtime_ns", "-9223372036854775808000000001ns"),
+        ("uid", "4294967296"),
+        ("uid", "4294967295"),  # (uid_t)-1: chown takes it for "leave as it is"
+        ("gid", "4294967295"),
+        ("uid", "-1"),
+        ("gid", "-1"),
     ],
 )
-def test_value_out_of_range_counts_as_absent(name: str, text: str) -> None:
-    assert from_headers({f"x-amz-meta-{name}": text}) == Attributes()
+def test_a_value_out_of_range_is_unreadable(field: str, text: str) -> None:
+    assert from_headers({f"x-amz-meta-{NAMES[field]}": text}) == Attributes(unreadable={field: text})
 
 
 def test_only_the_owners_headers_are_kept() -> None:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 from fanout.facts import aws
 from fanout.listing.deciding.decisions import same_simple_etag
+from fanout.listing.deciding.told import MOUNT_TELLS, loses, names_of
 from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
 from fanout.model.deadline import Deadline
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import Entry, Found, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Tree
-from fanout.verifying.verifier import Verifier
+from fanout.verifying.verifier import Verifier, attributes_of
 
 
 class SameContent:
@@ -45,6 +46,8 @@ class SameContent:
         found = self._destination.find_stored(entry.placed.path)
         if found is None or found.entry.kind not in (Kind.FILE, Kind.SYMLINK) or found.entry.size != entry.size:
             return None
+        if self._has_lost(entry, found):
+            return None
         if self._inside_s3 and same_simple_etag(entry.etag, found.entry.etag):
             return "" if found.crc64nvme is None else to_base64(found.crc64nvme)
         if entry.size <= aws.SYMLINK_TARGET_BYTES and not self._inside_s3:
@@ -55,6 +58,17 @@ class SameContent:
             stored = pinned.crc64nvme if pinned is not None and pinned.entry.etag == entry.etag else None
             here = self._stored_or_read(self._source, entry, stored)
         return to_base64(here[1]) if here == there else None
+
+    def _has_lost(self, entry: Entry, found: Found) -> bool:
+        """Whether the object at the destination lost an attribute that its source tells; asked only where it may."""
+        there = found.attributes
+        if there is None or not loses(names_of(entry.kind, there), MOUNT_TELLS, there):
+            return False
+        stored = self._source.find_stored(entry.path)
+        if stored is None:
+            return False  # what follows says that it vanished
+        here = attributes_of(self._source, entry) if stored.attributes is None else stored.attributes
+        return loses(names_of(entry.kind, here), here, there)
 
     def _opened(self, tree: Tree, entry: Entry) -> tuple[bool, int]:
         source = tree.open(entry)

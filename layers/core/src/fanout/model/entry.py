@@ -68,14 +68,23 @@ class Entry(Struct, frozen=True, omit_defaults=True):
         return os.fsencode(self.path)
 
 
+class Says(StrEnum):
+    """An end's word on one attribute of an entry; ``UNREADABLE``: it has a value that means nothing here."""
+
+    TOLD = "told"
+    NOT_TOLD = "not told"
+    UNREADABLE = "unreadable"
+
+
 # Not frozen either: one is made for each file that is copied.
 class Attributes(Struct):
-    """The attributes of an entry; ``None`` means that the source does not know.
+    """The attributes of an entry; ``None`` means that its end does not tell it, or tells it unreadably: see ``says``.
 
     ``mode`` is the whole ``st_mode``; times are in nanoseconds since 1970. ``modified_ns`` is when an object was
     written: a copy of it gets that time as its mtime where the object's metadata holds none.
     ``headers`` holds an object's own headers (Content-Type, Cache-Control,
-    ``x-amz-meta-*``) without those that describe a POSIX file.
+    ``x-amz-meta-*``) without those that describe a POSIX file. ``unreadable`` holds the text of attributes that cannot
+    be read, by the name of their field.
     """
 
     mode: int | None = None
@@ -85,6 +94,13 @@ class Attributes(Struct):
     atime_ns: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     modified_ns: int | None = None
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+
+    def says(self, name: str) -> Says:
+        """Whether the end tells the attribute of this field."""
+        if getattr(self, name) is not None:
+            return Says.TOLD
+        return Says.UNREADABLE if name in self.unreadable else Says.NOT_TOLD
 
     @property
     def copied_mtime_ns(self) -> int | None:

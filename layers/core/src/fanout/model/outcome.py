@@ -261,6 +261,11 @@ class Reason(StrEnum):
     MTIME_DIFFERS = _failed("mtime differs", _COPY_IT)
     LINKS_DIFFER = _failed("hard links differ", _COPY_IT)
     METADATA_DIFFERS = _failed("metadata differs", _COPY_IT)
+    ATTRIBUTE_UNREADABLE = _failed(
+        "attribute of the source cannot be read",
+        "correct the object's metadata that the message names, or request attributes that give it, or verify: content;"
+        " then start the transfer again",
+    )
     NOT_VERIFIED = _failed("not verified", "verify again: start a transfer with mode verify")
 
     # Failed in the work itself.

@@ -53,7 +53,7 @@ def _compared(big: BigFile, parts: list[Shard], ledger: Ledger, rules: Rules | N
     else:
         seen = _seen(big, "source", here, ledger), _seen(big, "destination", there, ledger)
         problem = worst(differences_of(entry, *seen, rules))
-        told = told_whole(entry, *seen, rules)
+        told = told_whole(entry, seen[0], rules)
         if problem is not None and problem[0] is Reason.CHECKSUM:
             block = next(one.index for one, other in zip(here, there, strict=True) if _sums(one) != _sums(other))
             problem = (problem[0], f"block {block} of {big.block_bytes} bytes is the first that differs; {problem[1]}")

@@ -3,12 +3,13 @@
 | ends                | mode, 12 bits | owner and group | mtime, ns | metadata and content headers |
 |---------------------|---------------|-----------------|-----------|------------------------------|
 | mount and mount     | yes           | yes             | yes       | a file has none              |
-| mount and S3        | what the object's metadata says; what it does not say is not compared | a file has none |
+| mount and S3        | what the source tells; see ``listing.deciding.told`` | a file has none   |
 | S3 and S3           | as metadata: all that CopyObject carries and what the request adds, tags left out   |
 
+- What the source tells and the destination does not tell, or tells unreadably, differs.
 - A symlink has no mode of its own on Linux.
-- An owner is compared where both its numbers are known at both ends, and where the destination keeps owners.
-  Where it is not, a file may lack the source's set-id bits: a copy leaves them out. It may not have more of them.
+- An owner is compared where the destination keeps owners. Where it does not, or the source does not tell both numbers,
+  a file may lack the source's set-id bits: a copy leaves them out. It may not have more of them.
 - Access times move when a tree is read; between S3 and S3 they are metadata like any other.
 """
 
@@ -20,11 +21,13 @@ from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
-from fanout.model.entry import Attributes, Kind
+from fanout.listing.deciding.told import OWNER, Kept, kept, names_of
+from fanout.model.entry import Attributes, Kind, Says
 from fanout.model.outcome import Reason
 
 _SET_IDS = stat.S_ISUID | stat.S_ISGID
 _NANOSECONDS = 1_000_000_000
+_SHOWN_AS = {"mtime_ns": "mtime"}
 # Chosen: characters of a header's value that a message shows.
 _SHOWN = 60
 # The reasons of entries that hold the same bytes, the worst first.
@@ -42,7 +45,7 @@ class Rules(Struct, frozen=True):
 
     ``keeps_owners``: the destination can; ``as_metadata``: both ends lie in S3. ``tells_mtime`` is false where the
     request gives copies another mtime than their source tells, ``directory_times`` in a move: whatever comes into a
-    directory or is deleted from it moves its mtime.
+    directory or is deleted from it moves its mtime. ``deletes``: what is equal is deleted at the source.
 
     ``added``: headers of metadata that the request gives each object, over that of the source.
     """
@@ -52,6 +55,7 @@ class Rules(Struct, frozen=True):
     added: Mapping[str, str] = field(default_factory=dict)
     tells_mtime: bool = True
     directory_times: bool = True
+    deletes: bool = False
 
 
 class Difference(Struct, frozen=True):
@@ -66,36 +70,50 @@ def differences(kind: Kind, source: Attributes, destination: Attributes, rules: 
     if rules.as_metadata:
         return _metadata({**_as_metadata(source), **rules.added}, _as_metadata(destination))
     found: list[Difference] = []
-    owned = rules.keeps_owners and _knows_owner(source) and _knows_owner(destination)
-    if _has_mode(kind, source) and source.mode is not None and destination.mode is not None:
-        here, there = stat.S_IMODE(source.mode), stat.S_IMODE(destination.mode)
-        without_ids = (here & ~_SET_IDS) | (here & there & _SET_IDS)
-        if there != here and (owned or there != without_ids):
-            found.append(_difference(Reason.MODE_DIFFERS, "mode", f"{here:04o}", f"{there:04o}"))
-    if owned and (source.uid, source.gid) != (destination.uid, destination.gid):
-        here_owner, there_owner = (f"{one.uid}:{one.gid}" for one in (source, destination))
-        found.append(_difference(Reason.OWNER_DIFFERS, "owner", here_owner, there_owner))
-    has_times = rules.directory_times or kind is not Kind.DIRECTORY
-    if has_times and None not in (source.mtime_ns, destination.mtime_ns) and source.mtime_ns != destination.mtime_ns:
-        times = (_time(source.mtime_ns or 0), _time(destination.mtime_ns or 0))
-        found.append(_difference(Reason.MTIME_DIFFERS, "mtime", *times))
+    names = _names(kind, source, rules)
+    known = {name: kept(name, source, destination) for name in names}
+    mode = known.get("mode")
+    if mode is Kept.LOST or (mode is Kept.COMPARED and _modes_differ(source, destination, rules)):
+        found.append(_difference(Reason.MODE_DIFFERS, "mode", *(_shown_mode(end) for end in (source, destination))))
+    if any(_differs(name, known, source, destination) for name in OWNER):
+        found.append(_difference(Reason.OWNER_DIFFERS, "owner", *(_shown_owner(end) for end in (source, destination))))
+    if _differs("mtime_ns", known, source, destination):
+        found.append(_difference(Reason.MTIME_DIFFERS, "mtime", *(_shown_time(end) for end in (source, destination))))
+    if rules.deletes and Kept.UNREADABLE in known.values():
+        found.append(Difference(Reason.ATTRIBUTE_UNREADABLE, f"{unreadable(kind, source, rules)} at the source"))
     return found
 
 
-def is_told_whole(kind: Kind, source: Attributes, destination: Attributes, rules: Rules) -> bool:
-    """Whether both ends hold all that is compared: false for an object whose metadata lacks some of it."""
+def unreadable(kind: Kind, source: Attributes, rules: Rules) -> str:
+    """The attributes that the source tells unreadably, each with its text; empty for none."""
+    if rules.as_metadata or not source.unreadable:
+        return ""
+    names = [name for name in _names(kind, source, rules) if source.says(name) is Says.UNREADABLE]
+    return ", ".join(f"{_SHOWN_AS.get(name, name)} {_shown(source.unreadable[name])}" for name in names)
+
+
+def untold(kind: Kind, source: Attributes, rules: Rules) -> bool:
+    """Whether the source does not tell some attribute, so that there is nothing to compare its copy with."""
     if rules.as_metadata:
-        return True
-    for one in (source, destination):
-        lacks_owner = rules.keeps_owners and not _knows_owner(one)
-        lacks_mtime = rules.tells_mtime and one.mtime_ns is None
-        if lacks_mtime or lacks_owner or (_has_mode(kind, source) and one.mode is None):
-            return False
-    return True
+        return False
+    return any(source.says(name) is Says.NOT_TOLD for name in _names(kind, source, rules))
 
 
-def _has_mode(kind: Kind, source: Attributes) -> bool:
-    return kind is not Kind.SYMLINK and not source.is_symlink
+def _names(kind: Kind, source: Attributes, rules: Rules) -> list[str]:
+    has_mtime = rules.tells_mtime and (rules.directory_times or kind is not Kind.DIRECTORY)
+    return names_of(kind, source, owner=rules.keeps_owners, mtime=has_mtime)
+
+
+def _differs(name: str, known: Mapping[str, Kept], source: Attributes, destination: Attributes) -> bool:
+    found = known.get(name)
+    return found is Kept.LOST or (found is Kept.COMPARED and getattr(source, name) != getattr(destination, name))
+
+
+def _modes_differ(source: Attributes, destination: Attributes, rules: Rules) -> bool:
+    here, there = stat.S_IMODE(source.mode or 0), stat.S_IMODE(destination.mode or 0)
+    without_ids = (here & ~_SET_IDS) | (here & there & _SET_IDS)
+    owned = rules.keeps_owners and _knows_owner(source) and _knows_owner(destination)
+    return there != here and (owned or there != without_ids)
 
 
 def _knows_owner(attributes: Attributes) -> bool:
@@ -106,10 +124,35 @@ def _difference(reason: Reason, what: str, here: str, there: str) -> Difference:
     return Difference(reason, f"{what} {here} at the source, {there} at the destination")
 
 
+def _shown_mode(attributes: Attributes) -> str:
+    return _or_why(attributes, "mode", None if attributes.mode is None else f"{stat.S_IMODE(attributes.mode):04o}")
+
+
+def _shown_owner(attributes: Attributes) -> str:
+    uid, gid = (_or_why(attributes, name, getattr(attributes, name)) for name in OWNER)
+    return uid if uid == gid == Says.NOT_TOLD.value else f"{uid}:{gid}"
+
+
+def _shown_time(attributes: Attributes) -> str:
+    time_ns = attributes.mtime_ns
+    return _or_why(attributes, "mtime_ns", None if time_ns is None else _time(time_ns))
+
+
+def _or_why(attributes: Attributes, name: str, value: object) -> str:
+    """A value, or why there is none."""
+    if value is not None:
+        return str(value)
+    says = attributes.says(name)
+    return f"unreadable ({_shown(attributes.unreadable[name])})" if says is Says.UNREADABLE else says.value
+
+
 def _time(nanoseconds: int) -> str:
-    """A time of ISO 8601 in UTC, to the nanosecond."""
+    """A time of ISO 8601 in UTC, to the nanosecond; in seconds since 1970 where no calendar holds it."""
     seconds, rest = divmod(nanoseconds, _NANOSECONDS)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds}.{rest:09d} s"
 
 
 def _as_metadata(attributes: Attributes) -> dict[str, str]:
@@ -121,7 +164,8 @@ def _as_metadata(attributes: Attributes) -> dict[str, str]:
         "file-mtime": attributes.mtime_ns,
         "file-atime": attributes.atime_ns,
     }
-    return {**attributes.headers, **{name: str(value) for name, value in posix.items() if value is not None}}
+    unread = {f"unreadable {name}": text for name, text in attributes.unreadable.items()}
+    return {**attributes.headers, **unread, **{name: str(value) for name, value in posix.items() if value is not None}}
 
 
 def _metadata(source: Mapping[str, str], destination: Mapping[str, str]) -> list[Difference]:

@@ -17,7 +17,7 @@ from fanout.model.errors import AccessDenied, ItemError, TimeUp, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.ports.limiter import NO_LIMITS, Limiter
 from fanout.ports.tree import Tree
-from fanout.verifying.differences import ATTRIBUTE_REASONS, Difference, Rules, differences, is_told_whole
+from fanout.verifying.differences import ATTRIBUTE_REASONS, Difference, Rules, differences, untold
 from fanout.verifying.digests import entry_digest
 from fanout.verifying.moved import pin_of_copy
 
@@ -40,7 +40,7 @@ Work = tuple[Entry, Callable[[], Seen], Result]
 class Verified(Struct, frozen=True):
     """The outcome of comparing an entry, and its digests at the source and at the destination.
 
-    ``is_told_whole`` is false where an object's metadata lacks some of what was to be compared, ``has_names`` true
+    ``is_told_whole`` is false where the source does not tell all that was to be compared, ``has_names`` true
     for a name of a file with several at the source. ``proof`` is what a certificate needs, ``None`` without one and for
     what is not equal. ``copy`` pins what was compared at the destination; empty where nothing was found.
     """
@@ -117,7 +117,7 @@ class Verifier:
             proof = proof_of(entry, here)
         else:
             outcome = Outcome.because(entry, *problem)
-        told = told_whole(entry, here, there, self.rules)
+        told = told_whole(entry, here, self.rules)
         here_digest, copy = entry_digest(entry, here.checksum), "" if found is None else pin_of_copy(found.entry)
         return Verified(outcome, here_digest, there_digest, told, bool(entry.inode), proof, copy)
 
@@ -154,7 +154,7 @@ class Verifier:
             if self.rules is None:
                 return Seen()
             known = None if found is None else found.attributes
-            return Seen("", _attributes(tree, entry) if known is None else known)
+            return Seen("", attributes_of(tree, entry) if known is None else known)
         is_told = found is not None and found.crc64nvme is not None and found.attributes is not None
         if is_told and not self.certifies:
             assert found is not None and found.crc64nvme is not None
@@ -198,7 +198,8 @@ def not_read(entry: Entry, message: str) -> Verified:
     return Verified(outcome, 0, 0, has_names=bool(entry.inode))
 
 
-def _attributes(tree: Tree, entry: Entry) -> Attributes:
+def attributes_of(tree: Tree, entry: Entry) -> Attributes:
+    """The attributes of an entry, which is opened for it."""
     source = tree.open(entry)
     try:
         return source.attributes
@@ -239,7 +240,7 @@ def differences_of(entry: Entry, here: Seen, there: Seen, rules: Rules | None, l
     return sorted(found, key=lambda one: _ORDER.index(one.reason))
 
 
-_ORDER = (Reason.DIFFERS, Reason.CHECKSUM, *ATTRIBUTE_REASONS)
+_ORDER = (Reason.DIFFERS, Reason.CHECKSUM, *ATTRIBUTE_REASONS, Reason.ATTRIBUTE_UNREADABLE)
 
 
 def worst(found: list[Difference]) -> tuple[Reason, str] | None:
@@ -247,8 +248,6 @@ def worst(found: list[Difference]) -> tuple[Reason, str] | None:
     return (found[0].reason, "; ".join(one.text for one in found)) if found else None
 
 
-def told_whole(entry: Entry, here: Seen, there: Seen, rules: Rules | None) -> bool:
+def told_whole(entry: Entry, here: Seen, rules: Rules | None) -> bool:
     """Whether all that was to be compared beside the bytes could be; true where nothing was, or nothing was seen."""
-    if rules is None or here.attributes is None or there.attributes is None:
-        return True
-    return is_told_whole(entry.kind, here.attributes, there.attributes, rules)
+    return rules is None or here.attributes is None or not untold(entry.kind, here.attributes, rules)

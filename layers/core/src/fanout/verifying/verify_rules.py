@@ -51,6 +51,7 @@ def rules_of(plan: Plan, ledger: Ledger) -> Rules | None:
         metadata_headers(plan.request.objects),
         plan.request.attributes.mtime is not Mtime.NOW,
         directory_times=not plan.moves,
+        deletes=plan.proves_move,
     )
 
 

@@ -22,7 +22,9 @@ PERMISSIONS = USER_PREFIX + "file-permissions"
 MTIME = USER_PREFIX + "file-mtime"
 ATIME = USER_PREFIX + "file-atime"
 
-_POSIX_HEADERS = frozenset({OWNER, GROUP, PERMISSIONS, MTIME, ATIME})
+# The header of each field of ``Attributes``.
+_HEADERS = {"mode": PERMISSIONS, "uid": OWNER, "gid": GROUP, "mtime_ns": MTIME, "atime_ns": ATIME}
+_POSIX_HEADERS = frozenset(_HEADERS.values())
 _KEPT_HEADERS = frozenset(
     {"content-type", "cache-control", "content-encoding", "content-disposition", "content-language", "expires"}
 )
@@ -34,8 +36,9 @@ _NUMBER_DIGITS = 20
 # A file system keeps seconds of 64 bits and nanoseconds below them: 1601 (FILETIME zero) and 9999 are common.
 _TIME_LIMIT = 2**63 * 1_000_000_000
 _TIME_DIGITS = 28
-# Without a 0 before it, a longer number may be decimal, as other tools write a whole st_mode.
-_BARE_MODE_DIGITS = 4
+# Digits of octal modes without a 0 before them: 644, 1777, and 100644, as people write it for DataSync. Five digits may
+# be a whole st_mode in decimal, which six cannot: none is over 65535.
+_BARE_MODE_DIGITS = (3, 4, 6)
 
 
 def to_headers(attributes: Attributes) -> dict[str, str]:
@@ -55,8 +58,8 @@ def to_headers(attributes: Attributes) -> dict[str, str]:
 
 
 def from_headers(headers: Mapping[str, str]) -> Attributes:
-    """The attributes that the headers carry; a value that cannot be read counts as absent."""
-    return Attributes(
+    """The attributes that the headers carry, and the values that cannot be read."""
+    found = Attributes(
         mode=_mode(headers.get(PERMISSIONS)),
         uid=_number(headers.get(OWNER), limit=_ID_LIMIT),
         gid=_number(headers.get(GROUP), limit=_ID_LIMIT),
@@ -64,6 +67,12 @@ def from_headers(headers: Mapping[str, str]) -> Attributes:
         atime_ns=_nanoseconds(headers.get(ATIME)),
         headers={name: headers[name] for name in _own(tuple(headers))},
     )
+    unreadable = {
+        name: headers[header] for name, header in _HEADERS.items() if header in headers and getattr(found, name) is None
+    }
+    if unreadable:
+        found.unreadable = unreadable
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -102,8 +111,8 @@ def write_headers(options: ObjectOptions) -> dict[str, str]:
 
 
 def _mode(text: str | None) -> int | None:
-    """A mode in octal: ``0100644`` as AWS's services and this product write it, or ``644``."""
-    if text and len(text) > _BARE_MODE_DIGITS and not text.startswith("0"):
+    """A mode in octal: ``0100644`` as AWS's services and this product write it, ``644`` or ``100644``."""
+    if text and not text.startswith("0") and len(text) not in _BARE_MODE_DIGITS:
         return None
     return _number(text, base=8, limit=_MODE_LIMIT)
 

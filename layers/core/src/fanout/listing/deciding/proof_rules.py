@@ -12,15 +12,18 @@ must be copied, never that it need not be. The index of an earlier run (see ``co
 
 | from, to    | told by the listing                   | else one HEAD for each bucket end: unchanged if       |
 |-------------|---------------------------------------|-------------------------------------------------------|
-| mount, S3   | nothing                               | ``file-mtime`` is the file's mtime                    |
+| mount, S3   | nothing                               | ``file-mtime`` is the file's mtime, and nothing       |
+|             |                                       | that the file tells is lost (``told``)                |
 | S3, mount   | the file's mtime is the Last-Modified | the file's mtime is the one that a copy gives it:     |
 |             | in whole seconds: unchanged           | ``file-mtime`` or, without it, the Last-Modified      |
 | S3, S3      | equal ETags of whole bytes: unchanged | both CRC64NVME are equal and no ``file-mtime``        |
-|             |                                       | differs or, where one lacks it, ``file-mtime`` equals |
+|             | (of files and symlinks)               | differs or, where one lacks a CRC64NVME, the          |
+|             |                                       | ``file-mtime`` equals; and nothing is lost            |
 
-An object whose ETag or size is not the listed one is copied, and so is a symlink at one end alone. If a HEAD gives no
-proof (no ``file-mtime``, no CRC64NVME), the pair is unchanged only if the earlier run copied this very source and the
-object was written during that run.
+An object whose ETag or size is not the listed one is copied, and so is a symlink at one end alone, and an object that
+lost what its source tells. If a HEAD gives no proof (no ``file-mtime``, no CRC64NVME), the pair is unchanged only if
+the earlier run copied this very source and the object was written during that run. A directory in a bucket is proved
+like a file; on a mount its times alone count.
 
 With ``attributes.mtime: now`` a copy has no mtime that its object tells. The file is then unchanged if its mtime is not
 before the Last-Modified: the copy was made after the object was written.
@@ -35,8 +38,9 @@ from collections.abc import Sequence
 from enum import Enum
 
 from fanout.listing.deciding.decisions import same_simple_etag
+from fanout.listing.deciding.told import MOUNT_TELLS, loses, names_of
 from fanout.model.columns import FileColumns
-from fanout.model.entry import SECOND_NS, Entry, Found, Kind, whole_seconds
+from fanout.model.entry import SECOND_NS, Attributes, Entry, Found, Kind, whole_seconds
 from fanout.request.options import Compare, Mode
 from fanout.request.request import Request
 
@@ -49,7 +53,7 @@ class Ends(Enum):
     S3_TO_S3 = "S3 to S3"
 
 
-class Told(Enum):
+class Looked(Enum):
     """The result of looking at a pair."""
 
     SAME = "same"
@@ -57,17 +61,31 @@ class Told(Enum):
     NOTHING = "nothing"
 
 
-def ends_to_prove(request: Request) -> Ends | None:
-    """The ends of a request that compares times with a bucket; ``None`` if no proof is needed."""
-    if request.compare is not Compare.SIZE_MTIME or request.mode is Mode.VERIFY:
-        return None
+def ends_of(request: Request) -> Ends | None:
+    """The ends of a request that reaches a bucket; ``None`` between mounts."""
     if request.source.is_keyed:
         return Ends.S3_TO_S3 if request.inside_s3 else Ends.S3_TO_MOUNT
     return Ends.MOUNT_TO_S3 if request.destination.is_keyed else None
 
 
+def ends_to_prove(request: Request) -> Ends | None:
+    """The ends of a request that compares the times of files with a bucket; ``None`` if no proof is needed."""
+    if request.compare is not Compare.SIZE_MTIME or request.mode is Mode.VERIFY:
+        return None
+    return ends_of(request)
+
+
+def directories_to_prove(request: Request) -> Ends | None:
+    """The same for directories, whose times count under ``compare: checksum`` too; a mount's need no proof."""
+    if request.compare is Compare.ALWAYS or request.mode is Mode.VERIFY or not request.destination.is_keyed:
+        return None
+    return ends_of(request)
+
+
 def evident(ends: Ends, source: Entry, destination: Entry) -> bool:
     """Whether the listing alone proves that a file is unchanged."""
+    if source.kind is Kind.DIRECTORY:  # no bytes, so that an ETag says nothing
+        return False
     if ends is Ends.S3_TO_S3:
         return same_simple_etag(source.etag, destination.etag)
     if ends is Ends.S3_TO_MOUNT:
@@ -85,7 +103,7 @@ def evident_files(ends: Ends, source: FileColumns, destination: FileColumns) -> 
     return [False] * len(source)
 
 
-def told(
+def looked(
     ends: Ends,
     source: Entry,
     destination: Entry,
@@ -93,35 +111,44 @@ def told(
     there: Found | None,
     *,
     copied_now: bool = False,
-) -> Told:
+    mount_tells: Attributes = MOUNT_TELLS,
+) -> Looked:
     """The result of a HEAD: ``here`` of the source, ``there`` of the destination; only of ends that are buckets.
 
-    ``copied_now``: a file whose object names no mtime has the time of its copy.
+    ``copied_now``: a file whose object names no mtime has the time of its copy. ``mount_tells``: what a source that is
+    a mount tells of each file, whatever the values.
     """
-    if ends is Ends.MOUNT_TO_S3:
-        return _told_of_one(there, destination, source, None)
     if ends is Ends.S3_TO_MOUNT:
         written_ns = whole_seconds(source.changed_ns)
         is_later = copied_now and destination.mtime_ns >= written_ns
-        return _told_of_one(here, source, destination, destination.mtime_ns if is_later else written_ns)
+        return _looked_at_one(here, source, destination, destination.mtime_ns if is_later else written_ns)
+    tells = mount_tells if ends is Ends.MOUNT_TO_S3 else _attributes(here)
+    if loses(names_of(source.kind, tells), tells, _attributes(there)):
+        return Looked.OTHER
+    if ends is Ends.MOUNT_TO_S3:
+        return _looked_at_one(there, destination, source, None)
     if here is None or there is None or not (_is_listed(here, source) and _is_listed(there, destination)):
-        return Told.OTHER
+        return Looked.OTHER
     both_mtimes = here.mtime_ns is not None and there.mtime_ns is not None
     if (both_mtimes and here.mtime_ns != there.mtime_ns) or here.is_symlink != there.is_symlink:
-        return Told.OTHER
+        return Looked.OTHER
     if here.crc64nvme is not None and there.crc64nvme is not None:
-        return Told.SAME if here.crc64nvme == there.crc64nvme else Told.OTHER
-    return Told.SAME if both_mtimes else Told.NOTHING
+        return Looked.SAME if here.crc64nvme == there.crc64nvme else Looked.OTHER
+    return Looked.SAME if both_mtimes else Looked.NOTHING
 
 
-def _told_of_one(found: Found | None, listed: Entry, file: Entry, without: int | None) -> Told:
+def _attributes(found: Found | None) -> Attributes:
+    return Attributes() if found is None or found.attributes is None else found.attributes
+
+
+def _looked_at_one(found: Found | None, listed: Entry, file: Entry, without: int | None) -> Looked:
     """Compares an object with a file; ``without`` is the mtime to assume for an object that names none."""
     if found is None or not _is_listed(found, listed) or found.is_symlink != (file.kind is Kind.SYMLINK):
-        return Told.OTHER
+        return Looked.OTHER
     mtime_ns = without if found.mtime_ns is None else found.mtime_ns
     if mtime_ns is None:
-        return Told.NOTHING
-    return Told.SAME if mtime_ns == file.mtime_ns else Told.OTHER
+        return Looked.NOTHING
+    return Looked.SAME if mtime_ns == file.mtime_ns else Looked.OTHER
 
 
 def _is_listed(found: Found, listed: Entry) -> bool:

@@ -6,7 +6,16 @@ from collections.abc import Callable
 from functools import partial
 
 from fanout.listing.deciding.decisions import Decision, decide, unchanged_lengths
-from fanout.listing.deciding.proof_rules import Ends, Told, ends_to_prove, evident, evident_files, told
+from fanout.listing.deciding.proof_rules import (
+    Ends,
+    Looked,
+    directories_to_prove,
+    ends_to_prove,
+    evident,
+    evident_files,
+    looked,
+)
+from fanout.listing.deciding.told import MOUNT_TELLS
 from fanout.listing.index.copied_index import Standing
 from fanout.listing.index.earlier_index import EarlierIndex
 from fanout.model.columns import FileColumns
@@ -18,6 +27,7 @@ from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
 
 Look = Callable[[], Decision]
+_ANY_FILE = Entry("", Kind.FILE)
 # Errors of a HEAD that do not matter here: the copy reports them.
 _REFUSED = (AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFailed)
 
@@ -39,8 +49,11 @@ class Proofs:
     ) -> None:
         self._compare, self._wider_ns = plan.request.compare, wider_ns
         self._ends = ends_to_prove(plan.request)
+        self._directory_ends = directories_to_prove(plan.request)
         self._compares_times = plan.request.compare is Compare.SIZE_MTIME
-        self._copied_now = plan.request.attributes.mtime is Mtime.NOW
+        given = plan.request.attributes
+        self._copied_now = given.mtime is Mtime.NOW
+        self._mount_tells = given.of(_ANY_FILE, MOUNT_TELLS)
         self._earlier, self._ahead_ns = earlier, ahead_ns
         self._replaces_all = plan.request.overwrite is Overwrite.ALWAYS
         self._keeps_by_links = plan.request.backup_to is not None and self._compares_times
@@ -76,19 +89,20 @@ class Proofs:
             return decision
         if self._keeps_by_links and destination.inode and not source.inode:
             return Decision.COPY  # a run that ended before its rename may have kept it, and so moved its ctime
-        if self._ends is None or source.kind is Kind.DIRECTORY:
+        ends = self._directory_ends if source.kind is Kind.DIRECTORY else self._ends
+        if ends is None:
             return decision
         standing = self._earlier.standing(source, destination)
         if standing is Standing.DIFFERS:
             return Decision.COPY
-        if standing is Standing.VOUCHED or evident(self._ends, source, destination):
+        if standing is Standing.VOUCHED or evident(ends, source, destination):
             return decision
         if standing is Standing.COPIED and self._earlier.was_written_since(destination, self._ahead_ns):
             return Decision.COPY
         written_then = standing is Standing.COPIED and self._earlier.was_written_then(destination)
         # That run may have left what somebody else wrote then.
         written_then = written_then and self._replaces_all
-        return partial(self._look, self._ends, source, destination, written_then)
+        return partial(self._look, ends, source, destination, written_then)
 
     def _look(self, ends: Ends, source: Entry, destination: Entry, written_then: bool) -> Decision:
         """Send one HEAD to each end that is a bucket. Raises ``Throttled`` or ``Transient`` if S3 does not answer."""
@@ -97,6 +111,7 @@ class Proofs:
             there = None if ends is Ends.S3_TO_MOUNT else self._destination.find_stored(destination.path)
         except _REFUSED:
             return Decision.COPY
-        found = told(ends, source, destination, here, there, copied_now=self._copied_now)
-        is_same = found is Told.SAME or (found is Told.NOTHING and written_then)
+        tells = self._mount_tells
+        found = looked(ends, source, destination, here, there, copied_now=self._copied_now, mount_tells=tells)
+        is_same = found is Looked.SAME or (found is Looked.NOTHING and written_then)
         return Decision.UNCHANGED if is_same else Decision.COPY

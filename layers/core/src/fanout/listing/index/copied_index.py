@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import os
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from hashlib import sha256
 from itertools import repeat
@@ -42,7 +42,7 @@ from fanout.shards.rounds import IndexFile
 INDEX_VERSION = 2
 # Size, mtime, ctime and ETag of the source; mtime, ctime and ETag of the destination, no times where it was not seen.
 State = tuple[int, int, int, str, int | None, int | None, str]
-_KINDS = (Kind.FILE, Kind.SYMLINK)
+_FILES = (Kind.FILE, Kind.SYMLINK)
 # Entries of one row: keeps a line at about a hundred kilobytes.
 _A_ROW = 1_000
 # Options that may differ between a run and the earlier run whose index it uses: they do not change the listing.
@@ -66,6 +66,11 @@ def keeps_index(plan: Plan) -> bool:
     whole = request.manifest is None and not plan.resumes and knows_extras(request)
     by_times = request.compare is Compare.SIZE_MTIME and request.mode not in (Mode.VERIFY, Mode.ROLLBACK)
     return with_bucket and whole and by_times
+
+
+def indexed_kinds(plan: Plan) -> Collection[Kind]:
+    """The kinds that the index of a run holds: directories where they are objects at the destination."""
+    return (*_FILES, Kind.DIRECTORY) if plan.request.destination.is_keyed else _FILES
 
 
 def transfer_digest(plan: Plan) -> str:
@@ -104,7 +109,8 @@ def _state(source: Entry, destination: Entry | None) -> State:
 class IndexRows:
     """Takes entries in their order until they are written."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Collection[Kind] = _FILES) -> None:
+        self._kinds = kinds
         self._paths: list[str] = []
         self._states: list[State] = []
 
@@ -112,8 +118,8 @@ class IndexRows:
         return len(self._paths)
 
     def add(self, source: Entry, destination: Entry | None) -> None:
-        """Take a file or symlink; without a destination it is copied."""
-        if source.kind in _KINDS:
+        """Take an entry, if it is of a kind to keep; without a destination it is copied."""
+        if source.kind in self._kinds:
             self._paths.append(source.path)
             self._states.append(_state(source, destination))
 
@@ -162,7 +168,7 @@ class IndexPart:
         return known is not None and known[:4] == _state(source, None)[:4]
 
     def standing(self, source: Entry, destination: Entry) -> Standing:
-        """The state of a file or symlink."""
+        """The state of an entry."""
         return standing(self._known.get(source.path), _state(source, destination))
 
 

@@ -107,7 +107,7 @@ class EarlierIndex:
         return None if found.count(Standing.VOUCHED) == len(found) else found
 
     def standing(self, source: Entry, destination: Entry) -> Standing:
-        """The state of a pair that is a file or symlink at both ends."""
+        """The state of a pair; between a bucket and a mount, of one that is no directory."""
         if self._earlier is None:
             return Standing.UNKNOWN
         file = self._files.holding(source.path)

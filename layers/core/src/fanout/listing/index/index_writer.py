@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.listing.index.copied_index import Index, IndexOf, IndexRows, keeps_index, transfer_digest
+from fanout.listing.index.copied_index import Index, IndexOf, IndexRows, indexed_kinds, keeps_index, transfer_digest
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry
 from fanout.model.segment import Segment
@@ -22,7 +22,8 @@ class IndexWriter:
     def __init__(self, plan: Plan, segment: Segment, context: Context) -> None:
         self._writes = keeps_index(plan) and plan.request.mode.writes
         self._segment, self._context = segment, context
-        self._rows = IndexRows()
+        self._kinds = indexed_kinds(plan)
+        self._rows = IndexRows(self._kinds)
         self._files: list[IndexFile] = []
 
     def add(self, source: Entry, destination: Entry | None) -> None:
@@ -46,7 +47,7 @@ class IndexWriter:
         first, last = self._rows.bounds
         self._context.ledger.write_rows(key, self._rows.rows())
         self._files.append(IndexFile(key, first, last))
-        self._rows = IndexRows()
+        self._rows = IndexRows(self._kinds)
 
     def close(self) -> list[IndexFile]:
         """Write what is held; returns the files."""

@@ -72,7 +72,11 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True):
         gid = self._one(self.gid, known.gid)
         mtime_ns, atime_ns, modified_ns = self._times(entry, known)
         mode = self._mode(entry, known, is_owned=(uid, gid) == (known.uid, known.gid))
-        return Attributes(mode, uid, gid, mtime_ns, atime_ns, known.headers, modified_ns)
+        given = Attributes(mode, uid, gid, mtime_ns, atime_ns, known.headers, modified_ns)
+        if known.unreadable:
+            left = known.unreadable.items()
+            given.unreadable = {name: text for name, text in left if getattr(given, name) is None}
+        return given
 
     @property
     def of_implied_directory(self) -> Attributes | None:

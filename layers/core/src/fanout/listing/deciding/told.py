@@ -1,0 +1,77 @@
+"""Decides what a copy keeps of what its source tells: the one rule of copies, verifications and moves.
+
+A mount tells all attributes. An object tells those that its metadata names readably. Of each attribute:
+
+| the source tells it | the destination tells it | the copy        |
+|---------------------|--------------------------|-----------------|
+| yes                 | yes                      | is compared     |
+| yes                 | no, or unreadably        | has lost it     |
+| no                  | any                      | has nothing to keep |
+| unreadably          | any                      | cannot keep it  |
+
+Only the source's silence is harmless: an object that names no mode gives its file a default, and that is a whole copy.
+What follows, for each kind of entry (a symlink has no mode):
+
+| an attribute    | copy by size-mtime                    | copy by checksum | verification     | move              |
+|-----------------|---------------------------------------|------------------|------------------|-------------------|
+| compared        | of the mtime see ``proof_rules``      | no matter        | differs or equal | stays, if differs |
+| lost            | copied, once the index or a HEAD show | copied           | differs          | stays             |
+| nothing to keep | no matter                             | no matter        | counted          | goes              |
+| cannot be kept  | no matter                             | no matter        | counted          | stays             |
+
+``compare: always`` copies whatever is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from fanout.model.entry import Attributes, Kind, Says
+
+OWNER = ("uid", "gid")
+_ALL = ("mode", *OWNER, "mtime_ns")
+# A mount tells all; the values do not matter.
+MOUNT_TELLS = Attributes(0, 0, 0, 0, 0)
+
+
+class Kept(Enum):
+    """The fate of an attribute in a copy."""
+
+    COMPARED = "compared"
+    LOST = "lost"
+    NOTHING = "nothing to keep"
+    UNREADABLE = "cannot be kept"
+
+
+_TABLE = {
+    (Says.TOLD, Says.TOLD): Kept.COMPARED,
+    (Says.TOLD, Says.NOT_TOLD): Kept.LOST,
+    (Says.TOLD, Says.UNREADABLE): Kept.LOST,
+    (Says.NOT_TOLD, Says.TOLD): Kept.NOTHING,
+    (Says.NOT_TOLD, Says.NOT_TOLD): Kept.NOTHING,
+    (Says.NOT_TOLD, Says.UNREADABLE): Kept.NOTHING,
+    (Says.UNREADABLE, Says.TOLD): Kept.UNREADABLE,
+    (Says.UNREADABLE, Says.NOT_TOLD): Kept.UNREADABLE,
+    (Says.UNREADABLE, Says.UNREADABLE): Kept.UNREADABLE,
+}
+
+
+def kept(name: str, source: Attributes, destination: Attributes) -> Kept:
+    """The fate of one attribute, by the module's first table."""
+    return _TABLE[source.says(name), destination.says(name)]
+
+
+def names_of(kind: Kind, source: Attributes, *, owner: bool = True, mtime: bool = True) -> list[str]:
+    """The attributes that an entry can have; ``owner`` and ``mtime`` say whether its destination keeps those."""
+    left_out = set() if owner else set(OWNER)
+    if kind is Kind.SYMLINK or source.is_symlink:
+        left_out.add("mode")
+    if not mtime:
+        left_out.add("mtime_ns")
+    return [name for name in _ALL if name not in left_out]
+
+
+def loses(names: Iterable[str], source: Attributes, destination: Attributes) -> bool:
+    """Whether a copy has lost one of these attributes."""
+    return any(kept(name, source, destination) is Kept.LOST for name in names)
