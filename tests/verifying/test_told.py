@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from fanout.adapters.posix.tree import PosixTree
 from fanout.listing.deciding.told import MOUNT_TELLS, Kept, kept, loses, names_of
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Kind, Says
@@ -151,3 +154,17 @@ def test_a_symlink_has_no_mode_to_lose() -> None:
     link = replace(PRIVATE, mode=0o120777)
     assert names_of(Kind.FILE, link) == names_of(Kind.SYMLINK, PRIVATE) == ["uid", "gid", "mtime_ns"]
     assert names_of(Kind.FILE, PRIVATE, owner=False, mtime=False) == ["mode"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+@pytest.mark.parametrize(("name", "expected"), [("uid", (0, 1000)), ("gid", (1000, 0))])
+def test_a_symlink_gets_the_one_number_of_its_owner_that_is_told(
+    tmp_path: Path, name: str, expected: tuple[int, int]
+) -> None:
+    source = MemoryTree()
+    source.put("link", Kind.SYMLINK, b"x", replace(without((name,)), mode=0o120777))
+    world = World(source=source, destination=PosixTree(tmp_path, "copy", "run-1", "d"))
+    assert world.run(FROM_S3)["status"] == "SUCCEEDED"
+    found = (tmp_path / "copy/link").lstat()
+    assert (found.st_uid, found.st_gid) == expected
+    assert world.next_run("run-2").run(FROM_S3 | {"mode": "verify"})["status"] == "SUCCEEDED"

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from msgspec.structs import replace
 
 from fanout.facts import aws, tuning
+from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import NO_BYTES, append_zeros, crc64nvme, to_base64
 from fanout.model.deadline import PASSED, Deadline
 from fanout.model.entry import Attributes, Entry, Kind, Made
@@ -124,19 +125,21 @@ class Copier:
         return replace(outcome, seconds=max(0.0, self._now() - began))
 
     def _outcome(self, entry: Entry) -> Generator[None, None, Outcome]:
+        said: dict[str, str] = {}
         try:
             checksum = self._same(entry)
             if checksum is not None:
                 return Outcome.because(entry, Reason.SAME, crc64nvme=checksum or None)
-            checksum = yield from self._copy(entry)
+            checksum = yield from self._copy(entry, said)
         except (AccessDenied, InvalidRequest) as error:
             return Outcome.because(entry, Reason.DESTINATION_DENIED, str(error))
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = problem_of(error)
             return Outcome.because(entry, problem.reason, problem.message, skips_archived=self._skips_archived)
-        return Outcome.done(entry, Result.COPIED, checksum)
+        outcome = Outcome.done(entry, Result.COPIED, checksum)
+        return replace(outcome, unread=tuple(said.items())) if said else outcome
 
-    def _copy(self, entry: Entry) -> Generator[None, None, str | None]:
+    def _copy(self, entry: Entry, said: dict[str, str]) -> Generator[None, None, str | None]:
         if entry.kind is Kind.DIRECTORY and not entry.path.endswith("/"):
             raise ItemError(Reason.SOURCE_CHANGED, "a directory without / at its end")
         if self._within is not None:
@@ -145,25 +148,28 @@ class Copier:
         if small is not None:
             return to_base64(small)
         with self._budget.take(entry.size) if self._is_held(entry) else _NOT_COUNTED:
-            return (yield from self._copy_opened(entry))
+            return (yield from self._copy_opened(entry, said))
 
     def _is_held(self, entry: Entry) -> bool:
         """Whether S3's end holds all bytes of the entry at once: an object of one block, from its request on."""
         return self._overlaps and tuning.BLOCK_BYTES_FREE < entry.size <= tuning.BLOCK_BYTES
 
-    def _copy_opened(self, entry: Entry) -> Generator[None, None, str | None]:
+    def _copy_opened(self, entry: Entry, said: dict[str, str]) -> Generator[None, None, str | None]:
         source = self._source.open(entry)
         try:
             if self._source.overlaps:
                 yield
+            checksum = None
             if entry.kind is Kind.DIRECTORY:
                 self._make_directory(entry, source)
-                return None
-            if entry.kind is Kind.SYMLINK or source.attributes.is_symlink:
+            elif entry.kind is Kind.SYMLINK or source.attributes.is_symlink:
                 if self._symlinks is not Symlinks.KEEP:
                     raise _not_kept(self._symlinks)
-                return self._make_symlink(entry, source)
-            return (yield from self._copy_file(entry, source))
+                checksum = self._make_symlink(entry, source)
+            else:
+                checksum = yield from self._copy_file(entry, source)
+            said.update(unread(source.attributes))
+            return checksum
         finally:
             source.close()
 

@@ -35,6 +35,7 @@ from fanout.shards.entry_report import report_done
 from fanout.shards.made_directories import MadeDirectory
 from fanout.shards.tasks.attempts import Progress, note_throttling, noted
 from fanout.shards.tasks.notes import TaskNotes, failures_of
+from fanout.shards.tasks.unread_entries import write_unread
 from fanout.work.context import Context
 
 
@@ -95,6 +96,7 @@ class OutcomeWriter:
         name = keys.outcomes_name(nonce, self._files, len(taken))
         if self._plan is not None:
             report_done(self._plan, ledger, "copy", f"{self._shard.id}-{name}", self._held.values())
+        write_unread(self._shard.id, name, self._held, ledger)
         ledger.write_outcomes(self._shard.id, name, self._held, counts, seconds)
         self.written += len(self._held)
         self.copied += counts[Result.COPIED]

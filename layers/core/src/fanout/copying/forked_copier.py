@@ -57,7 +57,7 @@ class ForkedCopier:
             copier = self._copier
             for index, outcome in copier.copy_all(turns, each):
                 made, copier.directories = copier.directories, []
-                is_plain = outcome.result is Result.COPIED
+                is_plain = outcome.result is Result.COPIED and not outcome.unread
                 short = (outcome.crc64nvme, outcome.seconds) if is_plain else outcome
                 yield [(index, short, made, copier.take_made())]
             return copier.unfinished
@@ -78,8 +78,8 @@ class ForkedCopier:
                     yield index, outcome if isinstance(outcome, Outcome) else _copied(known[index], *outcome)
 
 
-# The index of an entry, its outcome or, where it was copied, its checksum and seconds alone, the directories made, and
-# what a version got.
+# The index of an entry, its outcome or, where it was copied and no more is to be said, its checksum and seconds alone,
+# the directories made, and what a version got.
 _Message = tuple[int, Outcome | tuple[str | None, float | None], list[tuple[Entry, Attributes]], Sequence[Made]]
 
 

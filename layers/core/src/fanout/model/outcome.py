@@ -289,7 +289,8 @@ class Outcome(Struct, frozen=True):
 
     ``size`` counts bytes, ``crc64nvme`` is the checksum of what was read, as S3
     writes it (base64 of 8 big-endian bytes), ``seconds`` the time from the entry's turn in the function that copied it
-    to its outcome; ``None`` where nothing measured it.
+    to its outcome; ``None`` where nothing measured it. ``unread`` is what was not read of an object's metadata, each
+    with its text; no row holds it.
     """
 
     path: str
@@ -300,6 +301,7 @@ class Outcome(Struct, frozen=True):
     message: str = ""
     crc64nvme: str | None = None
     seconds: float | None = None
+    unread: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def done(

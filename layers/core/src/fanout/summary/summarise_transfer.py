@@ -30,6 +30,7 @@ from fanout.request.options import Mode, ReportEntries
 from fanout.request.plan import Plan, settings_row
 from fanout.request.request import Request
 from fanout.shards.entry_report import report_done, write_entries
+from fanout.shards.tasks.unread_entries import unread_notes
 from fanout.summary.issue_certificate import Times, issue_certificate
 from fanout.summary.latest_run import find_earlier, write_latest
 from fanout.summary.planned import planned_books, planned_run
@@ -114,7 +115,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
             failures.add(outcome, "verify")
     if plan.request.mode is Mode.VERIFY and error is None:
         report_done(plan, ledger, "verify", "big-files", (one.outcome for one in compared_big_files(ledger)))
-    notes = _notes(ledger, unset) + _pacing_notes(pace or {})
+    notes = _notes(ledger, unset) + unread_notes(ledger) + _pacing_notes(pace or {})
     failures.close()
     activities = run_activities(ledger, found.shards)
     now = context.clock.now()

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fanout.certificate.certified import Proof
 from fanout.certificate.content_digest import ContentDigest
 from fanout.facts import tuning
+from fanout.listing.deciding.unread import unread
 from fanout.model.checksum import NO_BYTES, crc64nvme, from_base64, to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Attributes, Entry, Found, Kind
@@ -117,6 +118,8 @@ class Verifier:
             proof = proof_of(entry, here)
         else:
             outcome = Outcome.because(entry, *problem)
+        if self.rules is not None and not self.rules.as_metadata and here.attributes is not None:
+            outcome = replace(outcome, unread=tuple(unread(here.attributes).items()))
         told = told_whole(entry, here, self.rules)
         here_digest, copy = entry_digest(entry, here.checksum), "" if found is None else pin_of_copy(found.entry)
         return Verified(outcome, here_digest, there_digest, told, bool(entry.inode), proof, copy)

@@ -24,6 +24,7 @@ from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.attempts import Progress, noted
 from fanout.shards.tasks.notes import TaskNotes, failures_of
+from fanout.shards.tasks.unread_entries import write_unread
 from fanout.verifying.digests import TreeDigest, digest_row
 from fanout.verifying.links.link_differences import link_differences
 from fanout.verifying.moved import in_move, write_proven
@@ -141,6 +142,7 @@ def _verify(
         ledger.write_rows(keys.digests_key(shard.id, context.nonce), map(digest_row, digest.directories()))
         write_indexes(keys.not_told_prefix(shard.id), context.nonce, not_told, ledger)
         write_indexes(keys.archived_prefix(shard.id), context.nonce, archived, ledger)
+        write_unread(shard.id, context.nonce, outcomes, ledger)
         if verifier.certifies:
             write_certified(shard.id, context.nonce, certified, ledger)
         if plan.proves_move:

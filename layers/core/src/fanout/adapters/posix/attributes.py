@@ -90,10 +90,9 @@ def _gid(attributes: Attributes, found: os.stat_result, group: int | None) -> in
 
 def apply_link_attributes(directory: int, name: str, attributes: Attributes, group: int | None = None) -> None:
     """Owner and times of a symlink; its mode means nothing on Linux. ``group`` is what ``group_by_place`` says."""
-    owned = attributes.uid is not None and attributes.gid is not None
-    if owned or group is not None:
+    if attributes.uid is not None or attributes.gid is not None or group is not None:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
-        uid = attributes.uid if owned and attributes.uid is not None else found.st_uid
+        uid = found.st_uid if attributes.uid is None else attributes.uid
         gid = _gid(attributes, found, group)
         if (uid, gid) != (found.st_uid, found.st_gid):
             try:

@@ -1,0 +1,63 @@
+"""Counts entries of whose metadata something was not read, with examples, each once whatever number of attempts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from fanout.ledger import keys
+from fanout.ledger.coverage import Range, indexes_of, ranges_of
+from fanout.ledger.ledger import Ledger
+from fanout.model.outcome import Outcome
+
+# Chosen: examples that a note shows.
+EXAMPLES = 5
+
+
+class UnreadEntries(Struct, frozen=True):
+    """Entries of a shard of which the same is to be said, and examples."""
+
+    what: str
+    ranges: list[Range]
+    examples: list[str]
+
+
+class UnreadFile(Struct, frozen=True):
+    """The findings of one attempt at a shard."""
+
+    found: list[UnreadEntries]
+
+
+def write_unread(shard_id: str, name: str, outcomes: Mapping[int, Outcome], ledger: Ledger) -> None:
+    """Write what the outcomes of a shard's entries say; nothing where they say nothing."""
+    indexes: defaultdict[str, list[int]] = defaultdict(list)
+    for index, outcome in outcomes.items():
+        for what, _ in outcome.unread:
+            indexes[what].append(index)
+    if indexes:
+        found = [
+            UnreadEntries(what, ranges_of(some), [_example(what, outcomes[index]) for index in sorted(some)[:EXAMPLES]])
+            for what, some in indexes.items()
+        ]
+        ledger.write(f"{keys.UNREAD}{shard_id}/{name}.json", UnreadFile(found))
+
+
+def unread_notes(ledger: Ledger) -> list[str]:
+    """A note for each finding: how many entries, and examples."""
+    entries: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    examples: defaultdict[str, list[str]] = defaultdict(list)
+    for key in ledger.keys(keys.UNREAD):
+        shard_id = key.split("/")[1]
+        for one in ledger.read(key, UnreadFile).found:
+            entries[one.what][shard_id] |= indexes_of(one.ranges)
+            examples[one.what] = sorted({*examples[one.what], *one.examples})[:EXAMPLES]
+    return [
+        f"{what}: {sum(map(len, entries[what].values())):,}, for example {'; '.join(examples[what])}"
+        for what in sorted(entries)
+    ]
+
+
+def _example(what: str, outcome: Outcome) -> str:
+    return f"{outcome.path} ({dict(outcome.unread)[what]})"
