@@ -69,12 +69,15 @@ class Statement:
     """Patterns that ``s3:prefix`` has to match; empty for no such condition."""
     acls: tuple[str, ...] = ()
     """Of which ``s3:x-amz-acl`` has to be one; empty for no such condition."""
+    other_accounts: tuple[str, ...] = ()
+    """Of which the resource's account may be none; empty for no such condition."""
 
     def matches(self, need: Need) -> bool:
         """Whether the statement is about a permission, on this, with these condition keys."""
         prefix = need.context.get("s3:prefix")
         return (
-            need.action in self.actions
+            any(fnmatchcase(need.action, one) for one in self.actions)
+            and (not self.other_accounts or need.context.get("aws:ResourceAccount") not in (None, *self.other_accounts))
             and (not self.acls or need.context.get("s3:x-amz-acl") in self.acls)
             and any(fnmatchcase(need.resource, one) or one == "*" for one in self.resources)
             and (not self.prefixes or (prefix is not None and any(fnmatchcase(prefix, one) for one in self.prefixes)))
@@ -113,6 +116,7 @@ def _parsed(name: str, document: Resource, given: Given) -> Iterator[Statement]:
             _tuple(statement["Resource"]),
             _tuple(prefixes),
             _tuple(condition.get("StringEquals", {}).get("s3:x-amz-acl", ())),
+            _tuple(condition.get("StringNotEquals", {}).get("aws:ResourceAccount", ())),
         )
 
 
@@ -121,6 +125,6 @@ def _tuple(value: Any) -> tuple[str, ...]:
 
 
 def is_allowed(need: Need, statements: list[Statement]) -> bool:
-    """Whether a role allows a permission and does not deny it; conditions of denials are not looked at."""
+    """Whether a role allows a permission and does not deny it."""
     effects = {one.effect for one in statements if one.matches(need)}
     return effects == {"Allow"}

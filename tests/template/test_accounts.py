@@ -1,0 +1,51 @@
+"""Whose buckets the functions may use: a name that a pattern matches can be registered by anybody."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.functions.test_roles import CONDITIONS, PARAMETERS, SOURCE, WORK
+from tests.support.actions import Need
+from tests.support.iam import Given, is_allowed, statements_of
+from tests.template.templates import of_type
+
+OWN, NAMED, OTHER = "123456789012", "210987654321", "666666666666"
+OBJECT, LEDGER = f"{SOURCE}/in/f", f"{WORK}/runs/r/plan.json"
+
+
+@pytest.mark.parametrize(
+    ("owner", "named", "resource", "allowed"),
+    [
+        (OWN, "", OBJECT, True),
+        (OWN, NAMED, OBJECT, True),
+        (NAMED, NAMED, OBJECT, True),
+        (NAMED, "", OBJECT, False),
+        (OTHER, NAMED, OBJECT, False),
+        (OWN, "", LEDGER, True),
+        (NAMED, NAMED, LEDGER, False),
+        (OTHER, "", LEDGER, False),
+    ],
+)
+@pytest.mark.parametrize("function", ["CopyShardFunction", "VerifyShardFunction", "PlanTransferFunction"])
+def test_a_bucket_of_an_account_that_is_not_named_is_denied(
+    function: str, owner: str, named: str, resource: str, allowed: bool
+) -> None:
+    conditions = {**CONDITIONS, "UsesOtherAccounts": bool(named)}
+    given = Given({**PARAMETERS, "OtherBucketAccountIds": named}, conditions)
+    arn = f"arn:aws:s3:::{resource}"
+    need = Need("s3:GetObject", arn if function != "PlanTransferFunction" or resource == LEDGER else f"{arn}.csv")
+    need = Need(need.action, need.resource, {"aws:ResourceAccount": owner})
+    assert is_allowed(need, statements_of(function, given)) is allowed
+
+
+def test_every_role_of_a_function_has_the_denial() -> None:
+    """It stands in the policy that every function needs to run."""
+    for name, role in of_type("AWS::IAM::Role").items():
+        service = str(role["Properties"]["AssumeRolePolicyDocument"])
+        if "lambda.amazonaws.com" in service and "ManagedPolicyArns" in role["Properties"]:
+            assert "RunPolicy" in str(role["Properties"]["ManagedPolicyArns"]), name
+
+
+def test_the_endpoint_of_the_network_lets_no_other_bucket_through() -> None:
+    allowing = of_type("AWS::EC2::VPCEndpoint")["S3Endpoint"]["Properties"]["PolicyDocument"]["Statement"]
+    assert all("aws:ResourceAccount" in one["Condition"]["StringEquals"] for one in allowing)
