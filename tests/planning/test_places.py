@@ -9,6 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
+from fanout.deleting.remove_directories import remove_directories
+from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.keys import BESIDE_THE_RUNS
 from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, InvalidRequest
@@ -190,6 +192,20 @@ def test_two_mounts_of_one_directory_are_one_place(
     with pytest.raises(InvalidRequest, match=said):
         ends(filled).list_all({"mode": mode})
     assert held(filled) == before
+
+
+@pytest.mark.parametrize("mode", ["copy", "move"])
+@pytest.mark.parametrize("ends", [OneDirectory, Above, Below])
+def test_a_refused_run_leaves_nothing_at_either_end(filled: Path, ends: Callable[[Path], TwoMounts], mode: str) -> None:
+    """As the state machine goes on: FinishTree at the destination, and of a move RemoveDirectories at the source."""
+    run = ends(filled)
+    before = {one: one.lstat().st_mode for one in filled.rglob("*")}
+    with pytest.raises(InvalidRequest):
+        run.list_all({"mode": mode})
+    assert finish_tree(run.destination())["done"]
+    if mode == "move":
+        remove_directories(run.source(), broken=True)
+    assert {one: one.lstat().st_mode for one in filled.rglob("*")} == before
 
 
 def test_a_directory_beside_the_source_is_another_place(filled: Path) -> None:

@@ -91,7 +91,7 @@ CAUGHT_BY: dict[str, list[Any]] = {
     "PlanTransfer": [BUSY, "FailedInfrastructure"],
     "CheckMount": [REFUSED, "FailedInfrastructure"],
     "ListOneSegment": ["FinishTree"],
-    "CheckOtherMount": [REFUSED, "FailedInfrastructure"],
+    "CheckOtherMount": ["FinishTree"],
     "ListTree": ["FinishTree"],
     "GatherSegments": ["FinishTree"],
     "PartitionShards": ["FinishTree"],

@@ -59,11 +59,12 @@ def test_a_shard_that_fails_for_good_is_recorded_and_the_run_goes_on(engine: Eng
     assert engine.service.called()[-2:] == ["FinishTree", "SummariseTransfer"]
 
 
-def test_a_destination_that_can_not_be_written_is_refused(engine: Engine) -> None:
+def test_a_run_that_is_refused_at_the_second_mount_leaves_nothing_at_the_first(engine: Engine) -> None:
     engine.transfer(two_mounts=True)
     engine.service.functions["CheckOtherMount"] = always(InvalidRequest("destination", "/x is a file", "name another"))
     assert engine.run().error == "InvalidRequest"
-    assert engine.service.called() == ["PlanTransfer", "CheckMount", "CheckOtherMount"]
+    checked = ["PlanTransfer", "CheckMount", "CheckOtherMount"]
+    assert engine.service.called() == [*checked, "FinishTree", "SummariseTransfer"]
 
 
 def test_a_destination_that_can_not_be_listed_ends_the_run(engine: Engine) -> None:
