@@ -64,7 +64,7 @@ def refuse_work_bucket_by_another_name(plan: Plan, context: Context) -> None:
 
 
 def _in_buckets(request: Request) -> Iterator[tuple[str, ManifestLocation, bool, str]]:
-    """What a request names in buckets: the field, the place, whether a run reads that in the work bucket, a remedy."""
+    """Places in buckets that a request names: field, place, whether it may lie in the work bucket, a remedy."""
     if request.mode is not Mode.ROLLBACK:
         for field, end in (("source", request.source), ("destination", request.destination)):
             if end.is_keyed:
