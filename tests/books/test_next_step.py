@@ -46,6 +46,7 @@ ROWS = [
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({FAILED})), Verb.RETRY, "without listing"),
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({CHANGED})), Verb.AGAIN, "nobody writes"),
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.COPY_ALWAYS, "copy everything again"),
+    (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({Left.NOT_DELETED})), Verb.AGAIN, "start the move again"),
     (Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.COPY, "copy what differs"),
 ]
 
@@ -74,6 +75,7 @@ def test_what_the_classes_leave() -> None:
     assert left_of([of("list", Result.REJECTED, "name")]) == {REJECTED}
     assert left_of([of("copy", Result.FAILED, "source changed"), of("finish", Result.FAILED, "x")]) == {CHANGED, FAILED}
     assert left_of([of("verify", Result.FAILED, "source changed")]) == {DIFFERS}
+    assert left_of([of("delete", Result.FAILED, "cannot be deleted at the source")]) == {Left.NOT_DELETED}
 
 
 def test_a_command_names_the_run_and_the_holder() -> None:

@@ -1,4 +1,4 @@
-"""What an operator does as a reason advises, and then the retry: the entry is copied."""
+"""What a retry does not copy, although it follows a remedy: a file that somebody wrote since."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fanout.model.outcome import Reason
-from tests.resuming.test_resume_on_a_mount import following, inodes
+from tests.resuming.test_resume_on_a_mount import following
 from tests.support.flow import World
-from tests.support.mounts import REQUEST, files, fill, world_of
+from tests.support.mounts import REQUEST, fill, world_of
 from tests.support.nobody import as_nobody, open_directory
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give up")
@@ -35,23 +35,6 @@ def run_as_nobody(mount: Path, request: Any = REQUEST) -> tuple[World, Any]:
 
 def reasons(world: World) -> set[str]:
     return {str(row["reason"]) for row in world.ledger.read_rows("failures.jsonl")}
-
-
-def test_files_that_could_not_be_read_are_copied_once_permission_is_given() -> None:
-    with open_directory() as mount:
-        source = fill(mount, "open", "d/closed", "d/named")
-        os.link(source / "d/named", source / "name")
-        for path in ("d/closed", "d/named"):
-            (source / path).chmod(0o600)
-        world, summary = run_as_nobody(mount)
-        assert summary["totals"]["failed"]["entries"] == 3
-        assert reasons(world) == {Reason.SOURCE_DENIED.value, Reason.FIRST_NAME.value}
-        for path in ("d/closed", "d/named"):
-            (source / path).chmod(0o644)
-        summary = following(world, mount).run({"resume_from": "run-1"})
-        assert summary["status"] == "SUCCEEDED"
-        assert files(mount / "out") == files(mount / "in")
-        assert len(set(inodes(mount / "out", "d/named", "name"))) == 1
 
 
 @pytest.mark.parametrize("change", ["write", "replace", "touch"])

@@ -44,6 +44,7 @@ class Left(StrEnum):
     CHANGED = "entries that changed at an end"
     REJECTED = "rejected entries"
     DIFFERS = "differences"
+    NOT_DELETED = "entries that a move copied and could not delete"
 
 
 class Ended(Struct, frozen=True):
@@ -172,6 +173,13 @@ RULES = (
         only=frozenset({Left.CHANGED, Left.REJECTED}),
     ),
     Rule(
+        "entries could not be deleted at the source",
+        Step("follow the remedies of the failures, then start the move again", Verb.AGAIN),
+        modes=_of(Mode.MOVE),
+        statuses=_WITH_ITEMS,
+        only=frozenset({Left.NOT_DELETED, Left.CHANGED, Left.REJECTED}),
+    ),
+    Rule(
         "the verification found differences",
         Step("copy everything again, whatever seems unchanged", Verb.COPY_ALWAYS),
         modes=_of(Mode.COPY, Mode.SYNC, Mode.MOVE),
@@ -225,6 +233,8 @@ def _left(one: FailureClass) -> Left:
         return Left.REJECTED
     if one.phase == "verify":
         return Left.DIFFERS
+    if one.reason == Reason.SOURCE_NOT_DELETED:
+        return Left.NOT_DELETED
     return Left.CHANGED if one.reason in _CHANGED else Left.FAILED
 
 

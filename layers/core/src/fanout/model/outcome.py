@@ -172,7 +172,7 @@ class Reason(StrEnum):
     )
     LINK_IN_STORE = _rejected("symlink kept as an object cannot be followed", "request symlinks: keep or skip")
     OUTSIDE_SOURCE = _rejected(
-        "key outside the source's prefix", "correct the manifest, or request a source that holds the key"
+        "key outside the source's prefix", "correct the manifest; or request a source that holds the key"
     )
     MANIFEST_ROW = _rejected(
         "row of the manifest cannot be read", "correct the row that the message names (docs/how-to/manifests.md)"
@@ -210,7 +210,8 @@ class Reason(StrEnum):
     )
     SOURCE_NOT_DELETED = _failed(
         "cannot be deleted at the source",
-        "give the function write permission on its directory, or name its bucket in WriteBucketArns; then retry",
+        "give the function write permission on its directory, or name its bucket in WriteBucketArns;"
+        " then start the move again",
     )
     PUBLISHED = _failed(
         "part of a published tree",
@@ -248,7 +249,7 @@ class Reason(StrEnum):
     # Differences between the ends.
     CHECKSUM = _failed(
         "checksum differs",
-        "copy it again: retry, or start a transfer with compare always; if it still differs, the source is damaged",
+        _COPY_IT + "; if it still differs, the source is damaged",
     )
     MISSING = _failed("missing at the destination", "copy it: start a transfer with mode copy")
     EXTRA = _failed("not at the source", "delete it at the destination if it should not be there")

@@ -7,7 +7,7 @@ shards of this run, so that its ledger is complete by itself and can be resumed 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import chain
@@ -25,10 +25,11 @@ from fanout.listing.lookups import LOOKUPS_IN_FLIGHT
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.segment import Segment
 from fanout.model.shard import Name, Shard
 from fanout.ports.tree import Tree
+from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.request.units import parse_time
 from fanout.resuming.rules import (
@@ -43,9 +44,11 @@ from fanout.resuming.rules import (
     better,
     carried,
     segment_of_one,
+    segments_again,
 )
 from fanout.resuming.standing import pinned_anew
 from fanout.resuming.taken_over import Done, Since, TakenOver
+from fanout.shards.big_files import parts_of_big_files
 from fanout.shards.shard_results import big_file_outcomes
 from fanout.work.context import Context
 
@@ -89,6 +92,7 @@ class _Carrier:
         self._segment, self._context, self._earlier = segment, context, earlier
         self._apart = plan.request.between_mounts
         self._archive = context.archive(plan)
+        self._verified = earlier.read_plan().request.verifies_after is Verify.COPIED
         self._destination: Tree = context.destination(plan)
         self._source: Tree = context.source(plan)
         self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
@@ -122,21 +126,19 @@ class _Carrier:
     def _outcomes(self, part: CarriedOutcomes) -> None:
         rows = self._earlier.read_rows_as(part.key, lambda row: list(listed_outcomes(row)))
         for outcome in chain.from_iterable(rows):
-            if outcome.reason is Reason.UNLISTABLE:
-                self._left.append(Segment("", outcome.path))
-            elif carried(outcome) is None:
-                self._list_again(outcome.path)
+            if carried(outcome) is None:
+                self._left += segments_again(outcome)
             else:
                 self._settle(_entry_of(outcome), outcome, pinned=False)
 
     def _shard(self, shard: Shard) -> None:
-        outcomes = _outcomes_of(shard.id, self._earlier)
+        outcomes, differs = _outcomes_of(shard.id, self._earlier), self._different(shard)
         again: list[Entry] = []
         denied: list[Entry] = []
         for index, entry in enumerate(self._earlier.read_shard(shard)):
             outcome = outcomes.get(index)
             if outcome is not None and carried(outcome) is not None:
-                self._settle(entry, outcome, linked=shard.linked)
+                self._settle(entry, outcome, linked=shard.linked, differs=index in differs)
             elif self._archive is not None and outcome is not None and outcome.reason in _ARCHIVED:
                 again.append(entry)
             elif outcome is not None and outcome.reason in _DENIED:
@@ -146,6 +148,13 @@ class _Carrier:
         for entry in pinned_anew(denied, self._source):
             self._copy(entry, shard.archive if self._archive is not None else "", linked=shard.linked)
         self._look_and_copy(again)
+
+    def _different(self, shard: Shard) -> set[int]:
+        """The copied entries, or blocks, of a shard that the earlier run verified and found different."""
+        if not self._verified:
+            return set()
+        verified = _outcomes_of(keys.verified_id(shard.id), self._earlier)
+        return {index for index, outcome in verified.items() if outcome.result in TROUBLE}
 
     def _copy(self, entry: Entry, archive: str, *, linked: bool = False) -> None:
         self._count(entry)
@@ -177,10 +186,12 @@ class _Carrier:
         stands = self._taken.stand([entry for entry, _, _ in named])
         files: defaultdict[str, list[tuple[Entry, Outcome | None]]] = defaultdict(list)
         whole: defaultdict[str, bool] = defaultdict(lambda: True)
+        differs = self._different_names(part.copies)
         for (entry, first, outcome), is_there in zip(named, stands, strict=True):
             file = f"copied {first}" if first else f"right {entry.inode}"
             files[file].append((entry, outcome))
             whole[file] &= is_there and (not first or (outcome is not None and carried(outcome) is not None))
+            whole[file] &= entry.path not in differs
         for file, names in files.items():
             if whole[file]:
                 for entry, outcome in names:
@@ -203,6 +214,12 @@ class _Carrier:
         for index, (entry, first) in enumerate(self._earlier.read_links(links)):
             yield entry, first, outcomes.get(index)
 
+    def _different_names(self, copies: Shard | None) -> set[str]:
+        indexes = self._different(copies) if copies is not None else set()
+        if copies is None or not indexes:
+            return set()
+        return {entry.path for index, entry in enumerate(self._earlier.read_shard(copies)) if index in indexes}
+
     def _names(self, part: CarriedNames) -> None:
         for name in self._earlier.read_rows_as(part.key, name_from_row, part.entries):
             self._name(name)
@@ -212,7 +229,8 @@ class _Carrier:
         big = self._earlier.read_big_file(part.key)
         outcome = self._big_file_outcomes.get(big.id)
         if part.counted and outcome is not None and carried(outcome) is not None:
-            self._settle(big.entry, outcome)
+            differs = self._verified and any(map(self._different, self._big_file_parts.get(part.key, ())))
+            self._settle(big.entry, outcome, differs=differs)
             return
         if not self._apart:  # else this function does not see it, and FinishTree removes what the earlier run staged
             self._destination.open_blocks(big.entry.placed, big.token).discard()
@@ -227,6 +245,10 @@ class _Carrier:
     def _big_file_outcomes(self) -> dict[str, Outcome]:
         return dict(big_file_outcomes(self._earlier))
 
+    @cached_property
+    def _big_file_parts(self) -> Mapping[str, Sequence[Shard]]:
+        return parts_of_big_files(self._earlier)
+
     def _directory_attributes(self, part: CarriedDirectories) -> None:
         """Set again at the end: this run may write into directories that the earlier one made."""
         key = keys.carried_directories_key(self._segment.id, self._context.nonce, self._directories)
@@ -234,12 +256,14 @@ class _Carrier:
         self._writer.directories.append(key)
         self._directories += 1
 
-    def _settle(self, entry: Entry, outcome: Outcome, *, pinned: bool = True, linked: bool = False) -> None:
+    def _settle(
+        self, entry: Entry, outcome: Outcome, *, pinned: bool = True, linked: bool = False, differs: bool = False
+    ) -> None:
         counts_as = carried(outcome)
         assert counts_as is not None
         reason, message = counts_as
         if reason.result is Result.UNCHANGED:
-            self._taken.add(Done(entry, reason, message, pinned, linked))
+            self._taken.add(Done(entry, reason, message, pinned, linked, differs))
         else:
             self._count(entry)
             self._writer.settle(entry, reason, message)

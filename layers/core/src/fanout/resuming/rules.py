@@ -5,6 +5,8 @@
 | copied, and it still stands there         | unchanged, ``Reason.DONE_EARLIER``                |
 | unchanged, and it still stands there      | the same again, with the same reason              |
 | copied or unchanged, gone or changed      | copied again                                      |
+| copied, and ``verify: copied`` found that |                                                   |
+| it differs                                | copied again                                      |
 | copied or unchanged, but not looked at    | unchanged, ``Reason.TAKEN_OVER``                  |
 | skipped, rejected                         | the same again, with the same reason              |
 | failed while it was copied, or no outcome | copied, pinned to what the earlier run listed     |
@@ -149,6 +151,15 @@ def segment_of_one(path: str) -> Segment:
     if path.endswith("/"):
         return Segment("", path, until=path)
     return Segment("", path[: path.rfind("/") + 1], path_before(path), path)
+
+
+def segments_again(outcome: Outcome) -> list[Segment]:
+    """The segments that list an entry again which failed while it was listed."""
+    if outcome.reason is Reason.UNLISTABLE:
+        return [Segment("", outcome.path)]
+    one = segment_of_one(outcome.path)
+    # A symlink that is followed may lead to a directory by now, whose path ends in "/".
+    return [one, Segment("", f"{outcome.path}/")] if outcome.kind == Kind.SYMLINK else [one]
 
 
 def path_before(path: str) -> str:

@@ -27,6 +27,7 @@ class Done(Struct, frozen=True):
     """An entry that the earlier run had done, and the reason and message that it counts with now.
 
     ``pinned`` if the entry is the one that was listed, with its times; an outcome alone has path, kind and size.
+    ``differs`` if the earlier run's verification found it different: it is copied again, whatever stands there.
     """
 
     entry: Entry
@@ -34,6 +35,7 @@ class Done(Struct, frozen=True):
     message: str
     pinned: bool
     linked: bool = False
+    differs: bool = False
 
 
 class Since(Struct, frozen=True):
@@ -83,7 +85,10 @@ class TakenOver:
     def add(self, done: Done) -> None:
         """Take an entry; it is settled or copied by the time that ``close`` returns."""
         if not self._sees:
-            self.settle(done)
+            if done.differs:
+                self._copy(done.entry, done.linked)
+            else:
+                self.settle(done)
             return
         self._held.append(done)
         if len(self._held) >= LOOKED_AT_ONCE:
@@ -101,7 +106,7 @@ class TakenOver:
         there = found_there((one.entry.placed.path for one in held), self._destination)
         for one in held:
             found = there.get(one.entry.placed.path)
-            stands = still_stands(one.entry, found, with_times=one.pinned and self._keeps_times)
+            stands = not one.differs and still_stands(one.entry, found, with_times=one.pinned and self._keeps_times)
             if stands and found is not None and not (self._since and self._since.changed(found)):
                 self.settle(one)
             else:

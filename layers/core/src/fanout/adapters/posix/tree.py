@@ -28,6 +28,7 @@ from fanout.adapters.posix.listing.listing import list_segment
 from fanout.adapters.posix.listing.stats import is_same_file, require_copy
 from fanout.adapters.posix.paths.beneath import open_beneath
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
+from fanout.adapters.posix.paths.follow import find_followed
 from fanout.adapters.posix.paths.lookup import find_destination, find_source
 from fanout.adapters.posix.placing import Placing
 from fanout.adapters.posix.publishing.kept import published_tree_of
@@ -127,8 +128,9 @@ class PosixTree:
 
     def find(self, path: str) -> Entry | None:
         """See ``ports.tree.Tree``."""
-        found = self.find_stored(path)
-        return found.entry if found is not None and found.entry.path == path else None
+        find = find_followed if self._follow else find_destination if self._made else find_source
+        entry = find(self._directories, self._root, path.removesuffix("/"))
+        return entry if entry is not None and entry.path == path else None
 
     def open(self, entry: Entry) -> FileSource | LinkSource | DirectorySource:
         """See ``ports.tree.Tree``."""

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 from fanout.adapters.posix.listing.stats import entry_of
 from fanout.adapters.posix.paths.beneath import walk
 from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.paths.lookup import answered, find_source
 from fanout.model.entry import Entry, Kind
+from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 
 _REASONS = {
@@ -106,3 +108,17 @@ class Follower:
         with self._directories.hold(self._root + parent + slash) as above:
             found = os.stat(name, dir_fd=above, follow_symlinks=False)
         return self._behind(path[:-1])[1] if stat.S_ISLNK(found.st_mode) else 0
+
+
+def find_followed(directories: Directories, root: str, path: str) -> Entry | None:
+    """As ``find_source`` where symlinks are followed: the entry as a listing shows it."""
+    if find_source(directories, root, path) is None:
+        return None
+    parent, separator, name = path.rpartition("/")
+    follower = Follower(directories, root)
+    try:
+        with answered(root + path), directories.hold(root + parent + separator) as descriptor:
+            found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            return follower.entry(path, found, follower.way_to(parent + separator), found.st_dev)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ItemError(Reason.SOURCE_CHANGED, "it went while it was looked up") from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from fanout.adapters.posix.listing.stats import entry_of
 from fanout.adapters.posix.paths.directories import Directories, parent_of
@@ -50,17 +52,22 @@ def _is_no_name(path: str) -> bool:
 
 def _found(directories: Directories, root: str, path: str, *, made: bool) -> Entry | None:
     parent, separator, name = (root + path).rpartition("/")
+    with suppress(FileNotFoundError), answered(root + path), directories.hold(parent + separator) as descriptor:
+        found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+        return entry_of(path, found, -1 if made else found.st_dev, made=made)
+    return None
+
+
+@contextmanager
+def answered(path: str) -> Iterator[None]:
+    """Errors of looking up a path as those of ``Tree.find``; that there is nothing is an answer."""
     try:
-        with directories.hold(parent + separator) as descriptor:
-            found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            return entry_of(path, found, -1 if made else found.st_dev, made=made)
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
         raise
     except PermissionError as error:
         remedy = "give the function search permission on the directories above"
-        raise AccessDenied("looking up", f"/{root}{path}"[:1000], f"{remedy} ({error.strerror})") from error
+        raise AccessDenied("looking up", f"/{path}"[:1000], f"{remedy} ({error.strerror})") from error
     except OSError as error:
         raise Transient(f"stat: {error.strerror}") from error
 

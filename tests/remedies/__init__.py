@@ -1,0 +1,1 @@
+"""What an operator does as a reason advises, literally, and the end of what follows."""

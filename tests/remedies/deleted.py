@@ -1,0 +1,139 @@
+"""What keeps an entry from being deleted: an extra of a sync, or what a move has copied."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from unittest.mock import patch
+
+from fanout.deleting import delete_shard as deleting
+from fanout.model.document import Json
+from fanout.model.entry import Kind
+from fanout.model.errors import ItemError
+from fanout.model.outcome import Reason
+from tests.remedies.lab import Lab
+from tests.remedies.table import follows
+from tests.support.flow import World
+from tests.support.memory import MemoryTree
+from tests.support.publishing import PublishingWorld
+
+SYNC: Json = {"mode": "sync", "delete_guard": {"max_percent": 99.0}}
+MOVE: Json = {"mode": "move"}
+
+
+def _with_extra(lab: Lab) -> None:
+    for number in range(20):
+        lab.write(f"keep/{number}")
+        lab.write(f"keep/{number}", end="destination")
+    lab.write("gone/old", end="destination")
+
+
+def _before_deletion(act: Any) -> Any:
+    """``act`` is done once, right before the first deletion."""
+    delete, left = deleting.delete_shard, iter(range(1))
+
+    def deleted(*arguments: Any) -> Any:
+        if next(left, None) is not None:
+            act()
+        return delete(*arguments)
+
+    return patch("tests.support.flow.delete_shard", deleted)
+
+
+@follows(Reason.NOT_EMPTY)
+def nobody_else_writes(lab: Lab) -> None:
+    _with_extra(lab)
+    with _before_deletion(lambda: lab.write("gone/new", end="destination")):
+        lab.fails(Reason.NOT_EMPTY, SYNC)
+    lab.start(SYNC)
+    assert not (lab.out / "gone").exists()
+
+
+@follows(Reason.APPEARED)
+def sync_again(lab: Lab) -> None:
+    _with_extra(lab)
+    with _before_deletion(lambda: lab.write("gone/old", "longer than it was")):
+        lab.fails(Reason.APPEARED, SYNC)
+    lab.start(SYNC)
+    assert lab.held() == lab.held("source")
+
+
+@follows(Reason.SOURCE_NOT_DELETED)
+def permission_on_its_directory(lab: Lab) -> None:
+    lab.write("d/f")
+    (lab.root / "d").chmod(0o755)
+    lab.fails(Reason.SOURCE_NOT_DELETED, MOVE, denied=True)
+    (lab.root / "d").chmod(0o777)
+    lab.start(MOVE, denied=True)
+    assert (lab.held("source"), lab.held()) == ({}, {"d/f": "content"})
+
+
+@follows(Reason.SOURCE_NOT_DELETED, 0, "bucket mount")
+def name_its_bucket(lab: Lab) -> None:
+    lab.write("f")
+    bucket = lab.buckets["source"]
+    lab.first.clock.time = 10.0**10  # the object is older than the run
+    refused = {"f": ItemError(Reason.SOURCE_NOT_DELETED, "403 AccessDenied")}
+    with patch.object(bucket, "delete", lambda _entries: refused):
+        lab.fails(Reason.SOURCE_NOT_DELETED, MOVE)
+    lab.start(MOVE)
+    assert (lab.held("source"), lab.held()) == ({}, {"f": "content"})
+
+
+@follows(Reason.CAME_LATER)
+def move_again(lab: Lab) -> None:
+    lab.write("f")
+    lab.fails(Reason.CAME_LATER, MOVE, during=lambda world: _with_a_late_file(lab, world))
+    lab.start(MOVE)
+    assert (lab.held("source"), lab.held()) == ({}, {"f": "content", "late": "content"})
+
+
+@follows(Reason.HOLDS_MORE)
+def move_what_it_holds(lab: Lab) -> None:
+    lab.write("d/f")
+    lab.fails(Reason.HOLDS_MORE, MOVE, during=lambda world: _with_a_late_file(lab, world, "d/late"))
+    lab.start(MOVE)
+    assert not (lab.root / "d").exists()
+
+
+@follows(Reason.HOLDS_MORE)
+def delete_what_it_holds(lab: Lab) -> None:
+    lab.write("d/f")
+    lab.fails(Reason.HOLDS_MORE, MOVE, during=lambda world: _with_a_late_file(lab, world, "d/late"))
+    (lab.root / "d/late").unlink()
+    lab.start(MOVE)
+    assert not (lab.root / "d").exists()
+
+
+def _with_a_late_file(lab: Lab, world: World, path: str = "late") -> Json:
+    lab.first.clock.time = os.stat(lab.root).st_ctime - 10  # the late file comes after the run began
+    world.list_all(world.plan(lab.request | MOVE))
+    world.copy_all()
+    world.finish_all()
+    lab.write(path)
+    return world.end("all")
+
+
+@follows(Reason.PUBLISHED)
+def exclude_it(lab: Lab) -> None:
+    _published(lab)
+    lab.start({**SYNC, "exclude": ["site/**"]})
+    assert (lab.out / "site/current").is_symlink()
+
+
+@follows(Reason.PUBLISHED)
+def an_end_beside_it(lab: Lab) -> None:
+    _published(lab)
+    lab.start({**SYNC, "destination": "efs:///out/beside"})
+    assert (lab.out / "site/current").is_symlink()
+
+
+def _published(lab: Lab) -> None:
+    published = PublishingWorld(run_id="v1", mount=lab.out)
+    assert isinstance(published.source, MemoryTree)
+    published.source.put("a", Kind.FILE, b"published")
+    published.publish()
+    for number in range(20):
+        lab.write(f"keep/{number}")
+        lab.write(f"keep/{number}", end="destination")
+    lab.fails(Reason.PUBLISHED, SYNC)

@@ -1,0 +1,37 @@
+"""Each part of each remedy in the table of reasons is followed literally, and what follows ends green."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from fanout.model.outcome import Reason
+from tests.remedies import compared, deleted, destination, left_out, names, source, work  # noqa: F401 - fill CASES
+from tests.remedies.lab import RETRY, START, Lab
+from tests.remedies.table import CASES, Case, parts
+from tests.support.nobody import open_directory
+
+# The act that each of these words is.
+ACTS = {RETRY: r"retry", START: r"start (the|a) |sync again|start .* again|verify again|request [a-z_]+:"}
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give up")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_remedy_that_is_followed_works(case: Case) -> None:
+    with open_directory() as mount:
+        lab = Lab(mount, case.source, case.destination)
+        case.follow(lab)
+        assert lab.acts, "nothing followed the remedy"
+        for act in set(lab.acts):
+            others = [words for name, words in ACTS.items() if name != act]
+            named = re.search(ACTS[act], case.part)
+            assert named or not any(re.search(words, case.part) for words in others), (act, case.part)
+
+
+def test_every_part_of_every_remedy_is_followed() -> None:
+    every = {(reason, number) for reason in Reason if reason.remedy for number in range(len(parts(reason.remedy)))}
+    followed = {(case.reason, parts(case.reason.remedy).index(case.part)) for case in CASES}
+    assert every == followed
