@@ -25,6 +25,7 @@ OF_ITS_OWN = frozenset(
         "key over 1,024 bytes",
         "name is not UTF-8",
         "key is a file and also a directory",
+        "empty object whose key is also a directory",
         "destination has another kind of entry",
         "symlink in the destination's path",
         "symlink that leads nowhere",

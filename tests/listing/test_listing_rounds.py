@@ -66,15 +66,19 @@ def test_rounds_find_what_one_function_finds(keys: set[str], there: set[str], bu
             assert in_rounds[path] == "copy", "a directory that is cut gets its attributes again"
 
 
+@pytest.mark.parametrize(
+    ("data", "reason"), [(b"", Reason.MARKER_AND_DIRECTORY), (b"content", Reason.FILE_AND_DIRECTORY)]
+)
 def test_a_file_that_is_a_directory_too_is_found_by_the_segment_of_what_lies_below_it(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, data: bytes, reason: Reason
 ) -> None:
     world = World()
-    for path in ("a", *(f"a-{number:03d}" for number in range(100)), "a/b", "b"):
+    world.source.put("a", Kind.FILE, data)  # type: ignore[attr-defined]
+    for path in (*(f"a-{number:03d}" for number in range(100)), "a/b", "b"):
         world.source.put(path, Kind.FILE)  # type: ignore[attr-defined]
     monkeypatch.setattr(tuning, "SEGMENT_ENTRIES", 10)
     became = listed(world)
-    assert became["a/b"] == ("rejected", Reason.FILE_AND_DIRECTORY.value)
+    assert became["a/b"] == ("rejected", reason.value)
     assert list(became.values()).count("copy") == 102
 
 

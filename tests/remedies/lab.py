@@ -162,6 +162,11 @@ class Lab:
         self.first.objects.put("lists", "a.jsonl", json_lines(list(rows)))
         return {"manifest": "s3://lists/a.jsonl"}
 
+    def manifest_of(self, text: str) -> Json:
+        """Store a manifest in CSV; returns the request's field."""
+        self.first.objects.put("lists", "a.csv", text.encode())
+        return {"manifest": "s3://lists/a.csv"}
+
     def run(
         self, changes: Json | None = None, *, denied: bool = False, during: Callable[[World], Any] | None = None
     ) -> Attempt:

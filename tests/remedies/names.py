@@ -109,3 +109,28 @@ def fail(lab: Lab) -> None:
     lab.fails(Reason.NAME_NOT_ESCAPED, {"on_conflict": "unescape"})
     lab.start({"on_conflict": "fail"})
     assert set(lab.held()) == {"^lit"}
+
+
+@follows(Reason.MARKER_AND_DIRECTORY, 0, FROM_BUCKET)
+def leave_empty_objects_out(lab: Lab) -> None:
+    _marked(lab)
+    (lab.out / "d").unlink()
+    lab.start({"min_size": 1})
+    assert lab.held() == dict.fromkeys(("d/f", "d/e/g"), "content")
+
+
+@follows(Reason.MARKER_AND_DIRECTORY, 1, FROM_BUCKET)
+def delete_the_empty_object(lab: Lab) -> None:
+    _marked(lab)
+    lab.buckets["source"].remove("d")
+    (lab.out / "d").unlink()
+    lab.start()
+    assert lab.held() == dict.fromkeys(("d/f", "d/e/g"), "content")
+
+
+def _marked(lab: Lab) -> None:
+    lab.write("d", "")
+    lab.write("d/f")
+    lab.write("d/e/g")
+    lab.fails(Reason.MARKER_AND_DIRECTORY)
+    assert lab.runs[-1].troubles.keys() == {"d/f", "d/e/g"}

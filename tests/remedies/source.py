@@ -134,6 +134,42 @@ def correct_the_row(lab: Lab) -> None:
     assert lab.held() == {"f": "content"}
 
 
+@follows(Reason.OTHER_BUCKET, 0, "bucket mount")
+def correct_the_bucket(lab: Lab) -> None:
+    lab.write("f")
+    lab.fails(Reason.OTHER_BUCKET, lab.manifest({"bucket": "other", "key": "in/f"}, {"bucket": "other", "path": "f"}))
+    assert lab.held() == {}
+    lab.start(lab.manifest({"bucket": "a-bucket", "key": "in/f"}))
+    assert lab.held() == {"f": "content"}
+
+
+@follows(Reason.OTHER_BUCKET, 1, "bucket mount")
+def a_source_in_that_bucket(lab: Lab) -> None:
+    lab.write("f")
+    rows = lab.manifest({"bucket": "other", "key": "in/f"})
+    lab.fails(Reason.OTHER_BUCKET, rows)
+    lab.start({**rows, "source": "s3://other/in/"})
+    assert lab.held() == {"f": "content"}
+
+
+@follows(Reason.KEY_ENCODED, 0, "bucket mount")
+def name_the_field(lab: Lab) -> None:
+    lab.write("a b/c+d")
+    lab.fails(Reason.KEY_ENCODED, lab.manifest({"bucket": "a-bucket", "key": "in/a%20b/c%2Bd"}))
+    lab.start(lab.manifest({"bucket": "a-bucket", "encoded_key": "in/a%20b/c%2Bd"}))
+    assert lab.held() == {"a b/c+d": "content"}
+
+
+@follows(Reason.KEY_ENCODED, 0, "bucket mount")
+def name_the_column(lab: Lab) -> None:
+    lab.write("a b")
+    rows = "a-bucket,my+in/a+b\n"
+    source = {"source": "s3://a-bucket/my in/"}
+    lab.fails(Reason.KEY_ENCODED, source | lab.manifest_of("bucket,key\n" + rows))
+    lab.start(source | lab.manifest_of("bucket,encoded_key\n" + rows))
+    assert lab.held() == {"a b": "content"}
+
+
 @follows(Reason.NOT_AT_SOURCE, 0, "bucket mount")
 def correct_the_path(lab: Lab) -> None:
     lab.write("d/f")

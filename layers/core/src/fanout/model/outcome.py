@@ -146,7 +146,12 @@ class Reason(StrEnum):
     )
     FILE_AND_DIRECTORY = _name(
         "key is a file and also a directory",
-        "rename one of the two, then start the transfer again; or request on_conflict: escape",
+        "rename what lies below the file's key, then start the transfer again; or request on_conflict: escape",
+    )
+    MARKER_AND_DIRECTORY = _name(
+        "empty object whose key is also a directory",
+        "delete the empty file at the destination, and request min_size: 1, which leaves empty objects out;"
+        " or delete the empty object and that file, then start the transfer again",
     )
 
     # Other entries that cannot be copied as they stand.
@@ -173,6 +178,14 @@ class Reason(StrEnum):
     LINK_IN_STORE = _rejected("symlink kept as an object cannot be followed", "request symlinks: keep or skip")
     OUTSIDE_SOURCE = _rejected(
         "key outside the source's prefix", "correct the manifest; or request a source that holds the key"
+    )
+    OTHER_BUCKET = _rejected(
+        "row of the manifest names another bucket",
+        "correct the manifest; or request a source in the bucket that the row names",
+    )
+    KEY_ENCODED = _rejected(
+        "key in the manifest is URL-encoded",
+        "name its column or field encoded_key, then start the transfer again",
     )
     MANIFEST_ROW = _rejected(
         "row of the manifest cannot be read", "correct the row that the message names (docs/how-to/manifests.md)"

@@ -15,7 +15,7 @@ from fanout.model.errors import InvalidRequest, NotFound
 from fanout.model.location import S3Location
 from fanout.model.segment import ManifestPart, Rows, Segment
 from fanout.ports.aws import ObjectFound, ObjectReader
-from fanout.request.manifest import KEY, PATH, ManifestLocation
+from fanout.request.manifest import ENCODED_KEY, KEY, PATH, ManifestLocation
 from fanout.request.request import Request
 
 _LOOKUPS_IN_FLIGHT = 32
@@ -69,11 +69,12 @@ def _without_header(
         fields = [field.strip().lower() for field in csv_row(header.decode("utf-8", "surrogateescape"))]
     except BrokenRow as error:
         raise InvalidRequest("manifest", f"line 1 of {location} {error}", "see docs/how-to/manifests.md") from error
-    if PATH in fields or (KEY in fields and request.source.is_keyed):
+    if PATH in fields or (request.source.is_keyed and not {KEY, ENCODED_KEY}.isdisjoint(fields)):
         return replace(lines.rest, columns=tuple(fields))
     if len(fields) > 1:
         problem = f"the first row of {location} has {len(fields)} fields, none of them named path or, of a bucket, key"
-        raise InvalidRequest("manifest", problem, "begin with a row that names the columns")
+        allowed = "begin with a row that names the columns, for S3 Batch Operations bucket,encoded_key"
+        raise InvalidRequest("manifest", problem, allowed)
     return replace(part, columns=(PATH,))
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, parse_bucket_key
 
-PATH, KEY = "path", "key"
+PATH, KEY, ENCODED_KEY, BUCKET = "path", "key", "encoded_key", "bucket"
 MAY_BE_MISSING = "may_be_missing"
 _ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".json")
 _ALLOWED = f"s3://bucket/key of a {', '.join(_ENDINGS[:-1])} or of an S3 Inventory's manifest.json"

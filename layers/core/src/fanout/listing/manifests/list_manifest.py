@@ -13,7 +13,7 @@ from fanout.facts import tuning
 from fanout.listing.intake import Add, Intake
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, WAITING, Find, found_for_listing
 from fanout.listing.manifests.manifest_lines import ManifestLines
-from fanout.listing.manifests.manifest_rows import BrokenRow, read_row
+from fanout.listing.manifests.manifest_rows import BrokenRow, decoded, read_row
 from fanout.listing.naming.placement import Place, naming_rule
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
@@ -38,7 +38,7 @@ class Lookups:
         request = plan.request
         self._filters = request.filters
         self._source, self._find_there = source, find_there
-        self._proves_move = plan.proves_move
+        self._proves_move, self._encodes = plan.proves_move, request.source.is_keyed
         self._find = found_for_listing(source)
         self._place_of = naming_rule(request.source, request.destination, request.on_conflict, self._find)
         between = request.source.is_keyed and not request.destination.is_keyed
@@ -62,9 +62,14 @@ class Lookups:
         except ItemError as error:
             return replace(row, reason=Reason.NOT_AT_SOURCE, message=error.message)
         if entry is None:
-            return replace(row, reason=Reason.NOT_THERE if row.may_be_missing else Reason.NOT_AT_SOURCE)
+            return replace(row, reason=Reason.NOT_THERE if row.may_be_missing else self._why_missing(row.path))
         # Only a deletion needs to know that a file has other names: a manifest's are copied one by one.
         return replace(row, entry=entry if self._proves_move or not entry.inode else replace(entry, inode=""))
+
+    def _why_missing(self, path: str) -> Reason:
+        key = decoded(path)
+        is_encoded = self._encodes and key != path and self._find(key) is not None
+        return Reason.KEY_ENCODED if is_encoded else Reason.NOT_AT_SOURCE
 
     def _files_above(self, path: str) -> tuple[str, ...]:
         """The keys above a key that are files. A listing meets them on its way; a manifest may omit them."""

@@ -18,7 +18,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import key_too_long, reason_against_file_path
 from fanout.model.segment import ManifestPart, Row, Rows
-from fanout.request.manifest import KEY, MAY_BE_MISSING, PATH
+from fanout.request.manifest import BUCKET, ENCODED_KEY, KEY, MAY_BE_MISSING, PATH
 from fanout.request.options import OnConflict
 from fanout.request.request import Request
 from fanout.request.units import parse_time
@@ -37,15 +37,20 @@ def read_row(line: bytes, part: ManifestPart, request: Request) -> Row | None:
     """The row of a line, or ``None`` if it names nothing in the source. Raises ``BrokenRow``."""
     text = line.decode("utf-8", "surrogateescape")
     fields = _json_fields(text) if part.rows is Rows.JSONL else _csv_fields(text, part)
-    if part.rows is Rows.INVENTORY and not _is_object(fields, request):
+    if part.rows is Rows.INVENTORY and _is_no_object(fields):
         return None
     path = _path(fields, request)
+    if request.source.is_keyed and fields.get(BUCKET, request.source.bucket) != request.source.bucket:
+        place = f"s3://{fields[BUCKET]}/{fields.get(PATH, fields.get(KEY))}"
+        return Row(_speakable(place), reason=Reason.OTHER_BUCKET)
     if path is not None:
         path = _speakable(path)
     if path is None:
         key = _speakable(str(fields[KEY]))
-        # An inventory is of the whole bucket.
-        return None if part.rows is Rows.INVENTORY else Row(key, reason=Reason.OUTSIDE_SOURCE)
+        if part.rows is Rows.INVENTORY:  # which is of the whole bucket
+            return None
+        encoded = decoded(key).startswith(request.source.place)
+        return Row(key, reason=Reason.KEY_ENCODED if encoded else Reason.OUTSIDE_SOURCE)
     if not path:
         return None if KEY in fields else Row(path, reason=Reason.NAME_EMPTY)
     if fields.get("reason") == Reason.EXTRA.value:
@@ -66,6 +71,8 @@ def _json_fields(text: str) -> Fields:
         raise BrokenRow("is no JSON") from error
     if isinstance(value, str):
         return {PATH: value}
+    if isinstance(value, dict) and isinstance(value.get(ENCODED_KEY), str):
+        return {KEY: decoded(value[ENCODED_KEY]), **value}
     if not isinstance(value, dict) or not isinstance(value.get(PATH, value.get(KEY)), str):
         raise BrokenRow("is neither a path as JSON string nor an object with the path or the key as one")
     return value
@@ -76,9 +83,13 @@ def _csv_fields(text: str, part: ManifestPart) -> Fields:
     if len(fields) != len(part.columns):
         raise BrokenRow(f"has {len(fields)} fields, not {len(part.columns)} ({', '.join(part.columns)})")
     named = dict(zip(part.columns, fields, strict=True))
-    if part.rows is Rows.INVENTORY:
-        named[KEY] = unquote_plus(named[KEY], errors="surrogateescape")
-    return named
+    encoded = KEY if part.rows is Rows.INVENTORY else ENCODED_KEY
+    return {**named, KEY: decoded(named[encoded])} if encoded in named else named
+
+
+def decoded(key: str) -> str:
+    """A key that is URL-encoded, as S3 Inventory and S3 Batch Operations write keys."""
+    return unquote_plus(key, errors="surrogateescape")
 
 
 def csv_row(text: str) -> list[str]:
@@ -89,11 +100,8 @@ def csv_row(text: str) -> list[str]:
         raise BrokenRow(f"is no CSV ({error}); a name with a line break is written in JSON lines") from error
 
 
-def _is_object(fields: Fields, request: Request) -> bool:
-    bucket = fields.get("bucket")
-    if request.source.is_keyed and bucket not in (None, request.source.bucket):
-        raise BrokenRow(f"is about the bucket {bucket!r}")
-    return not any(str(fields.get(name)).lower() == value for name, value in _NO_OBJECT.items())
+def _is_no_object(fields: Fields) -> bool:
+    return any(str(fields.get(name)).lower() == value for name, value in _NO_OBJECT.items())
 
 
 def _path(fields: Fields, request: Request) -> str | None:

@@ -13,6 +13,7 @@ Inside S3 every key stays as it is, if it is not too long below the new prefix.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -48,13 +49,24 @@ def naming_rule(source: Location, destination: Location, on_conflict: OnConflict
         if source.is_keyed:
             return lambda entry, _: Place(entry.path, key_too_long(entry.path, prefix_bytes))
         return _to_keys(prefix_bytes, on_conflict, find)
-    return _to_files(on_conflict)
+    return _to_files(on_conflict, find)
 
 
-def _to_files(on_conflict: OnConflict) -> Naming:
+# Files that are directories of others too, and of which it is known whether they are empty.
+_MARKERS_KEPT = 1_000
+
+
+def _to_files(on_conflict: OnConflict, find: Find) -> Naming:
+    @lru_cache(_MARKERS_KEPT)
+    def is_empty(path: str) -> bool:
+        found = find(path)
+        return found is not None and not found.size
+
     def as_it_is(entry: Entry, files_above: FilesAbovePath) -> Place:
         reason = reason_against_file_path(entry.path) or _not_a_directory(entry)
-        return Place(entry.path, reason or (Reason.FILE_AND_DIRECTORY if files_above else None))
+        if reason is None and files_above:
+            reason = Reason.MARKER_AND_DIRECTORY if all(map(is_empty, files_above)) else Reason.FILE_AND_DIRECTORY
+        return Place(entry.path, reason)
 
     def escaped(entry: Entry, files_above: FilesAbovePath) -> Place:
         path = escape_key(entry.path, is_directory=entry.kind is Kind.DIRECTORY, files_above=files_above)
