@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from fanout.listing.hand_back import hand_segment_back, leave_segment
-from fanout.listing.list_destination import list_destination
 from fanout.model.document import Json
 from fanout.resuming.carry_over import list_in_window, list_or_carry_over
+from fanout.resuming.look_there import list_or_look
 from fanout.runtime.events import End, end_of, segment_of, window_of
 from fanout.runtime.handlers import handle_in_window
 
 USE_CASES = {
     End.BOTH: ("ListSegment", list_or_carry_over, hand_segment_back),
-    End.DESTINATION: ("ListDestination", list_destination, leave_segment),
+    End.DESTINATION: ("ListDestination", list_or_look, leave_segment),
 }
 
 

@@ -24,7 +24,6 @@ from fanout.finishing.finish_tree import finish_tree, unfinished
 from fanout.ledger.ledger import Ledger
 from fanout.listing.gather_segments import gather_segments
 from fanout.listing.hand_back import hand_segment_back, leave_segment
-from fanout.listing.list_destination import list_destination
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Throttled, Transient
 from fanout.model.segment import Segment
@@ -33,6 +32,7 @@ from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.resuming.carry_over import list_in_window, list_or_carry_over
+from fanout.resuming.look_there import list_or_look
 from fanout.runtime.handlers import not_done
 from fanout.staging.digest_destination import digest_destination
 from fanout.staging.pack_shard import pack_shard
@@ -166,7 +166,7 @@ class Machine:
             for row in self._rows(reference["key"]):
                 segment = convert(row, Segment)
                 if self.lab.between_mounts:
-                    there, leave = partial(list_destination, segment), partial(leave_segment, segment)
+                    there, leave = partial(list_or_look, segment), partial(leave_segment, segment)
                     self._task("list destination", there, "destination", leave)
                 lists = list_in_window if self.window else list_or_carry_over
                 self._task("list", partial(lists, segment), source, partial(hand_segment_back, segment))

@@ -18,7 +18,7 @@ FILE = Entry("a", Kind.FILE, 3)
 # What becomes of an entry; nothing here is computed.
 ROWS = {
     "unchanged": """
-        SAME DONE_EARLIER TAKEN_OVER
+        SAME DONE_EARLIER
     """,
     "skipped": """
         SPECIAL_FILE SYMLINK EXCLUDED NOT_INCLUDED SIZE_FILTERED TIME_FILTERED EXTRA_IN_MANIFEST NOT_THERE

@@ -17,7 +17,6 @@ from fanout.deleting.remove_directories import remove_directories
 from fanout.deleting.source_looks import look_at_directories, look_at_shard
 from fanout.finishing.finish_tree import finish_tree
 from fanout.listing.gather_segments import gather_segments
-from fanout.listing.list_destination import list_destination
 from fanout.model.document import Json
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
@@ -27,6 +26,7 @@ from fanout.planning.plan_transfer import plan_transfer
 from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.resuming.carry_over import list_or_carry_over
+from fanout.resuming.look_there import list_or_look
 from fanout.staging.digest_destination import digest_destination
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.roots import keep_out
@@ -121,7 +121,7 @@ class TwoMounts:
         while reference["count"]:
             ledger = self.world.ledger
             for row in ledger.read_json(reference["key"].removeprefix(ledger.prefix)):
-                list_destination(convert(row, Segment), self.destination())
+                list_or_look(convert(row, Segment), self.destination())
                 list_or_carry_over(convert(row, Segment), self.source())
             reference = gather_segments(reference["round"], self.neither())
         return partition_shards(self.neither())

@@ -41,7 +41,7 @@ def _list_destination(segment: Segment, context: Context) -> Json:
     plan = ledger.read_plan()
     context = context.within(plan)
     deadline = context.deadline()
-    listed, looked_up = _Files("entries", segment, context), _Files("looked-up", segment, context)
+    listed, looked_up = DestinationFiles("entries", segment, context), DestinationFiles("looked-up", segment, context)
     destination = context.destination(plan)
     find = found_at_destination(destination)
 
@@ -54,7 +54,7 @@ def _list_destination(segment: Segment, context: Context) -> Json:
         lines = ManifestLines(context.objects(plan.request), plan.request.manifest, segment.manifest, deadline)
         is_late = lambda number: number % 256 == 0 and deadline.passed  # noqa: E731
         rows = look_up_rows(lines, plan, find, take, is_late)
-    elif not segment.carried:  # what an earlier run compared is not compared with the destination again
+    else:
         if may_be_left_out(plan, segment):
             for directory in directories_before(segment):
                 take(directory, find(directory))
@@ -68,7 +68,7 @@ def _list_destination(segment: Segment, context: Context) -> Json:
     return {"segment": segment.id, "count": listed.count + looked_up.count}
 
 
-class _Files:
+class DestinationFiles:
     """Rows of a segment in files of bounded size, which no other attempt names."""
 
     def __init__(self, what: str, segment: Segment, context: Context) -> None:

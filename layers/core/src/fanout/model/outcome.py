@@ -81,7 +81,6 @@ class Reason(StrEnum):
     # Unchanged.
     SAME = _unchanged("same")
     DONE_EARLIER = _unchanged("done by the run that this one resumes")
-    TAKEN_OVER = _unchanged("taken over from the run that this one resumes, without a look")
 
     # Left out by the request.
     SPECIAL_FILE = _skipped("special file")

@@ -32,6 +32,7 @@ from fanout.ports.tree import Tree
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.request.units import parse_time
+from fanout.resuming.look_there import look_of
 from fanout.resuming.rules import (
     Carried,
     CarriedBigFile,
@@ -96,9 +97,9 @@ class _Carrier:
         self._destination: Tree = context.destination(plan)
         self._source: Tree = context.source(plan)
         self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
-        ends = (self._source, self._destination)
+        look = look_of(plan, segment, context.ledger, self._destination)
         since = Since(_ended_ns(earlier), ahead_of_runs(plan, context))
-        self._taken = TakenOver(plan, self._writer, ends, since, self._copy_again, self._list_again)
+        self._taken = TakenOver(plan, self._writer, self._source, look, since, self._copy_again, self._list_again)
         self._left: list[Segment] = []
         self._directories = 0
 

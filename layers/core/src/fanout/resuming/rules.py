@@ -7,7 +7,6 @@
 | copied or unchanged, gone or changed      | copied again                                      |
 | copied, and ``verify: copied`` found that |                                                   |
 | it differs                                | copied again                                      |
-| copied or unchanged, but not looked at    | unchanged, ``Reason.TAKEN_OVER``                  |
 | skipped, rejected                         | the same again, with the same reason              |
 | failed while it was copied, or no outcome | copied, pinned to what the earlier run listed     |
 | failed because it could not be read       | copied, pinned to its size and mtime alone        |

@@ -19,8 +19,9 @@ from fanout.model.shard import Name
 from fanout.ports.tree import Tree
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
+from fanout.resuming.look_there import Look
 from fanout.resuming.rules import still_stands
-from fanout.resuming.standing import LOOKED_AT_ONCE, found_there
+from fanout.resuming.standing import LOOKED_AT_ONCE
 
 
 class Done(Struct, frozen=True):
@@ -58,24 +59,25 @@ class Since(Struct, frozen=True):
 class TakenOver:
     """Looks at many entries at once, and settles or copies each.
 
-    ``copy`` takes an entry and whether it is linked; ``list_again`` the path of an entry that a listing has to decide.
+    ``look`` finds what the destination holds; ``copy`` takes an entry and whether it is linked; ``list_again`` the path
+    of an entry that a listing has to decide.
     """
 
     def __init__(
         self,
         plan: Plan,
         writer: SegmentWriter,
-        ends: tuple[Tree, Tree],
+        source: Tree,
+        look: Look,
         since: Since,
         copy: Callable[[Entry, bool], None],
         list_again: Callable[[str], None],
     ) -> None:
         request = plan.request
         self._writer, self._copy, self._list_again = writer, copy, list_again
-        self._source, self._destination = ends
+        self._source, self._look = source, look
         # Between file systems the mtime tells of changes.
         self._since = since if request.source.is_keyed or request.destination.is_keyed else None
-        self._sees = not request.between_mounts
         self._conditions = request.destination.is_keyed
         self._keeps_times = request.attributes.mtime is not Mtime.NOW
         self._find = found_for_listing(self._source)
@@ -84,26 +86,20 @@ class TakenOver:
 
     def add(self, done: Done) -> None:
         """Take an entry; it is settled or copied by the time that ``close`` returns."""
-        if not self._sees:
-            if done.differs:
-                self._copy(done.entry, done.linked)
-            else:
-                self.settle(done)
-            return
         self._held.append(done)
         if len(self._held) >= LOOKED_AT_ONCE:
             self.close()
 
     def settle(self, done: Done) -> None:
-        """Settle an entry that stands; where this function does not see the destination, nobody looked."""
+        """Settle an entry that stands."""
         self._writer.listed.add(done.entry.size)
-        self._writer.settle(done.entry, done.reason if self._sees else Reason.TAKEN_OVER, done.message)
+        self._writer.settle(done.entry, done.reason, done.message)
 
     def close(self) -> None:
         """Look at all that is held."""
         held, self._held = [self._placed(one) for one in self._held], []
         lost: list[tuple[Done, Entry | None]] = []
-        there = found_there((one.entry.placed.path for one in held), self._destination)
+        there = self._look(one.entry.placed.path for one in held)
         for one in held:
             found = there.get(one.entry.placed.path)
             stands = not one.differs and still_stands(one.entry, found, with_times=one.pinned and self._keeps_times)
@@ -114,10 +110,8 @@ class TakenOver:
         self._copy_again(lost)
 
     def stand(self, entries: list[Entry]) -> list[bool]:
-        """Whether the destination still holds each, which is taken for granted where this function does not see it."""
-        if not self._sees:
-            return [True] * len(entries)
-        there = found_there((entry.placed.path for entry in entries), self._destination)
+        """Whether the destination still holds each."""
+        there = self._look(entry.placed.path for entry in entries)
         found = [there.get(entry.placed.path) for entry in entries]
         keeps = self._keeps_times
         return [still_stands(entry, one, with_times=keeps) for entry, one in zip(entries, found, strict=True)]
