@@ -72,3 +72,18 @@ def test_another_kind_of_entry_in_its_place_is_no_success(tmp_path: Path) -> Non
     later = following(world, tmp_path)
     assert later.run({"resume_from": "run-1"})["status"] == "FAILED_WITH_ITEMS"
     assert reasons(later) == {"a": "destination has another kind of entry"}
+
+
+def test_a_file_that_became_a_directory_at_the_source_is_listed_with_what_that_holds(tmp_path: Path) -> None:
+    source = fill(tmp_path, "a", "b")
+    world = world_of(tmp_path)
+    world.run(REQUEST)
+    later = following(world, tmp_path)
+    later.run({"resume_from": "run-1"})
+    (source / "a").unlink()
+    fill(tmp_path, "a/f")
+    (tmp_path / "out/a").unlink()
+    last = following(world, tmp_path)
+    last.run_id = "run-3"
+    summary = last.run({"resume_from": "run-2"})
+    assert (summary["status"], files(tmp_path / "out")) == ("SUCCEEDED", files(source))

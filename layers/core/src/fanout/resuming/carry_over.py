@@ -44,7 +44,6 @@ from fanout.resuming.rules import (
     Part,
     better,
     carried,
-    segment_of_one,
     segments_again,
 )
 from fanout.resuming.standing import pinned_anew
@@ -91,7 +90,7 @@ class _Carrier:
 
     def __init__(self, plan: Plan, segment: Segment, context: Context, earlier: Ledger) -> None:
         self._segment, self._context, self._earlier = segment, context, earlier
-        self._apart = plan.request.between_mounts
+        self._apart, self._is_keyed = plan.request.between_mounts, plan.request.source.is_keyed
         self._archive = context.archive(plan)
         self._verified = earlier.read_plan().request.verifies_after is Verify.COPIED
         self._destination: Tree = context.destination(plan)
@@ -128,7 +127,7 @@ class _Carrier:
         rows = self._earlier.read_rows_as(part.key, lambda row: list(listed_outcomes(row)))
         for outcome in chain.from_iterable(rows):
             if carried(outcome) is None:
-                self._left += segments_again(outcome)
+                self._list_again(outcome.path, unlistable=outcome.reason is Reason.UNLISTABLE)
             else:
                 self._settle(_entry_of(outcome), outcome, pinned=False)
 
@@ -169,8 +168,8 @@ class _Carrier:
         else:
             self._copy(entry, "", linked=linked)
 
-    def _list_again(self, path: str) -> None:
-        self._left.append(segment_of_one(path))
+    def _list_again(self, path: str, *, unlistable: bool = False) -> None:
+        self._left += segments_again(path, is_keyed=self._is_keyed, unlistable=unlistable)
 
     def _look_and_copy(self, entries: list[Entry]) -> None:
         """Copy entries that the earlier run could not read: a look tells whether they are still archived."""

@@ -40,6 +40,7 @@ from fanout.request.transfer_fields import Decides, fields_up_to
 MAY_DIFFER = fields_up_to(Decides.OBJECT)
 # The modes of runs that can be resumed.
 RESUMABLE = frozenset({Mode.COPY, Mode.MOVE})
+OR_AGAIN = "leave the field out, or start the request again without resume_from"
 # Chosen: what one ListSegment takes over, in entries; far below what it has time for, and fewer than it lists.
 CARRIED_ENTRIES = 200_000
 
@@ -114,7 +115,7 @@ def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
     for field in fields(Request):
         before, now = getattr(earlier, field.name), getattr(request, field.name)
         if field.name not in MAY_DIFFER and before != now:
-            raise InvalidRequest(field.name, f"{now} is not the {before} of {run_id}", "leave the field out")
+            raise InvalidRequest(field.name, f"{now} is not the {before} of {run_id}", OR_AGAIN)
 
 
 def carried(outcome: Outcome) -> tuple[Reason, str] | None:
@@ -152,13 +153,16 @@ def segment_of_one(path: str) -> Segment:
     return Segment("", path[: path.rfind("/") + 1], path_before(path), path)
 
 
-def segments_again(outcome: Outcome) -> list[Segment]:
-    """The segments that list an entry again which failed while it was listed."""
-    if outcome.reason is Reason.UNLISTABLE:
-        return [Segment("", outcome.path)]
-    one = segment_of_one(outcome.path)
-    # A symlink that is followed may lead to a directory by now, whose path ends in "/".
-    return [one, Segment("", f"{outcome.path}/")] if outcome.kind == Kind.SYMLINK else [one]
+def segments_again(path: str, *, is_keyed: bool, unlistable: bool = False) -> list[Segment]:
+    """The segments that list the entry of a path again.
+
+    On a mount a directory may stand there by now, whose path ends in "/" and which holds others: a symlink that is
+    followed leads to one, or somebody replaced the file. In a bucket these are other keys.
+    """
+    if unlistable:
+        return [Segment("", path)]
+    one = segment_of_one(path)
+    return [one] if is_keyed or path.endswith("/") else [one, Segment("", f"{path}/")]
 
 
 def path_before(path: str) -> str:
