@@ -137,3 +137,32 @@ def _published(lab: Lab) -> None:
         lab.write(f"keep/{number}")
         lab.write(f"keep/{number}", end="destination")
     lab.fails(Reason.PUBLISHED, SYNC)
+
+
+def _unreadable(lab: Lab) -> None:
+    lab.first.clock.time = 10.0**10  # the object is older than the run
+    lab.write("f", unreadable={"mode": "?"})
+    lab.fails(Reason.ATTRIBUTE_UNREADABLE, MOVE)
+    assert lab.held("source") == {"f": "content"}
+
+
+@follows(Reason.ATTRIBUTE_UNREADABLE, 0, "bucket mount")
+def correct_the_metadata(lab: Lab) -> None:
+    _unreadable(lab)
+    lab.write("f", mode=0o100644)
+    lab.start(MOVE)
+    assert (lab.held("source"), lab.held()) == ({}, {"f": "content"})
+
+
+@follows(Reason.ATTRIBUTE_UNREADABLE, 0, "bucket mount")
+def request_the_attribute(lab: Lab) -> None:
+    _unreadable(lab)
+    lab.start({**MOVE, "attributes": {"file_mode": "0644"}})
+    assert (lab.held("source"), lab.held()) == ({}, {"f": "content"})
+
+
+@follows(Reason.ATTRIBUTE_UNREADABLE, 0, "bucket mount")
+def compare_content_alone(lab: Lab) -> None:
+    _unreadable(lab)
+    lab.start({**MOVE, "verify": "content"})
+    assert (lab.held("source"), lab.held()) == ({}, {"f": "content"})

@@ -71,9 +71,9 @@ class Ends(World):
 
     lab: Any = None
 
-    def context(self) -> Context:
-        """A new attempt."""
-        made = super().context()
+    def context(self, state: str = "VerifyShard") -> Context:
+        """A new attempt of a state."""
+        made = super().context(state)
         return replace(
             made,
             source=lambda plan: with_given_attributes(

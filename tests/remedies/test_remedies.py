@@ -13,6 +13,13 @@ from tests.remedies.lab import RETRY, START, Lab
 from tests.remedies.table import CASES, Case, parts
 from tests.support.nobody import open_directory
 
+# The parts of remedies that no case follows, and why. The list does not grow.
+NOT_FOLLOWED = {
+    (
+        Reason.IN_BACKUP,
+        0,
+    ): "a request whose backup lies in an end is refused; only another name of the place leads there",
+}
 # The act that each of these words is.
 ACTS = {RETRY: r"retry", START: r"start (the|a) |sync again|start .* again|verify again|request [a-z_]+:"}
 
@@ -31,7 +38,9 @@ def test_a_remedy_that_is_followed_works(case: Case) -> None:
             assert named or not any(re.search(words, case.part) for words in others), (act, case.part)
 
 
-def test_every_part_of_every_remedy_is_followed() -> None:
+def test_every_part_of_every_remedy_is_followed_or_says_why_not() -> None:
     every = {(reason, number) for reason in Reason if reason.remedy for number in range(len(parts(reason.remedy)))}
     followed = {(case.reason, parts(case.reason.remedy).index(case.part)) for case in CASES}
-    assert every == followed
+    assert followed.isdisjoint(NOT_FOLLOWED)
+    assert every == followed | set(NOT_FOLLOWED)
+    assert len(NOT_FOLLOWED) <= 1
