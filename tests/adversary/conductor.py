@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fanout.model.errors import Transient
-from tests.adversary.script import Fault
+from tests.adversary.script import STAGING, Fault
 
 REFUSALS = ("ENOSPC", "EDQUOT", "EIO", "EACCES", "ESTALE", "EMFILE", "EROFS", "ENOENT")
 
@@ -57,7 +57,8 @@ class Conductor:
     """Every operation of a function passes here before and after it happens.
 
     ``perform`` does what concerns more than the operation: changes, other runs, time. ``told`` counts the faults that
-    happened. ``lies`` are those of the next request, which the S3 tells.
+    happened. ``lies`` are those of the next request, which the S3 tells. ``looked`` is the path that a deletion looked
+    at last, and is about to unlink.
     """
 
     def __init__(self, perform: Callable[[Fault, Attempt], None]) -> None:
@@ -66,6 +67,7 @@ class Conductor:
         self.attempts: list[Attempt] = []
         self.watch: Callable[[], None] = lambda: None
         self.about: Callable[[], str] = str
+        self.looked = ""
         self._paused = 0
 
     @property
@@ -111,11 +113,13 @@ class Conductor:
                 self._happen(fault, mine, kind)
         return mine, due
 
-    def after(self, passed: tuple[Attempt, list[Fault]] | None) -> None:
+    def after(self, passed: tuple[Attempt, list[Fault]] | None, kind: str = "", about: Callable[[], str] = str) -> None:
         """It has happened."""
         if passed is None:
             return
         mine, due = passed
+        if kind == "os:stat" and mine.state == "delete" and STAGING not in about():
+            self.looked = about()
         for fault in due:
             if fault.after:
                 self._happen(fault, mine, fault.kind)

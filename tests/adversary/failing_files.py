@@ -6,6 +6,7 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -59,13 +60,14 @@ def failing_files(conductor: Conductor, clock: LabClock, base: str) -> Iterator[
             kind = "create" if name == "open" and len(arguments) > 1 and arguments[1] & os.O_CREAT else name
             if name == "close":
                 return _closed(conductor, original, arguments[0])
-            passed = conductor.before(f"os:{kind}", lambda: _about(arguments, more))
+            about = partial(_about, arguments, more)
+            passed = conductor.before(f"os:{kind}", about)
             result = original(*arguments, **more)
             if name == "open" and passed:
                 passed[0].opened.add(result)
             if kind in SHOWING:
                 conductor.watch()
-            conductor.after(passed)
+            conductor.after(passed, f"os:{kind}", about)
             return _at(clock, result) if name in ("stat", "fstat") else result
 
         return call

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.damage import damage
+from tests.adversary.elsewhere import missing_of_kept
 from tests.adversary.fields import until_window_changes
 from tests.adversary.given import of_implied
 from tests.adversary.lab import LISTS, Lab, laboratory
@@ -125,6 +126,9 @@ class Experiment:
             allow(self._wide, after)
             self._around = lab.source.around(), lab.destination.around()
         else:
+            if lab.conductor.looked and lab.source.path_of(lab.conductor.looked) == change.path:
+                # Nothing unlinks on a condition: what changes after the last look can go (docs/how-to/move.md).
+                self._touched.add(change.path)
             lab.source.change(change)
             self.history.append(lab.source.snapshot())
             self._allow_source()
@@ -143,7 +147,7 @@ class Experiment:
         self._began[act.run] = began
         if options.get("mode") in ("verify", "plan"):
             options.pop("delete_guard", None)
-        before, staged = lab.destination.snapshot(), self._staged(act.run)
+        before, staged, kept = lab.destination.snapshot(), self._staged(act.run), self._kept()
         self._before[act.run] = before
         told = Counter(lab.conductor.told)
         machine = Machine(lab, act, options)
@@ -188,7 +192,7 @@ class Experiment:
             self._listed_at[act.run],
             machine.deletions,
             [] if self.script.ledger_in_s3 else [one for one in WRITING if machine.running.counts[one]],
-            lab.destination.kept(act.run) if isinstance(lab.destination, MountPlace) else {},
+            self._kept(act.run),
         )
         self._touched |= touched
         self.outcome.statuses.append((act.run, result.status))
@@ -202,6 +206,12 @@ class Experiment:
         self._judge_zombies(act.run, self._zombies[zombies:], after)
         del self._zombies[zombies:]
         self._judge_places(act.run, options, after)
+        for path in missing_of_kept(kept, self._kept()):
+            self._find("kept and gone", f"run {act.run} changed or deleted {path!r}, which an earlier run kept")
+
+    def _kept(self, run: str = "") -> Snapshot:
+        place = self.lab.destination
+        return place.kept(run) if isinstance(place, MountPlace) else {}
 
     def _share(self, after: Snapshot) -> None:
         """Know the further names of a file that somebody else put at the destination with the copy's size and mtime."""
@@ -227,6 +237,7 @@ class Experiment:
         try:
             yield
         finally:
+            self.lab.conductor.looked = ""
             last = len(self.history) - 1
             if state in ("list", "list destination") and not machine.verifies_after:
                 machine.listed = (machine.listed or (first, last))[0], last

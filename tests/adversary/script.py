@@ -18,6 +18,8 @@ S3_TO_MOUNT, MOUNT_TO_S3, WITHIN_MOUNT, TWO_MOUNTS, INSIDE_S3 = (
 )
 DIRECTIONS = (S3_TO_MOUNT, MOUNT_TO_S3, WITHIN_MOUNT, TWO_MOUNTS, INSIDE_S3)
 
+STAGING = ".fanout-staging-"
+
 
 class Spec(Struct, frozen=True):
     """An entry of a tree; ``kind`` is file, directory, symlink, fifo or link (a further name of ``target``)."""

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tests.adversary.clock import LabClock
-from tests.adversary.script import Change, Spec, bytes_of
-
-STAGING = ".fanout-staging-"
+from tests.adversary.script import STAGING, Change, Spec, bytes_of
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class MountPlace:
         return found
 
     def kept(self, run: str) -> Snapshot:
-        """What a run kept in ``backup_to``."""
+        """What a run kept in ``backup_to``; without a name, what all runs did."""
         found: Snapshot = {}
         _walk(self.mount / "kept" / run, "", found, skip_staging=False)
         return found

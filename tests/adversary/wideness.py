@@ -10,7 +10,8 @@ import stat
 from collections.abc import Iterator
 
 from tests.adversary.scope import Finding
-from tests.adversary.trees import STAGING, MountPlace, Snapshot
+from tests.adversary.script import STAGING
+from tests.adversary.trees import MountPlace, Snapshot
 
 # A directory that waits for its own mode: closed, and the sticky bit says so (docs/understand/attributes.md).
 UNFINISHED = 0o1700
