@@ -66,7 +66,7 @@ class BucketPlace:
             older = self._older.get(key, [])
             if older:
                 self._objects[key] = older[change.seed % len(older)]
-        elif change.what in ("delete", "rename"):
+        elif change.what in ("delete", "free", "rename"):
             self._objects.pop(key, None)
         elif change.what in ("append", "truncate", "create"):
             self._put(key, bytes_of(change.seed, change.seed % 9000), there)

@@ -106,7 +106,7 @@ class Conductor:
             return None
         if mine.dead:
             raise Killed
-        due = self._due(mine, kind)
+        due = [one for one in self._due(mine, kind) if not one.path or about().endswith(f"/{one.path}")]
         self.about = about
         for fault in due:
             if not fault.after:

@@ -19,6 +19,7 @@ from tests.adversary.lab import LISTS, Lab, laboratory
 from tests.adversary.machine import Endless, Machine
 from tests.adversary.moves import judge_move
 from tests.adversary.oracle import judge
+from tests.adversary.remedies import RETRIED
 from tests.adversary.result import Deletion
 from tests.adversary.scope import Finding, Record
 from tests.adversary.script import Act, Change, Fault, Script
@@ -30,7 +31,7 @@ __all__ = ["Outcome", "carry_out"]
 # Trees that are larger than this are looked at when a run has ended, and not all the time.
 WATCHED_ENTRIES = 80
 # Runs in which nothing goes wrong, and those that follow them.
-QUIET = frozenset({"last", "check"})
+QUIET = frozenset({"last", "check", RETRIED})
 # A run with one of these leaves no index, nor one that resumes another or escapes names (docs/understand).
 NO_INDEX = frozenset({"manifest", "compare"})
 WRITING_S3 = ("PutObject", "DeleteObjects", "DeleteObject", "CreateMultipartUpload", "UploadPart", "CopyObject")
@@ -112,6 +113,8 @@ class Experiment:
                 return
         if change.end == "ledger":
             damage(lab, change)
+        elif change.what == "free":
+            lab.destination.change(change)  # before a run that looks again: nothing of it is excused
         elif change.end == "destination":
             before = lab.destination.snapshot()
             lab.destination.change(change)

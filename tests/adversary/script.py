@@ -64,7 +64,10 @@ class Change(Struct, frozen=True):
 
 
 class Fault(Struct, frozen=True):
-    """What goes wrong at the ``at``-th operation of a kind, for ``times`` of them; ``acts`` happen meanwhile."""
+    """What goes wrong at the ``at``-th operation of a kind, for ``times`` of them; ``acts`` happen meanwhile.
+
+    With a ``path``, such as ``in/d0/f1``, only at those of them that are about it.
+    """
 
     kind: str
     at: int
@@ -74,10 +77,12 @@ class Fault(Struct, frozen=True):
     seed: int = 0
     change: Change | None = None
     acts: tuple[Act, ...] = ()
+    path: str = ""
 
     def story(self) -> list[str]:
         """The fault in words."""
         times = f", {self.times} times" if self.times > 1 else ""
+        times += f", if it is about {self.path!r}" if self.path else ""
         doing = f": {self.change.story()}" if self.change else ""
         head = f"{'after' if self.after else 'at'} operation {self.at} of {self.kind}{times}: {self.what}{doing}"
         return [head, *(f"    meanwhile {line}" for act in self.acts for line in act.story())]

@@ -173,6 +173,8 @@ class MountPlace:
         else:
             path.unlink()
 
+    _free = _delete  # by an operator, who follows a remedy
+
     def _chmod(self, path: Path, seed: int) -> None:
         modes = (0o600, 0o640, 0o755, 0o700, 0o4755, 0o444)
         if not path.is_symlink():

@@ -11,6 +11,7 @@ from tests.adversary.deeds import deletion, in_turn, lost, soon
 from tests.adversary.fields import closing, more_fields
 from tests.adversary.keeping import keep
 from tests.adversary.moves import move
+from tests.adversary.remedies import remedied
 from tests.adversary.script import (
     DIRECTIONS,
     INSIDE_S3,
@@ -70,7 +71,9 @@ class _Author:
         keep(Random(f"keep {self.seed}"), self.direction, options)  # a stream of its own: the rest is drawn as before
         more_fields(Random(f"fields {self.seed}"), self.direction, options)
         move(Random(f"move {self.seed}"), options)
-        acts = in_turn(self.draw, self.turn, self.acts(source, destination, options), options)
+        acts = self.acts(source, destination, options)
+        acts = remedied(Random(f"remedy {self.seed}"), self.direction, (source, destination), options, acts)
+        acts = in_turn(self.draw, self.turn, acts, options)
         return Script(
             self.seed,
             self.direction,
