@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
+
+from tests.adversary.deeds import soon
 from tests.adversary.elsewhere import lost_of, parted
 from tests.adversary.scope import Finding
-from tests.adversary.script import INSIDE_S3, S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Script
+from tests.adversary.script import INSIDE_S3, S3_TO_MOUNT, TWO_MOUNTS, WITHIN_MOUNT, Act, Change, Fault, Script, Spec
 from tests.adversary.trees import Snapshot, Version
 from tests.adversary.views import view
 
@@ -26,6 +29,24 @@ def move(draw: Random, options: dict[str, Any]) -> None:
     options["mode"] = "move"
     if by_content:
         options["verify"] = "content"
+
+
+def opened(
+    draw: Random, direction: str, source: tuple[Spec, ...], options: dict[str, Any], acts: tuple[Act, ...]
+) -> tuple[tuple[Spec, ...], tuple[Act, ...]]:
+    """A move's source with a file of several names, and somebody who changes it through one name before it goes."""
+    files = [spec.path for spec in source if spec.kind == "file"]
+    chance, which, at = draw.random(), draw.randrange(10**6), soon(draw, 20)
+    if chance > 0.25 or options.get("mode") != "move" or direction in (S3_TO_MOUNT, INSIDE_S3) or not files:
+        return source, acts
+    path = files[which % len(files)]
+    names = tuple(Spec(name, "link", target=path) for name in (f"{path[:40]}-name", "name"))
+    kind = draw.choice(("begin deletion/any", "begin deletion/any", "delete/any", "delete/os:unlink"))
+    change = Change(draw.choice(("chmod", "rewrite")), draw.choice((path, "name")), draw.randrange(1, 10**6))
+    fault = Fault(kind, at if kind == "delete/any" else 1, "change", change=change)
+    first = acts[0] if acts[0].what == "run" else Act("run", "r0")
+    rest = acts[1:] if acts[0].what == "run" else acts
+    return (*source, *names), (replace(first, faults=(*first.faults, fault)), *rest)
 
 
 def judge_move(

@@ -19,6 +19,7 @@ from tests.adversary.lab import LISTS, Lab, laboratory
 from tests.adversary.machine import Endless, Machine
 from tests.adversary.moves import judge_move
 from tests.adversary.oracle import judge
+from tests.adversary.published import judge_published
 from tests.adversary.remedies import RETRIED
 from tests.adversary.result import Deletion
 from tests.adversary.scope import Finding, Record
@@ -209,6 +210,9 @@ class Experiment:
         self._judge_zombies(act.run, self._zombies[zombies:], after)
         del self._zombies[zombies:]
         self._judge_places(act.run, options, after)
+        if isinstance(lab.destination, MountPlace):
+            for finding in judge_published(act.run, before, after, self._touched):
+                self._find(finding.kind, finding.text)
         for path in missing_of_kept(kept, self._kept()):
             self._find("kept and gone", f"run {act.run} changed or deleted {path!r}, which an earlier run kept")
 
@@ -282,6 +286,9 @@ class Experiment:
             if changed:
                 self._find("outside", f"run {run} changed {changed} outside the {end}")
         now, then = lab.source.snapshot(), self.history[-1]
+        if isinstance(lab.source, MountPlace):
+            for finding in judge_published(run, then, now, set()):
+                self._find(finding.kind, finding.text)
         changed = sorted(path for path in then | now if _seen(then, path) != _seen(now, path))
         if options.get("mode") == "move":
             for finding in judge_move(self.script, run, options, (then, now), after, self._touched, self.history):

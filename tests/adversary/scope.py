@@ -40,6 +40,8 @@ OF_ITS_OWN = frozenset(
         "not verified",
         "missing at the destination",
         "size or kind differs",
+        "part of a published tree",
+        "attribute of the source cannot be read",
     }
 )
 # Errors that a run without a fault may end with.

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from tests.adversary.deeds import deletion, in_turn, lost, soon
 from tests.adversary.fields import closing, more_fields
 from tests.adversary.keeping import keep
-from tests.adversary.moves import move
+from tests.adversary.moves import move, opened
+from tests.adversary.published import publish
 from tests.adversary.remedies import remedied
 from tests.adversary.script import (
     DIRECTIONS,
@@ -72,6 +73,8 @@ class _Author:
         more_fields(Random(f"fields {self.seed}"), self.direction, options)
         move(Random(f"move {self.seed}"), options)
         acts = self.acts(source, destination, options)
+        source, destination = publish(Random(f"published {self.seed}"), self.direction, (source, destination), options)
+        source, acts = opened(Random(f"opened {self.seed}"), self.direction, source, options, acts)
         acts = remedied(Random(f"remedy {self.seed}"), self.direction, (source, destination), options, acts)
         acts = in_turn(self.draw, self.turn, acts, options)
         return Script(
