@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import stat
 
+from tests.adversary.attributes import FORMS, id_of, mode_of, mtime_of
 from tests.adversary.lying_s3 import LyingS3
 from tests.adversary.s3_words import Stored
 from tests.adversary.script import Change, Spec, bytes_of
 from tests.adversary.trees import Snapshot, Version
-
-POSIX = "x-amz-meta-file-"
 
 
 class BucketPlace:
@@ -31,11 +30,17 @@ class BucketPlace:
             if spec.kind in ("fifo", "link"):
                 continue
             if spec.kind == "file":  # an earlier version, for caches that remember it
-                older = Stored(bytes_of(spec.seed + 77, spec.size), f'"{spec.seed:032x}"', 1, headers_of(spec))
+                older = Stored(
+                    bytes_of(spec.seed + 77, spec.size), f'"{spec.seed:032x}"', 1, FORMS[spec.attributes](spec)
+                )
                 self._s3.older.setdefault((self.bucket, self.prefix + spec.path), []).append(older)
             data = spec.target.encode() if spec.kind == "symlink" else spec.data() if spec.kind == "file" else b""
             self._s3.truth.put(
-                self.bucket, self.prefix + spec.path, data, headers_of(spec), "a=b&c=" if spec.seed % 2 else ""
+                self.bucket,
+                self.prefix + spec.path,
+                data,
+                FORMS[spec.attributes](spec),
+                "a=b&c=" if spec.seed % 2 else "",
             )
 
     def snapshot(self) -> Snapshot:
@@ -81,32 +86,15 @@ class BucketPlace:
             self._s3.truth.put(self.bucket, key, data, dict(there.headers) if there else {})
 
 
-def headers_of(spec: Spec) -> dict[str, str]:
-    """The metadata of an object as another service may have written it."""
-    if spec.mode is None:
-        return {}
-    kinds = {"symlink": stat.S_IFLNK, "directory": stat.S_IFDIR}
-    headers = {f"{POSIX}permissions": f"0{kinds.get(spec.kind, stat.S_IFREG) | spec.mode:06o}"}
-    headers[f"{POSIX}mtime"] = f"{spec.mtime_ns}ns"
-    if spec.uid is not None:
-        headers[f"{POSIX}owner"] = str(spec.uid)
-    if spec.gid is not None:
-        headers[f"{POSIX}group"] = str(spec.gid)
-    return headers
-
-
 def object_version(key: str, stored: Stored) -> Version:
     """An object as a version of an entry."""
 
-    def number(name: str, base: int = 10) -> int | None:
-        text = stored.headers.get(POSIX + name, "").removesuffix("ns")
-        return int(text, base) if text else None
-
-    mode = number("permissions", 8)
+    mode = mode_of(stored.headers)
     kind = "symlink" if mode is not None and stat.S_ISLNK(mode) else "file"
     if key.endswith("/") and not stored.data:
         kind = "directory"
     plain = None if mode is None else stat.S_IMODE(mode)
     mark = f"{stored.etag} {stored.modified}"
     changed_ns = stored.modified * 10**9
-    return Version(kind, stored.data, plain, number("mtime"), number("owner"), number("group"), mark, changed_ns)
+    uid, gid = (id_of(stored.headers, name) for name in ("owner", "group"))
+    return Version(kind, stored.data, plain, mtime_of(stored.headers), uid, gid, mark, changed_ns)

@@ -22,7 +22,10 @@ STAGING = ".fanout-staging-"
 
 
 class Spec(Struct, frozen=True):
-    """An entry of a tree; ``kind`` is file, directory, symlink, fifo or link (a further name of ``target``)."""
+    """An entry of a tree; ``kind`` is file, directory, symlink, fifo or link (a further name of ``target``).
+
+    ``attributes`` names the form that an object's have, as in ``attributes.FORMS``.
+    """
 
     path: str
     kind: str = "file"
@@ -33,6 +36,7 @@ class Spec(Struct, frozen=True):
     target: str = ""
     uid: int | None = 0
     gid: int | None = 0
+    attributes: str = ""
 
     def data(self) -> bytes:
         """The bytes of a file: of the seed, every fifth with a hole."""
@@ -142,7 +146,8 @@ def told(spec: Spec) -> str:
     """A spec in words."""
     mode = "" if spec.mode is None else f" {spec.mode:04o}"
     more = {"symlink": f" -> {spec.target}", "link": f" = {spec.target}", "file": f" of {spec.size} bytes"}
-    return f"{spec.kind} {spec.path!r}{mode}{more.get(spec.kind, '')}"
+    form = f", attributes {spec.attributes}" if spec.attributes else ""
+    return f"{spec.kind} {spec.path!r}{mode}{more.get(spec.kind, '')}{form}"
 
 
 def _faults(acts: tuple[Act, ...]) -> Iterator[Fault]:

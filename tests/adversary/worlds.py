@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tests.adversary.attributes import foreign
 from tests.adversary.deeds import deletion, in_turn, lost, soon
 from tests.adversary.fields import closing, more_fields
 from tests.adversary.keeping import keep
@@ -77,6 +78,10 @@ class _Author:
         source, acts = opened(Random(f"opened {self.seed}"), self.direction, source, options, acts)
         acts = remedied(Random(f"remedy {self.seed}"), self.direction, (source, destination), options, acts)
         acts = in_turn(self.draw, self.turn, acts, options)
+        if self.from_s3:
+            source = foreign(Random(f"source {self.seed}"), source, self.direction)
+        if self.to_s3:
+            destination = foreign(Random(f"destination {self.seed}"), destination, self.direction)
         return Script(
             self.seed,
             self.direction,
