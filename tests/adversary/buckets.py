@@ -16,6 +16,7 @@ class BucketPlace:
 
     def __init__(self, s3: LyingS3, bucket: str, prefix: str) -> None:
         self._s3, self.bucket, self.prefix = s3, bucket, prefix
+        self.name = f"{bucket}/{prefix}"
         self._older: dict[str, list[Stored]] = {}
 
     @property

@@ -21,6 +21,7 @@ from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
 from fanout.adapters.s3.object_reader import S3ObjectReader
+from fanout.adapters.s3.one_bucket import is_one_bucket
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.facts import tuning
@@ -141,6 +142,11 @@ class Lab:
         for bucket in (WORK, LISTS, "source-bucket", "target-bucket"):
             self.truth.buckets[bucket] = {}
         self.between_mounts = script.direction == TWO_MOUNTS
+        # Directories of mounts by the names that requests give them; the last two lead to where ``data`` does.
+        self.mounts = {"data": base / "data", "archive": base / "archive"}
+        self.mounts |= {"alias": base / "data", "nested": base / "data/in"}
+        for alias, bucket in (("source-alias", "source-bucket"), ("work-alias", WORK)):
+            self.truth.alias(alias, bucket)
         self.source, self.destination = self._source(), self._destination()
         stored = S3WorkStore(self.client(), WORK) if script.ledger_in_s3 else MemoryStore()
         self.store = HookedStore(stored, self.conductor)
@@ -206,7 +212,7 @@ class Lab:
             else:
                 assert isinstance(location, MountLocation)
                 follow = end == "source" and plan.request.symlinks is Symlinks.FOLLOW
-                mount = self.base / location.mount
+                mount = self.mounts[location.mount]
                 kept = plan.request.backup_to if end == "destination" else None
                 place = kept.place if kept else ""
                 opened.append(
@@ -243,6 +249,9 @@ class Lab:
             source=lambda plan: with_given_attributes(tree("source", plan), plan.request.attributes),
             destination=lambda plan: tree("destination", plan),
             entry_copier=copier,
+            is_one_bucket=lambda plan, key: is_one_bucket(
+                client, plan.request.destination.bucket, plan.request.source.bucket, key
+            ),
             release=release,
             objects=lambda _request: S3ObjectReader(lambda _bucket: client),
             turns=WriteTurns(self.store, self, self.clock),

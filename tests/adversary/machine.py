@@ -148,7 +148,7 @@ class Machine:
             result.error = result.summary.get("error")
 
     def _plan(self) -> Any:
-        mounts = ("data", "archive") if self.lab.between_mounts else ("data",)
+        mounts = tuple(self.lab.mounts) if self.lab.between_mounts else ("data",)
 
         def plan(context: Context) -> Any:
             return plan_transfer(self.request, context, mounts, 10, WORK, execution=self.run_id)

@@ -20,6 +20,7 @@ from tests.adversary.machine import Endless, Machine
 from tests.adversary.moves import judge_move
 from tests.adversary.oracle import judge
 from tests.adversary.published import judge_published
+from tests.adversary.refused import REFUSED_RUN, judge_refused
 from tests.adversary.remedies import RETRIED
 from tests.adversary.result import Deletion
 from tests.adversary.scope import Finding, Record
@@ -102,6 +103,8 @@ class Experiment:
             self.lab.clock.wait(act.seconds)
         elif act.change is not None:
             self._change(act.change)
+        elif act.run == REFUSED_RUN:
+            self._refused(act)
         else:
             self._run(act, quiet=quiet)
 
@@ -142,6 +145,16 @@ class Experiment:
         implied = of_implied(self.script.options)
         allow(self._wide, self.history[-1], implied)
         allow(self._wide, view(self.history[-1], self.script.direction, self.script.options), implied)
+
+    def _refused(self, act: Act) -> None:
+        machine = Machine(self.lab, act, act.options)
+        self._machines.append(machine)
+        for finding in judge_refused(self.lab, act, machine):
+            self._find(finding.kind, finding.text)
+        self._machines.remove(machine)
+        self.history.append(self.lab.source.snapshot())  # what was staged moved the time of a directory
+        self._around = self.lab.source.around(), self.lab.destination.around()
+        self.outcome.statuses.append((act.run, machine.result.status))
 
     def _run(self, act: Act, *, quiet: bool = False) -> None:
         lab = self.lab

@@ -43,9 +43,15 @@ class StrictS3:
     def __init__(self, seconds: Callable[[], float], page_keys: int = 1000) -> None:
         self.buckets: dict[str, dict[str, Stored]] = {}
         self.uploads: dict[str, Upload] = {}
+        self._aliases: dict[str, str] = {}
         self.page_keys = page_keys
         self._seconds = seconds
         self._numbers = itertools.count(1)
+
+    def alias(self, name: str, bucket: str) -> None:
+        """Give a bucket a further name."""
+        self._aliases[name] = bucket
+        self.buckets[name] = self.buckets[bucket]
 
     def answer(self, request: Request) -> Answer:
         """Carry out a request."""
@@ -178,7 +184,7 @@ class StrictS3:
             f"<Upload><Key>{quoted(one.key)}</Key><UploadId>{name}</UploadId>"
             f"<Initiated>{time_text(one.begun)}</Initiated></Upload>"
             for name, one in self.uploads.items()
-            if one.bucket == bucket and one.key.startswith(prefix)
+            if one.bucket == self._aliases.get(bucket, bucket) and one.key.startswith(prefix)
         )
         echoes = f"<Bucket>{bucket}</Bucket><EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>"
         return document("ListMultipartUploadsResult", echoes + rows)
@@ -186,7 +192,9 @@ class StrictS3:
     def _CreateMultipartUpload(self, request: Request, bucket: str, key: str) -> Answer:
         name = f"upload{next(self._numbers)}"
         tags = request.headers.get("x-amz-tagging", "")
-        self.uploads[name] = Upload(bucket, key, kept_headers(request), tags, int(self._seconds()))
+        self.uploads[name] = Upload(
+            self._aliases.get(bucket, bucket), key, kept_headers(request), tags, int(self._seconds())
+        )
         echoes = f"<Bucket>{bucket}</Bucket><Key>{escape(key)}</Key><UploadId>{name}</UploadId>"
         return document("InitiateMultipartUploadResult", echoes)
 
@@ -248,7 +256,7 @@ class StrictS3:
 
     def _upload(self, request: Request, bucket: str, key: str) -> Upload:
         upload = self.uploads.get(request.query["uploadId"])
-        if upload is None or (upload.bucket, upload.key) != (bucket, key):
+        if upload is None or (upload.bucket, upload.key) != (self._aliases.get(bucket, bucket), key):
             raise Refused(404, "NoSuchUpload")
         return upload
 

@@ -37,7 +37,9 @@ Snapshot = dict[str, Version]
 
 
 class Place(Protocol):
-    """A tree and all that lies around it."""
+    """A tree and all that lies around it; its name tells it from the other end's."""
+
+    name: str
 
     def build(self, specs: tuple[Spec, ...]) -> None:
         """Fill the tree, and put canaries around it."""

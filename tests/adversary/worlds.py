@@ -13,6 +13,7 @@ from tests.adversary.fields import closing, more_fields
 from tests.adversary.keeping import keep
 from tests.adversary.moves import move, opened
 from tests.adversary.published import publish
+from tests.adversary.refused import refused
 from tests.adversary.remedies import remedied
 from tests.adversary.script import (
     DIRECTIONS,
@@ -82,15 +83,18 @@ class _Author:
             source = foreign(Random(f"source {self.seed}"), source, self.direction)
         if self.to_s3:
             destination = foreign(Random(f"destination {self.seed}"), destination, self.direction)
+        skew_seconds = draw.choice((0, 0, 0, 0, 3, -3, 40, -40)) if self.with_s3 else 0
+        in_s3 = draw.random() < 0.25
+        acts = closing(Random(f"closing {self.seed}"), acts, options)
         return Script(
             self.seed,
             self.direction,
             source,
             destination,
-            closing(Random(f"closing {self.seed}"), acts, options),
+            refused(Random(f"refused {self.seed}"), self.direction, (source, destination), in_s3, acts),
             options,
-            skew_seconds=draw.choice((0, 0, 0, 0, 3, -3, 40, -40)) if self.with_s3 else 0,
-            ledger_in_s3=draw.random() < 0.25,
+            skew_seconds=skew_seconds,
+            ledger_in_s3=in_s3,
             page_keys=draw.choice((3, 7, 7, 3 if lists else 1000)),
         )
 
