@@ -1,1 +1,1 @@
-"""What an operator does as a reason advises, literally, and the end of what follows."""
+"""Remedies that an operator follows literally, and the end of the run that follows."""

@@ -1,4 +1,4 @@
-"""What keeps an entry from being deleted: an extra of a sync, or what a move has copied."""
+"""Entries that a sync or a move could not delete."""
 
 from __future__ import annotations
 

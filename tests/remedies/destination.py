@@ -1,4 +1,4 @@
-"""What is in the way of an entry at the destination."""
+"""Obstacles of an entry at the destination."""
 
 from __future__ import annotations
 

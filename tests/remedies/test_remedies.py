@@ -8,7 +8,7 @@ import re
 import pytest
 
 from fanout.model.outcome import Reason
-from tests.remedies import compared, deleted, destination, left_out, names, source, work  # noqa: F401 - fill CASES
+from tests.remedies import compared, deleted, destination, left_out, names, refused, source, work  # noqa: F401 - fill CASES
 from tests.remedies.lab import RETRY, START, Lab
 from tests.remedies.table import CASES, Case, parts
 from tests.support.nobody import open_directory

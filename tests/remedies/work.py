@@ -1,4 +1,4 @@
-"""What went wrong in the work itself."""
+"""Faults of the work itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a retry does not copy, although it follows a remedy: a file that somebody wrote since."""
+"""A retry does not copy a file that somebody wrote since it could not be read."""
 
 from __future__ import annotations
 
