@@ -26,6 +26,18 @@ ACTS = {RETRY: r"retry", START: r"start (the|a) |sync again|start .* again|verif
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give up")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def modules_are_loaded() -> None:
+    """Runs once as root: a user without rights may not be able to read what is imported late."""
+    with open_directory() as mount:
+        lab = Lab(mount)
+        lab.write("d/f")
+        (lab.root / "link").symlink_to("d")
+        lab.run({"symlinks": "follow"})
+        lab.write("d/g")
+        lab.retry()
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_remedy_that_is_followed_works(case: Case) -> None:
     with open_directory() as mount:
