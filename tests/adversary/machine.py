@@ -119,6 +119,8 @@ class Machine:
         verify, extras = "none", 0
         try:
             self._apart, self._digests = state["run"]["apart"], state["run"]["digests"]
+            if self.lab.between_mounts:
+                self._task("check", check_mount, "source")
             what = self._list(state["list"])
             verify, extras = what["verify"], what["extras"]
             if what["next"] == "verify":
@@ -156,8 +158,6 @@ class Machine:
         state = self._task("plan", plan, "none")
         if "holder" not in state:
             self._task("check", check_mount, "destination" if self.lab.between_mounts else "both")
-            if self.lab.between_mounts:
-                self._task("check", check_mount, "source")
         return state
 
     def _list(self, reference: Json) -> Any:

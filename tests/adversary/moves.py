@@ -70,10 +70,7 @@ def judge_move(
         if version.kind == "directory" and any(one.startswith(f"{path.rstrip('/')}/") for one in now):
             yield Finding("moved", f"run {run} deleted the directory {path!r}, which holds something")
         lost = "" if path in touched else lost_of(version, copy, options)
-        if version.kind == "directory":  # its ctime moves with each entry that goes, and cannot tell of a chmod
-            excused = any(path in tree and not lost_of(tree[path], copy, options) for tree in trees_then)
-        else:
-            excused = any(_held_elsewhere(script, path, version, tree, there) for tree in trees_then)
+        excused = any(_held_elsewhere(script, path, version, tree, there) for tree in trees_then)
         if lost and not excused:
             yield Finding("moved", f"run {run} deleted {path!r} at the source, {lost}")
     # A manifest's names of one file become files of their own (docs/how-to/manifests.md).

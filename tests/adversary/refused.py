@@ -77,7 +77,8 @@ def judge_refused(lab: Lab, act: Act, machine: Machine) -> Iterator[Finding]:
     before = _everything(lab)
     result = machine.run()
     after = _everything(lab)
-    for left in sorted(lab.base.rglob(f"{STAGING}{act.run}")):  # what it staged waits for a later run at that root
+    for left in sorted(lab.base.rglob(f"{STAGING}{act.run}")):
+        yield Finding("staged", f"run {act.run} {act.options} left {left.relative_to(lab.base)}")
         shutil.rmtree(left)
     for text in result.unnamed:
         yield Finding("unnamed error", f"run {act.run}, {text}")

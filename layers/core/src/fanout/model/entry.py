@@ -152,3 +152,8 @@ class Found(Struct, frozen=True):
     def is_symlink(self) -> bool:
         """Whether an object's metadata makes it a symlink."""
         return self.attributes is not None and self.attributes.is_symlink
+
+
+def permissions_of(mode: int, uid: int | None, gid: int | None) -> str:
+    """Who may do what with a directory, as one text: nothing that an entry in it moves."""
+    return f"{stat.S_IMODE(mode):o}:{uid}:{gid}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 
 from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
 from fanout.model.document import Json
+from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, ItemError
 from fanout.model.location import Location
 from fanout.planning.places import mark_destination, refuse_same_directory, refuse_work_bucket_by_another_name
 from fanout.planning.plan_transfer import check_ends
@@ -28,18 +30,27 @@ def check_mount(context: Context) -> Json:
     If the run writes to a mount, or a move deletes there, it fences the runs that it replaced before anything is
     listed. Raises ``InvalidRequest`` or ``AccessDenied``, which names the end and the remedy, and ``Superseded`` if a
     later run has its turn by now. Of two mounts the destination is checked first: its mark must not be seen from the
-    source.
+    source. A run that is refused here leaves nothing: what it staged at the ends may lie in a tree that is not its own.
     """
     plan = context.ledger.read_plan()
+    try:
+        _check(plan, context)
+    except (InvalidRequest, AccessDenied):
+        _leave_nothing(plan, context)
+        raise
+    return {}
+
+
+def _check(plan: Plan, context: Context) -> None:
     fenced = [end for end in plan.request.written_ends if is_fenced(end)]
     # Checked first, so that a late attempt makes nothing.
     turns = [(end, context.turns.turn(plan, end) if context.turns is not None else Turn()) for end in fenced]
     check_versions(plan, context)
+    keep_versions(plan, context)
     check_ends(plan, context, on_mount=True)
     check_ends(plan, context, on_mount=False)
     refuse_work_bucket_by_another_name(plan, context)
     refuse_same_directory(plan, context)
-    keep_versions(plan, context)
     for end, turn in turns:
         _fence_others(plan, end, turn, context)
     begin_publishing(plan, context)
@@ -49,7 +60,17 @@ def check_mount(context: Context) -> Json:
         context.ledger.note("check", notes)
     mark_destination(plan, context)
     context.begin("list")
-    return {}
+
+
+def _leave_nothing(plan: Plan, context: Context) -> None:
+    """Remove what this run staged at the ends that are seen here, unless another attempt has let the run list."""
+    if next(context.ledger.keys(keys.SEGMENTS_DONE), None) is not None:
+        return
+    for end in plan.request.written_ends:
+        tree = context.source(plan) if end == plan.request.source else context.destination(plan)
+        if is_fenced(end) and tree.file_system is not None:
+            with suppress(FanoutError, ItemError):  # the error that refuses the run is the one to tell
+                tree.file_system.finish()
 
 
 def _note_roots(plan: Plan, context: Context) -> None:

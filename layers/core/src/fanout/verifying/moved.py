@@ -15,9 +15,10 @@ from msgspec import Struct
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import entry_row
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import Attributes, Entry, Kind, permissions_of
 from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import Deletion, Shard
+from fanout.request.parts.given_attributes import GivenAttributes
 from fanout.request.plan import Plan
 
 
@@ -47,6 +48,16 @@ def pin_of_copy(found: Entry) -> str:
     if found.etag or found.kind is Kind.DIRECTORY:
         return found.etag
     return str(found.changed_ns)
+
+
+def pin_of_directory(entry: Entry, seen: Attributes | None, plan: Plan) -> str:
+    """Tells a directory of a mount from one that somebody opened up, closed or gave away since it was compared.
+
+    The ETag of any other entry. Empty where the run compares no attributes, or gives others than the source has.
+    """
+    if entry.kind is not Kind.DIRECTORY or entry.etag or seen is None or plan.request.attributes != GivenAttributes():
+        return entry.etag
+    return permissions_of(seen.mode, seen.uid, seen.gid) if seen.mode is not None else ""
 
 
 def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledger, taken_over: int = 0) -> None:

@@ -43,7 +43,8 @@ class Verified(Struct, frozen=True):
 
     ``is_told_whole`` is false where the source does not tell all that was to be compared, ``has_names`` true
     for a name of a file with several at the source. ``proof`` is what a certificate needs, ``None`` without one and for
-    what is not equal. ``copy`` pins what was compared at the destination; empty where nothing was found.
+    what is not equal. ``copy`` pins what was compared at the destination; empty where nothing was found. ``source`` are
+    the attributes that were compared at the source.
     """
 
     outcome: Outcome
@@ -53,6 +54,7 @@ class Verified(Struct, frozen=True):
     has_names: bool = False
     proof: Proof | None = None
     copy: str = ""
+    source: Attributes | None = None
 
 
 class Verifier:
@@ -122,7 +124,7 @@ class Verifier:
             outcome = replace(outcome, unread=tuple(unread(here.attributes).items()))
         told = told_whole(entry, here, self.rules)
         here_digest, copy = entry_digest(entry, here.checksum), "" if found is None else pin_of_copy(found.entry)
-        return Verified(outcome, here_digest, there_digest, told, bool(entry.inode), proof, copy)
+        return Verified(outcome, here_digest, there_digest, told, bool(entry.inode), proof, copy, here.attributes)
 
     def _archived(self, entry: Entry) -> str:
         """S3's answer for an object that is archived and skipped; empty for any other. A HEAD alone does not tell."""

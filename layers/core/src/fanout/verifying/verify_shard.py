@@ -27,7 +27,7 @@ from fanout.shards.tasks.notes import TaskNotes, failures_of
 from fanout.shards.tasks.unread_entries import write_unread
 from fanout.verifying.digests import TreeDigest, digest_row
 from fanout.verifying.links.link_differences import link_differences
-from fanout.verifying.moved import in_move, write_proven
+from fanout.verifying.moved import in_move, pin_of_directory, write_proven
 from fanout.verifying.proofs.earlier_proofs import proofs_about
 from fanout.verifying.proofs.second_look import SecondLook
 from fanout.verifying.source_checksums import work_of_checksums
@@ -100,7 +100,7 @@ def _verify(
 ) -> dict[int, Outcome]:
     outcomes: dict[int, Outcome] = {}
     certified: dict[int, Proof] = {}
-    copies: dict[int, str] = {}
+    pins: dict[int, tuple[str, str]] = {}
     not_told: list[int] = []
     archived: list[int] = []
     digest = TreeDigest()
@@ -124,7 +124,7 @@ def _verify(
             not_told.append(index)
         if verified.outcome.reason is Reason.SOURCE_ARCHIVED and outcomes[index].result is Result.SKIPPED:
             archived.append(index)
-        copies[index] = verified.copy
+        pins[index] = (verified.copy, pin_of_directory(entries[index], verified.source, plan))
         if verified.proof is not None:
             certified[index] = verified.proof
         digest.add(verified.outcome.path, verified.source_digest, verified.destination_digest)
@@ -147,7 +147,7 @@ def _verify(
             write_certified(shard.id, context.nonce, certified, ledger)
         if plan.proves_move:
             proven = [index for index, one in outcomes.items() if one.result is Result.UNCHANGED]
-            equal = (replace(entries[index], replaces=copies[index]) for index in proven)
+            equal = (replace(entries[index], replaces=pins[index][0], etag=pins[index][1]) for index in proven)
             taken_over = len(set(proven) - {index for index, _ in rest})
             write_proven(shard.id, context.nonce, equal, ledger, taken_over)
         ledger.write_outcomes(outcomes_id, context.nonce, outcomes, tally(outcomes.values()))

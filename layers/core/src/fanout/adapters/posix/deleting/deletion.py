@@ -12,7 +12,7 @@ from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.deleting.room import Room
 from fanout.adapters.posix.errors import destination_error
 from fanout.adapters.posix.listing.stats import entry_of
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import Entry, Kind, permissions_of
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 
@@ -106,6 +106,12 @@ def _is_listed_file(found: os.stat_result, listed: Entry, own: OwnUnlinks) -> bo
     return (str(found.st_ino), found.st_ctime_ns) == (listed.inode, expected_ns)
 
 
+def _is_compared_directory(found: os.stat_result, listed: Entry) -> None:
+    """Raise ``ItemError`` where somebody changed the mode or the owner since both ends were compared."""
+    if permissions_of(found.st_mode, found.st_uid, found.st_gid) != listed.etag:
+        raise ItemError(Reason.SOURCE_CHANGED, "its mode or owner is not the one that was compared")
+
+
 def _error(operation: str, error: OSError, *, at_source: bool) -> ItemError:
     problem = destination_error(operation, error)
     if not at_source:
@@ -123,6 +129,8 @@ def remove_empty(room: Room, entry: Entry, backup: Backup | None = None, *, at_s
     try:
         room.directories.forget(path)
         with room.directories.hold(parent + separator) as directory:
+            if at_source and entry.etag:
+                _is_compared_directory(os.stat(name, dir_fd=directory, follow_symlinks=False), entry)
             room.ask(path)
             if backup is not None:
                 backup.keep_directory(path)

@@ -4,7 +4,8 @@
 |-----------------------|--------------|-----------|--------------|----------------|--------------------------------|
 | a file or symlink     | ``Room``     | the same  | the same     | the same       | kind, size, mtime; at a source |
 |                       |              |           |              |                | ctime and inode too            |
-| a directory           | ``Room``     | the same  | the same     | the same       | it is empty                    |
+| a directory           | ``Room``     | the same  | the same     | the same       | it is empty; at a source the   |
+|                       |              |           |              |                | mode and owner too             |
 | a version, retired    | ``one_name`` | not live  | has none     | ``look``       | a directory                    |
 | a staging directory   | ``one_name`` | no part   | no part      | is the right   | a directory                    |
 
