@@ -72,6 +72,23 @@ def test_what_was_written_there_after_the_run_had_ended_is_copied_again(ahead: i
     assert (contents(destination) == contents(source)) is again
 
 
+@pytest.mark.parametrize("runs", [1, 2])
+def test_what_overwrite_had_left_is_copied_where_it_is_gone_since(runs: int) -> None:
+    world = filled()
+    source, destination = trees(world)
+    kept = destination.put("d0/f003", Kind.FILE, b"another's")
+    gone = destination.put("d0/f006", Kind.FILE, b"another's, too")
+    world.run({**SMALL_SHARDS, "overwrite": "never"})
+    if runs == 2:
+        world, _ = resumed(world, "run-2")
+    del destination._entries[gone.path]
+    _, summary = resumed(world, "run-3")
+    assert (summary["status"], destination.created) == ("SUCCEEDED", [gone.path])
+    assert summary["totals"]["skipped"]["entries"] == 1
+    expected = {**contents(source), kept.path: contents(destination)[kept.path]}
+    assert contents(destination) == expected
+
+
 def test_an_entry_that_is_at_neither_end_any_more_is_listed_again() -> None:
     world = filled()
     source, destination = trees(world)

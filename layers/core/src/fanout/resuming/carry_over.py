@@ -262,7 +262,7 @@ class _Carrier:
         counts_as = carried(outcome)
         assert counts_as is not None
         reason, message = counts_as
-        if reason.result is Result.UNCHANGED:
+        if reason.result is Result.UNCHANGED or reason is Reason.KEPT:
             self._taken.add(Done(entry, reason, message, pinned, linked, differs))
         else:
             self._count(entry)

@@ -102,12 +102,17 @@ class TakenOver:
         there = self._look(one.entry.placed.path for one in held)
         for one in held:
             found = there.get(one.entry.placed.path)
-            stands = not one.differs and still_stands(one.entry, found, with_times=one.pinned and self._keeps_times)
-            if stands and found is not None and not (self._since and self._since.changed(found)):
+            if found is not None and self._stands(one, found):
                 self.settle(one)
             else:
                 lost.append((one, found))
         self._copy_again(lost)
+
+    def _stands(self, done: Done, found: Entry) -> bool:
+        if done.reason is Reason.KEPT:  # ``overwrite`` left it, whatever it is
+            return True
+        stands = not done.differs and still_stands(done.entry, found, with_times=done.pinned and self._keeps_times)
+        return stands and not (self._since and self._since.changed(found))
 
     def stand(self, entries: list[Entry]) -> list[bool]:
         """Whether the destination still holds each."""
