@@ -81,15 +81,14 @@ WITHOUT_CATCH = {
     "VerifyShard": "the Map tolerates the child; what it did not compare is a difference in the summary",
     "RecordShardFailure": "the Map tolerates the child; its entries have no outcome, so the books do not balance",
 }
-REFUSED = {
-    "ErrorEquals": ["InvalidRequest", "AccessDenied"],
+BUSY = {
+    "ErrorEquals": ["InvalidRequest", "AccessDenied", "DestinationBusy"],
     "ResultPath": "$.error",
     "Next": "FailedInvalidRequest",
 }
-BUSY = {**REFUSED, "ErrorEquals": [*REFUSED["ErrorEquals"], "DestinationBusy"]}
 CAUGHT_BY: dict[str, list[Any]] = {
     "PlanTransfer": [BUSY, "FailedInfrastructure"],
-    "CheckMount": [REFUSED, "FailedInfrastructure"],
+    "CheckMount": [BUSY, "FailedInfrastructure"],
     "ListOneSegment": ["FinishTree"],
     "CheckOtherMount": ["FinishTree"],
     "ListTree": ["FinishTree"],

@@ -21,6 +21,7 @@ from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning, within
 from fanout.model.shard import Receipt
+from fanout.ports.file_system import fence_any
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
@@ -353,7 +354,12 @@ class MemoryTree:
         """See ``ports.file_system.FileSystem``; memory is seen by one name."""
         return None
 
-    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
+    def fence(
+        self,
+        known: Sequence[Fence],
+        beside: Callable[[], Collection[str]],
+        may_fence: Callable[[str], None] = fence_any,
+    ) -> bool:
         """See ``ports.tree.Tree``; nobody else writes."""
         return True
 

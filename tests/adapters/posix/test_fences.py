@@ -16,7 +16,7 @@ from fanout.deleting.remove_directories import remove_directories
 from fanout.finishing.finish_tree import finish_tree
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Kind
-from fanout.model.errors import AccessDenied, Superseded, Transient
+from fanout.model.errors import AccessDenied, DestinationBusy, Superseded, Transient
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
@@ -29,6 +29,7 @@ from tests.support.memory_store import MemoryStore
 from tests.support.nobody import as_nobody, open_directory
 
 LIST = "locks/mounts/data.json"
+MOUNTS = ("data", "alias")
 SOURCE = "s3://a-bucket/tree/"
 
 
@@ -46,10 +47,10 @@ class Stack:
     def planned(self, run_id: str, path: str = "out", **request: Any) -> World:
         """A run after PlanTransfer, with its turn."""
         world = World(destination=PosixTree(self.mount, path, run_id, "n"), store=self.store, run_id=run_id)
-        world.turns = WriteTurns(self.store, self, world.clock)
+        world.turns = WriteTurns(self.store, self, world.clock, MOUNTS)
         self.going.add(run_id)
         whole: Json = {"source": SOURCE, "destination": f"efs:///{path}", **request}
-        plan_transfer(whole, world.context(), ("data",), 10, "work", execution=run_id)
+        plan_transfer(whole, world.context(), MOUNTS, 10, "work", execution=run_id)
         return world
 
     def begun(self, run_id: str, path: str = "out", **request: Any) -> World:
@@ -100,6 +101,34 @@ def test_a_run_elsewhere_that_was_stopped_is_fenced_by_the_one_that_takes_it_out
 
 def test_a_run_that_goes_on_elsewhere_is_left_alone(stack: Stack) -> None:
     stack.begun("other", "elsewhere")
+    stack.begun("next")
+    assert stack.staged() == {"other", "next"}
+
+
+def test_a_run_that_goes_on_in_the_same_directory_under_another_mounts_name_is_not_fenced(stack: Stack) -> None:
+    stack.begun("other", destination="efs://alias/out")
+    with pytest.raises(DestinationBusy, match=r"the run other .* writes there"):
+        stack.begun("next")
+    assert stack.staged() == {"other"}, "and the one that was refused leaves nothing"
+
+
+def test_a_run_that_was_stopped_there_is_fenced(stack: Stack) -> None:
+    stack.begun("stopped", destination="efs://alias/out")
+    stack.stop("stopped")
+    stack.begun("next")
+    assert stack.staged() == {"next"}
+
+
+def test_one_that_began_there_after_the_plan_is_not_fenced(stack: Stack) -> None:
+    world = stack.planned("next")
+    stack.begun("other", destination="efs://alias/out")
+    with pytest.raises(DestinationBusy):
+        check_mount(world.context())
+    assert stack.staged() == {"other"}
+
+
+def test_a_run_on_another_mount_that_shows_another_directory_goes_on(stack: Stack) -> None:
+    stack.begun("other", "elsewhere", destination="efs://alias/out")
     stack.begun("next")
     assert stack.staged() == {"other", "next"}
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
 from fanout.model.document import Json
-from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest, ItemError
+from fanout.model.errors import AccessDenied, DestinationBusy, FanoutError, InvalidRequest, ItemError
 from fanout.model.location import Location
 from fanout.planning.places import mark_destination, refuse_same_directory, refuse_work_bucket_by_another_name
 from fanout.planning.plan_transfer import check_ends
@@ -28,14 +28,15 @@ def check_mount(context: Context) -> Json:
     Note the destination's limitations, and how far the clocks of S3 and of a mounted destination differ.
 
     If the run writes to a mount, or a move deletes there, it fences the runs that it replaced before anything is
-    listed. Raises ``InvalidRequest`` or ``AccessDenied``, which names the end and the remedy, and ``Superseded`` if a
-    later run has its turn by now. Of two mounts the destination is checked first: its mark must not be seen from the
-    source. A run that is refused here leaves nothing: what it staged at the ends may lie in a tree that is not its own.
+    listed. Raises ``InvalidRequest`` or ``AccessDenied``, which names the end and the remedy, ``DestinationBusy`` if a
+    run is at work there under another mount's name, and ``Superseded`` if a later run has its turn by now. Of two
+    mounts the destination is checked first: its mark must not be seen from the source. A run that is refused here
+    leaves nothing: what it staged at the ends may lie in a tree that is not its own.
     """
     plan = context.ledger.read_plan()
     try:
         _check(plan, context)
-    except (InvalidRequest, AccessDenied):
+    except (InvalidRequest, AccessDenied, DestinationBusy):
         _leave_nothing(plan, context)
         raise
     return {}
@@ -109,6 +110,13 @@ def _fence_others(plan: Plan, end: Location, turn: Turn, context: Context) -> No
     def beside() -> Collection[str]:
         return context.turns.turn(plan, end).beside if context.turns is not None else ()
 
+    def may_fence(run_id: str) -> None:
+        now = context.turns.turn(plan, end) if context.turns is not None else turn
+        other = now.elsewhere.get(run_id)
+        if other is not None:  # its staging directory is seen here: both mounts show one directory
+            field = "source" if is_source else "destination"
+            raise DestinationBusy(str(end), run_id, other.mode, "a place under another mount's name", field)
+
     files = (context.source(plan) if is_source else context.destination(plan)).file_system
-    if files is not None and files.fence(known, beside):
+    if files is not None and files.fence(known, beside, may_fence):
         context.ledger.mark(keys.SOURCE_FENCED if is_source else keys.FENCED)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.model.errors import DestinationBusy, PreconditionFailed, Superseded, Transient
-from fanout.model.location import Location
+from fanout.model.location import Location, MountLocation
 from fanout.planning.writers import (
     Meeting,
     fence_of,
@@ -42,11 +42,12 @@ OLDEST_ASKED = 5
 
 
 class WriteTurns(Struct, frozen=True):
-    """The lists in the work bucket."""
+    """The lists in the work bucket; ``mounts`` are the names of all that the stack has, for ``take``."""
 
     store: VersionedStore
     executions: Executions
     clock: Clock
+    mounts: tuple[str, ...] = ()
 
     def take(self, plan: Plan, execution: str) -> Writer | None:
         """Register a run that writes; returns the active run of the same transfer, if any.
@@ -56,10 +57,22 @@ class WriteTurns(Struct, frozen=True):
         goes_on = cache(self.executions.running)
         # In one order, so that two moves in opposite directions do not wait for each other.
         for end in sorted(plan.request.written_ends, key=lambda one: (one.store, one.place)):
-            other = self._enter(plan, end, writer_of(plan, end, execution, self.clock.now()), goes_on)
+            mine = self._looked_elsewhere(writer_of(plan, end, execution, self.clock.now()), end, goes_on)
+            other = self._enter(plan, end, mine, goes_on)
             if other is not None:
                 return other
         return None
+
+    def _looked_elsewhere(self, mine: Writer, end: Location, goes_on: Callable[[str], bool]) -> Writer:
+        """The writer with the lists of the other mounts, and the runs in them that have ended."""
+        if not is_fenced(end):
+            return mine
+        lists = tuple(list_key(MountLocation(name, "")) for name in self.mounts if name != end.mount)
+        ended = (one.run_id for key in lists for one in self._writers(key) if not goes_on(one.execution))
+        return replace(mine, elsewhere=lists, ended_there=tuple(ended))
+
+    def _writers(self, key: str) -> list[Writer]:
+        return writers_from_bytes(self.store.read_version(key).data)
 
     def _enter(self, plan: Plan, end: Location, mine: Writer, goes_on: Callable[[str], bool]) -> Writer | None:
         key = list_key(end)
@@ -85,12 +98,14 @@ class WriteTurns(Struct, frozen=True):
 
         Raises ``Superseded`` if it has its turn no more.
         """
-        stored = writers_from_bytes(self.store.read_version(list_key(end)).data)
+        stored = self._writers(list_key(end))
         mine = next((one for one in stored if (one.run_id, one.place) == (plan.run_id, end.place)), None)
         if mine is None:
             raise Superseded(plan.run_id)
         fenced = {fence.run_id for fence in mine.fences}
-        return Turn(mine.fences, frozenset(one.run_id for one in stored if one.run_id not in fenced))
+        ended = {plan.run_id, *mine.ended_there}
+        elsewhere = {one.run_id: one for key in mine.elsewhere for one in self._writers(key) if one.run_id not in ended}
+        return Turn(mine.fences, frozenset(one.run_id for one in stored if one.run_id not in fenced), elsewhere)
 
     def release(self, plan: Plan) -> None:
         """Take a run out that has ended and left nothing at work; one that is not in the list stays out."""

@@ -10,6 +10,10 @@ from fanout.ports.turns import Fence
 from fanout.ports.versions import Versions
 
 
+def fence_any(_run_id: str) -> None:
+    """Any other run that staged here may be fenced."""
+
+
 class FileSystem(Protocol):
     """Links, attributes of directories, and the run's staging directory with its right to write.
 
@@ -77,10 +81,16 @@ class FileSystem(Protocol):
         Raises ``Transient`` where that cannot be told.
         """
 
-    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
+    def fence(
+        self,
+        known: Sequence[Fence],
+        beside: Callable[[], Collection[str]],
+        may_fence: Callable[[str], None] = fence_any,
+    ) -> bool:
         """Take the right to write from ``known`` runs and from others that staged here, but not from those ``beside``.
 
-        ``beside`` is asked after they were looked for. Returns whether all were reached; raises ``AccessDenied`` or
+        ``beside`` is asked after they were looked for; ``may_fence`` raises for one of the others, before any is
+        fenced, that must not be. Returns whether all were reached; raises ``AccessDenied`` or
         ``Transient`` for one that may write where this run does."""
 
     def clear(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from msgspec import Struct
@@ -24,7 +25,8 @@ class Writer(Struct, frozen=True):
     ``execution`` is the ARN of its execution, ``transfer`` a digest that runs of the same transfer share. ``names``:
     the run copies the entries of a manifest. ``since``: when it began, in seconds since 1970. ``fences`` are the runs
     that it took out of the list of a mount, and fences before it lists anything. ``staged`` is where it stages; empty
-    for ``place``.
+    for ``place``. ``elsewhere`` are the lists of the stack's other mounts, which may show the same directory, and
+    ``ended_there`` the runs in them that had ended.
     """
 
     run_id: str
@@ -36,13 +38,20 @@ class Writer(Struct, frozen=True):
     since: float
     fences: tuple[Fence, ...] = ()
     staged: str = ""
+    elsewhere: tuple[str, ...] = ()
+    ended_there: tuple[str, ...] = ()
 
 
 class Turn(Struct, frozen=True):
-    """The other runs, as a run that has its turn must know them: those to fence, and those beside it."""
+    """The other runs, as a run that has its turn must know them: those to fence, and those beside it.
+
+    ``elsewhere`` are those, by their names, that may write to another mount: a staging directory of one of them shows
+    that this mount and that one are one directory.
+    """
 
     fences: tuple[Fence, ...] = ()
     beside: frozenset[str] = frozenset()
+    elsewhere: Mapping[str, Writer] = {}
 
 
 class Turns(Protocol):

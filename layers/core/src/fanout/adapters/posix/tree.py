@@ -54,6 +54,7 @@ from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Transie
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Prunes, Segment, no_pruning
+from fanout.ports.file_system import fence_any
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Fence
 from fanout.request.options import Overwrite
@@ -380,9 +381,14 @@ class PosixTree:
         """See ``ports.file_system.FileSystem``."""
         return find_mark(self._directories, self._root, self._staging.name_of_run)
 
-    def fence(self, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
-        """See ``ports.tree.Tree``: removes the staging directories of the other runs."""
-        return fence_others(self._staging, self._stages, known, beside)
+    def fence(
+        self,
+        known: Sequence[Fence],
+        beside: Callable[[], Collection[str]],
+        may_fence: Callable[[str], None] = fence_any,
+    ) -> bool:
+        """See ``ports.file_system.FileSystem``: removes the staging directories of the other runs."""
+        return fence_others(self._staging, self._stages, known, beside, may_fence)
 
     def clear(self) -> None:
         """See ``ports.tree.Tree``."""

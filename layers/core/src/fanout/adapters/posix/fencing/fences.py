@@ -13,8 +13,14 @@ from fanout.planning.writers import overlap
 from fanout.ports.turns import Fence
 
 
-def fence_others(staging: Staging, root: str, known: Sequence[Fence], beside: Callable[[], Collection[str]]) -> bool:
-    """As ``Tree.fence`` of ``ports.tree``, for the tree at ``root`` of the run that ``staging`` belongs to.
+def fence_others(
+    staging: Staging,
+    root: str,
+    known: Sequence[Fence],
+    beside: Callable[[], Collection[str]],
+    may_fence: Callable[[str], None],
+) -> bool:
+    """As ``FileSystem.fence`` of ``ports``, for the tree at ``root`` of the run that ``staging`` belongs to.
 
     Waits until what a function of theirs saw before is too old for it to go on.
     """
@@ -24,6 +30,9 @@ def fence_others(staging: Staging, root: str, known: Sequence[Fence], beside: Ca
         raise Transient(f"looking for other runs' staging directories below /{root}: {error.strerror}") from error
     spared = beside() if others else ()
     strays = [Fence(root, run_id) for run_id in others if run_id not in spared]
+    for stray in strays:
+        if stray not in known:
+            may_fence(stray.run_id)
     whole, removed = True, False
     for fence in dict.fromkeys([*known, *strays]):
         try:
