@@ -16,13 +16,13 @@ from fanout.shards.seconds import DEFAULT_RATES
 from tests.cli.conftest import BUCKET, Aws
 
 MINE = ("--stack", "mine")
-MOUNT = MountLocation("data", "/copy")
+MOUNT = MountLocation("data", "copy")
 
 
 def started(aws: Aws, destination: Location = MOUNT) -> None:
     """A run that goes on."""
     aws.start("run-1", seconds=60)
-    request = Request(source=S3Location("b", "p/"), destination=destination, limits=Limits(10))
+    request = Request(source=S3Location("b-bucket", "p/"), destination=destination, limits=Limits(10))
     aws.put("runs/run-1/plan.json", document_row(Plan("run-1", request, DEFAULT_RATES)))
 
 
@@ -64,7 +64,7 @@ def test_what_can_not_be_is_refused(aws: Aws, given: tuple[str, str], said: str)
 
 
 def test_bytes_between_two_buckets_are_refused(aws: Aws) -> None:
-    started(aws, S3Location("c", "q/"))
+    started(aws, S3Location("c-bucket", "q/"))
     refused = aws.fanout("limit", "run-1", *MINE, "--bytes-per-second", "50 MiB")
     assert refused.exit_code == 2 and "S3 copies between two buckets by itself" in refused.stderr
     assert aws.fanout("limit", "run-1", *MINE, "--files-per-second", "50").exit_code == 0

@@ -259,3 +259,26 @@ def test_entries_of_the_wrapped_tree_are_the_trees_own(tree: Tree) -> None:
     assert entries(shown) == entries(tree)
     assert shown.find("f") == tree.find("f")
     assert shown.overlaps is tree.overlaps and (shown.file_system is None) is (tree.file_system is None)
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="owners are set by root alone")
+def test_what_s3fs_wrote_is_on_the_copy_and_the_second_run_copies_nothing(client: S3Client, tmp_path: Path) -> None:
+    name = new_bucket(client)
+    wrote = {"mode": "33184", "uid": "1000", "gid": "1001", "mtime": "1700000000.25"}
+    file = {f"x-amz-meta-{key}": value for key, value in wrote.items()}
+    link = {**file, "x-amz-meta-mode": str(stat.S_IFLNK | 0o777)}
+    client.put_object(name, "in/d/f", b"of s3fs", file)
+    client.put_object(name, "in/d/", b"", {**file, "x-amz-meta-mode": str(stat.S_IFDIR | 0o750)})
+    client.put_object(name, "in/l", b"d/f", link)
+    request = {**FROM_S3, "attributes": {"from": "s3fs"}, "verify": "all"}
+    world = world_of(client, name, tmp_path)
+    first = world.run(request)
+    assert (first["status"], first["totals"]["copied"]["entries"]) == ("SUCCEEDED", 3)
+    assert not any("not read" in note for note in first["notes"])
+    found = (tmp_path / "out/d/f").lstat()
+    assert (oct(found.st_mode), found.st_uid, found.st_gid) == ("0o100640", 1000, 1001)
+    assert found.st_mtime_ns == 1_700_000_000_250_000_000
+    assert stat.S_IMODE((tmp_path / "out/d").stat().st_mode) == 0o750
+    assert os.readlink(tmp_path / "out/l") == "d/f"
+    second = following(world, tmp_path, "run-2").run(request)
+    assert (second["status"], second["totals"]["copied"]["entries"]) == ("SUCCEEDED", 0)

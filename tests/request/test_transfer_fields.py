@@ -14,7 +14,7 @@ from fanout.request.request import Request
 from fanout.request.transfer_fields import FIELDS, Decides, fields_up_to
 from fanout.resuming.rules import MAY_DIFFER
 
-REQUEST = Request(source=MountLocation("data", "a"), destination=S3Location("b", ""), limits=Limits(10))
+REQUEST = Request(source=MountLocation("data", "a"), destination=S3Location("b-bucket", ""), limits=Limits(10))
 
 
 def plan(**changes: object) -> Plan:

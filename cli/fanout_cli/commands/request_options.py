@@ -24,6 +24,7 @@ _NAMES = {
     "source_bucket.expected_owner": "source-owner",
     "destination_bucket.requester_pays": "destination-requester-pays",
     "destination_bucket.expected_owner": "destination-owner",
+    "attributes.from": "attributes-from",
     "attributes.override": "override-attributes",
     "publish.link": "publish",
     "publish.keep": "keep-versions",
@@ -100,10 +101,10 @@ def _kinds(fields: type[Struct], prefix: str = "") -> Iterator[tuple[str, type]]
     for one in structs.fields(fields):
         kind, _ = kind_of(one.type)
         if isinstance(kind, type) and issubclass(kind, Struct):
-            yield from _kinds(kind, f"{prefix}{one.name}.")
+            yield from _kinds(kind, f"{prefix}{one.encode_name}.")
         else:
             origin = get_origin(kind)
-            yield f"{prefix}{one.name}", dict if origin is Mapping else list if origin is list else kind
+            yield f"{prefix}{one.encode_name}", dict if origin is Mapping else list if origin is list else kind
 
 
 def _number(text: str) -> Any:

@@ -155,5 +155,5 @@ class Found(Struct, frozen=True):
 
 
 def permissions_of(mode: int, uid: int | None, gid: int | None) -> str:
-    """Who may do what with a directory, as one text: nothing that an entry in it moves."""
+    """The mode and owner of a directory as one text, which no entry that comes or goes moves."""
     return f"{stat.S_IMODE(mode):o}:{uid}:{gid}"

@@ -52,10 +52,10 @@ def fields_of(fields: type[Struct]) -> Iterator[Field]:
         kind, meta = kind_of(one.type)
         if isinstance(kind, type) and issubclass(kind, Struct):
             for inner in fields_of(kind):
-                yield Field(f"{one.name}.{inner.path}", *inner[1:])
+                yield Field(f"{one.encode_name}.{inner.path}", *inner[1:])
             continue
         default = "required" if one.required else _default(one.default)
-        yield Field(one.name, _allowed(one.type), default, str(meta.description) if meta else "")
+        yield Field(one.encode_name, _allowed(one.type), default, str(meta.description) if meta else "")
 
 
 def kind_of(annotation: Any) -> tuple[Any, Meta | None]:
@@ -105,12 +105,12 @@ def _with_numbers(path: str, document: dict[str, Any], fields: type[Struct]) -> 
     """Texts with a unit as numbers, in the fields that take them."""
     found = dict(document)
     for one in structs.fields(fields):
-        value, (kind, meta) = found.get(one.name), kind_of(one.type)
-        inner = f"{path}{one.name}"
+        value, (kind, meta) = found.get(one.encode_name), kind_of(one.type)
+        inner = f"{path}{one.encode_name}"
         if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, Struct):
-            found[one.name] = _with_numbers(f"{inner}.", value, kind)
+            found[one.encode_name] = _with_numbers(f"{inner}.", value, kind)
         elif isinstance(value, str) and meta is not None and (meta.extra or {}).get("units"):
-            found[one.name] = size_of(inner, value)
+            found[one.encode_name] = size_of(inner, value)
     return found
 
 
@@ -166,7 +166,7 @@ def _given(path: str, document: Any, fields: type[Struct]) -> tuple[str, Any]:
 
 def _wrong_key(name: str, given: Mapping[str, Any], fields: type[Struct]) -> str:
     """The first key whose value the field does not take."""
-    kind = next(field.type for field in structs.fields(fields) if field.name == name)
+    kind = next(field.type for field in structs.fields(fields) if field.encode_name == name)
     for key, value in given.items():
         try:
             convert({key: value}, kind)

@@ -189,6 +189,9 @@ def _check_attributes(request: Request) -> None:
     if request.inside_s3:
         problem = f"S3 copies objects to {request.destination} with the metadata that they have"
         raise InvalidRequest("attributes", problem, "leave it out, and give attributes on the way to a mount")
+    if not source.is_keyed and given.read_from is not None:
+        problem = f"everything in {source} has attributes of its own"
+        raise InvalidRequest("attributes.from", problem, "leave it out; it is for objects")
     if not source.is_keyed and given.mtime is not None:
         problem = f"a later run tells by the mtime what changed in {source}"
         raise InvalidRequest("attributes.mtime", problem, "leave it out; it is for objects")

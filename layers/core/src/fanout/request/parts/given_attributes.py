@@ -17,6 +17,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from fanout.model.entry import Attributes, Entry, Kind, whole_seconds
+from fanout.request.parts.foreign_attributes import Tool, with_attributes_of
 
 _LAST_ID = 2**32 - 2  # chown(2) takes the number after it for "leave as it is"
 _SET_ID = stat.S_ISUID | stat.S_ISGID
@@ -29,7 +30,7 @@ class Mtime(StrEnum):
     NOW = "now"
 
 
-class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True):
+class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True, rename={"read_from": "from"}):
     """The attributes of copies whose source has none or, with ``override``, of all. Modes are octal text."""
 
     uid: Annotated[int, Meta(ge=0, le=_LAST_ID, description="owner of copies whose object names none")] | None = None
@@ -57,6 +58,10 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True):
             " or now: the time of the copy"
         ),
     ] = None
+    read_from: Annotated[
+        Tool | None,
+        Meta(description="read the attributes that this tool wrote, where the object names none as AWS's services do"),
+    ] = None
     override: Annotated[
         bool, Meta(description="give these attributes to every copy, whatever its source names; also from a mount")
     ] = False
@@ -68,6 +73,8 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True):
 
     def of(self, entry: Entry, known: Attributes) -> Attributes:
         """The attributes of an entry of the source, which itself has the ``known`` ones."""
+        if self.read_from is not None:
+            known = with_attributes_of(self.read_from, known)
         uid = self._one(self.uid, known.uid)
         gid = self._one(self.gid, known.gid)
         mtime_ns, atime_ns, modified_ns = self._times(entry, known)
