@@ -41,9 +41,8 @@ def _attributes(here: Version, there: Version) -> Iterator[tuple[str, int | None
         if not known and mine is not None and its is not None:  # set-id bits go where no owner is known
             mine, its = mine & ~_SET_ID, its & ~_SET_ID
         yield "mode", mine, its
-    if known:  # of an owner without a group, or the reverse, a copy has neither
-        yield "uid", owners[0], there.uid
-        yield "gid", owners[1], there.gid
+    yield "uid", owners[0], there.uid
+    yield "gid", owners[1], there.gid
     if here.kind != "directory":  # each entry that goes moves a directory's
         yield "mtime", here.mtime_ns, there.mtime_ns
 

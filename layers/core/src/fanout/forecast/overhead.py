@@ -86,10 +86,13 @@ def reporting(request: Request, work: Work) -> Beside:
 
 
 def certifying(request: Request, work: Work) -> Beside:
-    """The certificate: its key and its signature are a request to KMS each, its sums two files a shard."""
+    """The certificate: its key and its signature are a request to KMS each, its sums two files a shard.
+
+    Each task that proves reads the run's secret, which PlanTransfer writes.
+    """
     if not request.certificate:
         return Beside()
-    return Beside(gets=float(work.shards), puts=2.0 * work.shards + 1.0, signatures=2.0)
+    return Beside(gets=2.0 * work.shards + 2.0, puts=2.0 * work.shards + 2.0, signatures=2.0)
 
 
 def deleting(found: Deleting) -> Beside:
