@@ -128,7 +128,7 @@ def test_a_hard_link(tmp_path: Path) -> None:
     os.link(tmp_path / "in/a", tmp_path / "in/b")
     world = begun(tmp_path)
     copy(world)
-    zombie = frozen(lambda: finish_tree(world.context()), Staging, "move")
+    zombie = frozen(lambda: finish_tree(world.context()), Staging, "rename")
     (tmp_path / "in/b").unlink()
     (tmp_path / "in/b").write_bytes(b"a file of its own")
     assert_overtaken(tmp_path, zombie, lambda: [(tmp_path / "out" / name).read_bytes() for name in "ab"])

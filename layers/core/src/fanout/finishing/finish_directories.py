@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 from msgspec import Struct, convert, to_builtins
 
@@ -153,4 +154,10 @@ def _is_missing(destination: Tree, path: str) -> bool:
 
 def read_directories(ledger: Ledger, file: MadeFile | ClosedFile) -> list[MadeDirectory]:
     """The directories of a file of the ledger. Raises ``LedgerBroken``."""
-    return list(ledger.read_rows_as(file.key, partial(convert, type=MadeDirectory), file.rows))
+
+    def made(row: Any) -> MadeDirectory:
+        found = convert(row, MadeDirectory)
+        ledger.check_placed(found.path)
+        return found
+
+    return list(ledger.read_rows_as(file.key, made, file.rows))

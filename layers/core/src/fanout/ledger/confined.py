@@ -76,6 +76,11 @@ class ConfinedRows:
             check_file_path(first)
         return ends.check(entry), first
 
+    def placed(self, path: str) -> None:
+        """Look at the path of an entry at the destination."""
+        if (self._ends or self._known()).destination:
+            check_file_path(path)
+
     def big_file(self, big: BigFile) -> BigFile:
         """A big file that was read."""
         (self._ends or self._known()).check(big.entry)

@@ -253,6 +253,10 @@ class Ledger:
         self.write_rows(key, (entry_row(entry) for entry in entries))
         return key
 
+    def check_placed(self, path: str) -> None:
+        """Raise ``ValueError`` for a path that leads out of the destination, where that is mounted."""
+        self._confined.placed(path)
+
     def read_shard(self, shard: Shard) -> list[Entry]:
         """The entries of a shard, in the order in which they are to be copied.
 

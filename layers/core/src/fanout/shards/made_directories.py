@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.model.path_rules import check_file_path
 from fanout.shards.rounds import rounds_done
 
 
@@ -17,7 +16,6 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
 
     No entry stands for an ``implied`` one, which gets its mode alone. One that gets attributes of the request counts as
     an entry, but ``may_lack``: it is not there where nothing in it was copied. Times are nanoseconds since 1970.
-    Raises ``ValueError`` for a path that does not stay below the root.
     """
 
     path: str
@@ -28,9 +26,6 @@ class MadeDirectory(Struct, frozen=True, omit_defaults=True):
     atime_ns: int | None = None
     implied: bool = False
     may_lack: bool = False
-
-    def __post_init__(self) -> None:
-        check_file_path(self.path)
 
 
 def made_directories(ledger: Ledger) -> dict[str, int | None]:
