@@ -133,15 +133,15 @@ def test_no_other_run_deletes_versions(world: PublishingWorld, mode: str) -> Non
     assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
 
 
-@pytest.mark.parametrize("mode", ["sync", "move"])
+@pytest.mark.parametrize("mode", ["copy to", "sync to", "move to", "move from"])
 @pytest.mark.parametrize("place", ["site/versions", "site/versions/v1", "site/versions/v1/d"])
-def test_no_other_run_deletes_in_a_version(world: PublishingWorld, mode: str, place: str) -> None:
+def test_no_other_run_changes_a_version(world: PublishingWorld, mode: str, place: str) -> None:
     world.publish()
     other = dataclasses.replace(world.following("other"), source=PosixTree(world.mount, place, "other", "n"))
     request = {"source": f"efs:///{place}", "destination": "efs:///other", "mode": "move"}
-    if mode == "sync":
+    if mode != "move from":
         other = dataclasses.replace(world.following("other"), destination=PosixTree(world.mount, place, "other", "n"))
-        request = {"source": "s3://a-bucket/tree/", "destination": f"efs:///{place}", "mode": "sync"}
+        request = {"source": "s3://a-bucket/tree/", "destination": f"efs:///{place}", "mode": mode.split()[0]}
     with pytest.raises(InvalidRequest, match="lies in the versions of the published tree /site/"):
         other.plan(request)
     assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}

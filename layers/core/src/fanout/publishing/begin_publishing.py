@@ -9,6 +9,8 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import START_AGAIN
 from fanout.listing.index.earlier_index import note_version_before
 from fanout.model.errors import InvalidRequest
+from fanout.model.location import Location
+from fanout.ports.tree import Tree
 from fanout.ports.versions import Versions
 from fanout.request.options import Mode
 from fanout.request.parts.publish import PUBLISHER, VERSIONS, Publish
@@ -47,21 +49,33 @@ def check_versions(plan: Plan, context: Context) -> None:
 
 
 def keep_versions(plan: Plan, context: Context) -> None:
-    """Refuse a sync or a move that would delete the versions of a published tree. Raises ``InvalidRequest``."""
+    """Refuse a run that would change a version, or delete the versions of a published tree. Raises ``InvalidRequest``.
+
+    | an end                         | that lies in a version | that holds a published tree                |
+    |--------------------------------|------------------------|--------------------------------------------|
+    | the destination, but to publish | refused               | refused to a sync, which deletes there     |
+    | the source of a move           | refused                | refused                                    |
+    """
     request = plan.request
-    ends = {Mode.SYNC: ("destination", request.destination), Mode.MOVE: ("source", request.source)}
-    if request.mode not in ends:
+    if not request.mode.writes or request.mode is Mode.ROLLBACK:
         return
-    field, end = ends[request.mode]
-    tree = context.source(plan) if request.mode is Mode.MOVE else context.destination(plan)
+    if not plan.version:
+        tree = context.destination(plan)
+        _keep_versions("destination", request.destination, tree, request.mode, deletes=request.mode is Mode.SYNC)
+    if request.mode is Mode.MOVE:
+        _keep_versions("source", request.source, context.source(plan), request.mode, deletes=True)
+
+
+def _keep_versions(field: str, end: Location, tree: Tree, mode: Mode, *, deletes: bool) -> None:
     if tree.file_system is None:
         return
     above = tree.file_system.published_above()
     if above is not None:
-        problem = f"{end} lies in the versions of the published tree /{above}: a {request.mode.value} deletes there"
+        does = "deletes" if deletes else "writes"
+        problem = f"{end} lies in the versions of the published tree /{above}: a {mode.value} {does} there"
         raise InvalidRequest(field, problem, f"publish, or name another {field}")
-    if tree.find(f"{VERSIONS}/{PUBLISHER}") is not None:
-        problem = f"{end} holds a published tree: a {request.mode.value} deletes its {VERSIONS}/ and its link"
+    if deletes and tree.find(f"{VERSIONS}/{PUBLISHER}") is not None:
+        problem = f"{end} holds a published tree: a {mode.value} deletes its {VERSIONS}/ and its link"
         raise InvalidRequest(field, problem, f"publish, or name another {field}")
 
 
