@@ -68,7 +68,12 @@ audit: setup ## Known weaknesses of the locked dependencies: needs the network, 
 	@scripts/audit.sh $(UV)
 
 sbom: setup ## What the layer holds, as sbom.json (CycloneDX)
-	$(UV) tool run --from cyclonedx-bom cyclonedx-py requirements layers/core/requirements.txt --pyproject pyproject.toml -o sbom.json
+	$(UV) venv -q --clear $(TOOLS)/sbom
+	$(UV) pip sync -q --require-hashes --python $(TOOLS)/sbom/bin/python tools/sbom.txt
+	$(TOOLS)/sbom/bin/cyclonedx-py requirements layers/core/requirements.txt --pyproject pyproject.toml -o sbom.json
+
+packages: setup ## Wheel and sdist in package/, built with what tools/build.txt names by its hashes
+	$(UV) build --build-constraints tools/build.txt --require-hashes --out-dir package
 
 # The main direction and the way back, over TLS, in real time and in slow time; rows go beside those of bench-s3.
 S3_TO_EFS = --tls --first-byte-ms 15 --only small --rounds 1 --results benchmarks/results/s3_objects.json
@@ -115,6 +120,9 @@ lock: setup ## Resolve the lock files anew
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/checks.in -o tools/checks.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/site.in -o tools/site.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/s3peers.in -o tools/s3peers.txt
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/uv.in -o tools/uv.txt
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/sbom.in -o tools/sbom.txt
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" tools/build.in -o tools/build.txt
 
 clean: ## Remove everything that the other targets made
 	rm -rf $(VENV) .fanout .aws-sam

@@ -44,7 +44,7 @@ if [ ! -x "$tools/uv/bin/uv" ]; then
     "$python" -c 'import ensurepip, venv' 2>/dev/null || apt_install python3-venv ||
         fail "Python's venv module is missing; run: apt-get install python3-venv"
     "$python" -m venv "$tools/uv"
-    "$tools/uv/bin/python" -m pip install -q --disable-pip-version-check -r tools/uv.txt
+    "$tools/uv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r tools/uv.txt
 fi
 uv="$PWD/$tools/uv/bin/uv"
 # The machine's own certificates, as pip and apt use them.

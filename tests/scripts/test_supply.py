@@ -1,0 +1,63 @@
+"""What is installed and who may publish: hashes everywhere, and no rights where other people's code runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+REPO = Path(__file__).parents[2]
+LOCKS = sorted(REPO.glob("tools/*.txt"))
+WORKFLOWS = sorted(REPO.glob(".github/workflows/*.yml"))
+
+
+def jobs_of(workflow: Path) -> dict[str, Any]:
+    document = yaml.safe_load(workflow.read_text(encoding="utf-8"))
+    assert document["permissions"] == {"contents": "read"}, "what a job does not name"
+    jobs: dict[str, Any] = document["jobs"]
+    return jobs
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
+def test_every_tool_is_pinned_by_hashes_and_made_by_make_lock(lock: Path) -> None:
+    text = lock.read_text(encoding="utf-8")
+    pinned = re.findall(r"^[A-Za-z0-9_.\[\]-]+==\S+.*$", text, re.MULTILINE)
+    assert pinned and all(line.endswith("\\") for line in pinned), "a hash follows"
+    assert f"tools/{lock.stem}.in -o tools/{lock.stem}.txt" in (REPO / "Makefile").read_text(encoding="utf-8")
+
+
+def test_everything_is_installed_by_its_hashes() -> None:
+    """``uv sync --frozen`` checks those of uv.lock."""
+    for path in (REPO / "scripts").glob("*.sh"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if "pip install" in line or "pip sync" in line:
+                assert "--require-hashes" in line or "python3-" in line, f"{path.name}: {line.strip()}"
+    assert re.search(r"uv tool run|UV\) tool run", (REPO / "Makefile").read_text(encoding="utf-8")) is None
+    backend = re.search(r'requires = \["hatchling==([\d.]+)"\]', (REPO / "pyproject.toml").read_text(encoding="utf-8"))
+    assert backend is not None
+    assert f"hatchling=={backend[1]} " in (REPO / "tools/build.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_job_that_may_write_runs_no_code_of_the_repository_or_of_a_dependency(workflow: Path) -> None:
+    for name, job in jobs_of(workflow).items():
+        if "write" not in (job.get("permissions") or {}).values():
+            continue
+        for step in job["steps"]:
+            assert "checkout" not in step.get("uses", ""), name
+            assert not re.search(r"\b(make|python|pip|uv|sh)\b", step.get("run", "")), name
+
+
+def test_a_release_waits_for_somebody_who_approves_it() -> None:
+    jobs = jobs_of(REPO / ".github/workflows/release.yml")
+    assert [name for name, job in jobs.items() if job.get("permissions")] == ["publish"]
+    assert (jobs["publish"]["environment"], jobs["publish"]["needs"]) == ("release", "build")
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_every_action_is_pinned_by_its_commit(workflow: Path) -> None:
+    used = re.findall(r"uses: (\S+)", workflow.read_text(encoding="utf-8"))
+    assert used and all(re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", one) for one in used)
