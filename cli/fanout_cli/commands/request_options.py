@@ -25,6 +25,7 @@ _NAMES = {
     "destination_bucket.requester_pays": "destination-requester-pays",
     "destination_bucket.expected_owner": "destination-owner",
     "attributes.from": "attributes-from",
+    "attributes.set_ids": "keep-set-ids",
     "attributes.override": "override-attributes",
     "publish.link": "publish",
     "publish.keep": "keep-versions",

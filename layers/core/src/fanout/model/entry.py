@@ -15,6 +15,8 @@ from fanout.model.outcome import Reason
 # No ETag: each has quotes around it.
 NOTHING_THERE = "-"
 SECOND_NS = 1_000_000_000
+# Under this name ``Attributes.unreadable`` holds a mode whose set-id bits were left out as it was read.
+SET_IDS = "set_ids"
 
 
 class Kind(StrEnum):

@@ -215,6 +215,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
             overwrite=plan.request.overwrite,
             tells_archives=field == "source" and plan.request.restores_archived,
             is_source=field == "source",
+            drops_set_ids=field == "source" and not plan.request.inside_s3 and not plan.request.attributes.set_ids,
         )
     mount = settings().mounts.get(location.mount)
     if mount is None:

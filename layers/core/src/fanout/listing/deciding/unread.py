@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from fanout.model.entry import Attributes
+from fanout.model.entry import SET_IDS, Attributes
 from fanout.request.object_options import USER_PREFIX
 
 UNREADABLE = "objects with attributes that cannot be read"
+LEFT_OUT = "objects whose set-id bits were left out; attributes.set_ids keeps them"
 # Chosen: characters of a value that a message shows.
 _SHOWN = 60
 _S3FS = frozenset({"mode", "uid", "gid"})
@@ -32,8 +33,12 @@ def unread(attributes: Attributes) -> Mapping[str, str]:
         tools = _of(tuple(attributes.headers))
         found = {f"objects with attributes of {tool}, which are not read": text for tool, text in tools}
     if attributes.unreadable:
-        values = attributes.unreadable.items()
-        found[UNREADABLE] = ", ".join(f"{name.removesuffix('_ns')} {text[:_SHOWN]!r}" for name, text in values)
+        values = dict(attributes.unreadable)
+        if SET_IDS in values:
+            found[LEFT_OUT] = f"mode {values.pop(SET_IDS)}"
+        if values:
+            shown = (f"{name.removesuffix('_ns')} {text[:_SHOWN]!r}" for name, text in values.items())
+            found[UNREADABLE] = ", ".join(shown)
     return found
 
 

@@ -62,6 +62,10 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True, rename={"
         Tool | None,
         Meta(description="read the attributes that this tool wrote, where the object names none as AWS's services do"),
     ] = None
+    set_ids: Annotated[
+        bool,
+        Meta(description="keep the set-uid and set-gid bits of files that objects name, for any owner"),
+    ] = False
     override: Annotated[
         bool, Meta(description="give these attributes to every copy, whatever its source names; also from a mount")
     ] = False
@@ -82,7 +86,7 @@ class GivenAttributes(Struct, frozen=True, forbid_unknown_fields=True, rename={"
         given = Attributes(mode, uid, gid, mtime_ns, atime_ns, known.headers, modified_ns)
         if known.unreadable:
             left = known.unreadable.items()
-            given.unreadable = {name: text for name, text in left if getattr(given, name) is None}
+            given.unreadable = {name: text for name, text in left if getattr(given, name, None) is None}
         return given
 
     @property
