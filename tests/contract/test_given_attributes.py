@@ -262,7 +262,7 @@ def test_entries_of_the_wrapped_tree_are_the_trees_own(tree: Tree) -> None:
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="owners are set by root alone")
-def test_what_s3fs_wrote_is_on_the_copy_and_the_second_run_copies_nothing(client: S3Client, tmp_path: Path) -> None:
+def test_what_s3fs_wrote_is_on_the_copy_and_is_compared(client: S3Client, tmp_path: Path) -> None:
     name = new_bucket(client)
     wrote = {"mode": "33184", "uid": "1000", "gid": "1001", "mtime": "1700000000.25"}
     file = {f"x-amz-meta-{key}": value for key, value in wrote.items()}
@@ -280,5 +280,7 @@ def test_what_s3fs_wrote_is_on_the_copy_and_the_second_run_copies_nothing(client
     assert found.st_mtime_ns == 1_700_000_000_250_000_000
     assert stat.S_IMODE((tmp_path / "out/d").stat().st_mode) == 0o750
     assert os.readlink(tmp_path / "out/l") == "d/f"
-    second = following(world, tmp_path, "run-2").run(request)
-    assert (second["status"], second["totals"]["copied"]["entries"]) == ("SUCCEEDED", 0)
+    compares = {**FROM_S3, "attributes": {"from": "s3fs"}, "mode": "verify"}
+    assert following(world, tmp_path, "run-2").run(compares)["status"] == "SUCCEEDED"
+    (tmp_path / "out/d/f").chmod(0o600)
+    assert following(world, tmp_path, "run-3").run(compares)["verification"]["differences"] == 1
