@@ -41,6 +41,7 @@ CONDITIONS = {
     "CopiesTags": True,
     "EncryptsWithKey": True,
     "UsesOtherAccounts": False,
+    "UsesAnyAccount": False,
     "AllInVpc": True,
     "IsS3Files": False,
     "Certifies": True,

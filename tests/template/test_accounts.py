@@ -21,6 +21,8 @@ OBJECT, LEDGER = f"{SOURCE}/in/f", f"{WORK}/runs/r/plan.json"
         (NAMED, NAMED, OBJECT, True),
         (NAMED, "", OBJECT, False),
         (OTHER, NAMED, OBJECT, False),
+        (OTHER, "any", OBJECT, True),
+        (OTHER, "any", LEDGER, False),
         (OWN, "", LEDGER, True),
         (NAMED, NAMED, LEDGER, False),
         (OTHER, "", LEDGER, False),
@@ -30,7 +32,7 @@ OBJECT, LEDGER = f"{SOURCE}/in/f", f"{WORK}/runs/r/plan.json"
 def test_a_bucket_of_an_account_that_is_not_named_is_denied(
     function: str, owner: str, named: str, resource: str, allowed: bool
 ) -> None:
-    conditions = {**CONDITIONS, "UsesOtherAccounts": bool(named)}
+    conditions = {**CONDITIONS, "UsesOtherAccounts": bool(named), "UsesAnyAccount": named == "any"}
     given = Given({**PARAMETERS, "OtherBucketAccountIds": named}, conditions)
     arn = f"arn:aws:s3:::{resource}"
     need = Need("s3:GetObject", arn if function != "PlanTransferFunction" or resource == LEDGER else f"{arn}.csv")
