@@ -85,6 +85,9 @@ def judge_refused(lab: Lab, act: Act, machine: Machine) -> Iterator[Finding]:
     if result.status != "FAILED" or "InvalidRequest" not in str(result.error):
         yield Finding("one place", f"run {act.run} {act.options} ended {result.status}: {result.error}")
     changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    # The directory that the request names as its destination may be there by now, with nothing in it.
+    made = f"/{str(act.options.get('destination', '')).rstrip('/').rpartition('/')[2]}/"
+    changed = [path for path in changed if path in before or not f"/{path.partition(': ')[2]}".endswith(made)]
     if changed:
         yield Finding("one place", f"run {act.run} {act.options} changed {changed}")
 

@@ -8,7 +8,7 @@ from fanout.copying.linking import VersionBefore
 from fanout.ledger import keys
 from fanout.ledger.ledger import START_AGAIN
 from fanout.listing.index.earlier_index import note_version_before
-from fanout.model.errors import InvalidRequest
+from fanout.model.errors import InvalidRequest, ItemError
 from fanout.model.location import Location
 from fanout.ports.tree import Tree
 from fanout.ports.versions import Versions
@@ -69,12 +69,15 @@ def keep_versions(plan: Plan, context: Context) -> None:
 def _keep_versions(field: str, end: Location, tree: Tree, mode: Mode, *, deletes: bool) -> None:
     if tree.file_system is None:
         return
-    above = tree.file_system.published_above()
+    try:
+        above, held = tree.file_system.published_above(), tree.find(f"{VERSIONS}/{PUBLISHER}") if deletes else None
+    except ItemError:  # the end is none: the check of the ends, which follows, says what is wrong with it
+        return
     if above is not None:
         does = "deletes" if deletes else "writes"
         problem = f"{end} lies in the versions of the published tree /{above}: a {mode.value} {does} there"
         raise InvalidRequest(field, problem, f"publish, or name another {field}")
-    if deletes and tree.find(f"{VERSIONS}/{PUBLISHER}") is not None:
+    if held is not None:
         problem = f"{end} holds a published tree: a {mode.value} deletes its {VERSIONS}/ and its link"
         raise InvalidRequest(field, problem, f"publish, or name another {field}")
 

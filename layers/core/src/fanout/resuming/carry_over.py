@@ -21,10 +21,11 @@ from fanout.listing.deciding.archived import looked_at
 from fanout.listing.deciding.clocks import ahead_of_runs
 from fanout.listing.hand_back import hand_segment_back
 from fanout.listing.list_segment import list_segment, noting_failure
-from fanout.listing.lookups import LOOKUPS_IN_FLIGHT
+from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
+from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.segment import Segment
 from fanout.model.shard import Name, Shard
@@ -90,11 +91,13 @@ class _Carrier:
 
     def __init__(self, plan: Plan, segment: Segment, context: Context, earlier: Ledger) -> None:
         self._segment, self._context, self._earlier = segment, context, earlier
-        self._apart, self._is_keyed = plan.request.between_mounts, plan.request.source.is_keyed
+        self._apart = plan.request.between_mounts
+        self._alone = plan.request.source.is_keyed or plan.request.manifest is not None
         self._archive = context.archive(plan)
         self._verified = earlier.read_plan().request.verifies_after is Verify.COPIED
         self._destination: Tree = context.destination(plan)
         self._source: Tree = context.source(plan)
+        self._find = found_for_listing(self._source)
         self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
         look = look_of(plan, segment, context.ledger, self._destination)
         since = Since(_ended_ns(earlier), ahead_of_runs(plan, context))
@@ -125,11 +128,33 @@ class _Carrier:
 
     def _outcomes(self, part: CarriedOutcomes) -> None:
         rows = self._earlier.read_rows_as(part.key, lambda row: list(listed_outcomes(row)))
+        absent: list[Outcome] = []
         for outcome in chain.from_iterable(rows):
-            if carried(outcome) is None:
+            if outcome.reason is Reason.NOT_AT_SOURCE:
+                absent.append(outcome)
+            elif carried(outcome) is None:
                 self._list_again(outcome.path, unlistable=outcome.reason is Reason.UNLISTABLE)
             else:
                 self._settle(_entry_of(outcome), outcome, pinned=False)
+
+        self._rows_again(absent)
+
+    def _rows_again(self, absent: list[Outcome]) -> None:
+        """Rows of a manifest that the source did not hold: it may by now, and else they fail again."""
+        with ThreadPoolExecutor(LOOKUPS_IN_FLIGHT, thread_name_prefix="rows") as pool:
+            for outcome, found in zip(absent, pool.map(self._at_source, [one.path for one in absent]), strict=True):
+                if found is not None and found.path == outcome.path:
+                    self._list_again(outcome.path)
+                else:
+                    entry = _entry_of(outcome)
+                    self._count(entry)
+                    self._writer.settle(entry, Reason.NOT_AT_SOURCE, outcome.message)
+
+    def _at_source(self, path: str) -> Entry | None:
+        try:
+            return self._find(path)
+        except (AccessDenied, ItemError):  # no row that can be copied
+            return None
 
     def _shard(self, shard: Shard) -> None:
         outcomes, differs = _outcomes_of(shard.id, self._earlier), self._different(shard)
@@ -169,7 +194,7 @@ class _Carrier:
             self._copy(entry, "", linked=linked)
 
     def _list_again(self, path: str, *, unlistable: bool = False) -> None:
-        self._left += segments_again(path, is_keyed=self._is_keyed, unlistable=unlistable)
+        self._left += segments_again(path, alone=self._alone, unlistable=unlistable)
 
     def _look_and_copy(self, entries: list[Entry]) -> None:
         """Copy entries that the earlier run could not read: a look tells whether they are still archived."""

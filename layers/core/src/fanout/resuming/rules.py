@@ -13,6 +13,7 @@
 | failed because it could not be read       | copied, pinned to its size and mtime alone        |
 | skipped because it is archived            | the same: it may be restored by now               |
 | failed while it was listed                | listed again                                      |
+| a manifest's row without an entry         | looked for again, and the same if there is none   |
 | a name of a file with several             | as above if all names of the file are done,       |
 |                                           | else the file is copied and linked again          |
 | in a part of the tree not listed yet      | listed                                            |
@@ -154,16 +155,16 @@ def segment_of_one(path: str) -> Segment:
     return Segment("", path[: path.rfind("/") + 1], path_before(path), path)
 
 
-def segments_again(path: str, *, is_keyed: bool, unlistable: bool = False) -> list[Segment]:
-    """The segments that list the entry of a path again.
+def segments_again(path: str, *, alone: bool, unlistable: bool = False) -> list[Segment]:
+    """The segments that list the entry of a path again; ``alone`` it and nothing below it.
 
     On a mount a directory may stand there by now, whose path ends in "/" and which holds others: a symlink that is
-    followed leads to one, or somebody replaced the file. In a bucket these are other keys.
+    followed leads to one, or somebody replaced the file. In a bucket these are other keys, and no rows of a manifest.
     """
     if unlistable:
         return [Segment("", path)]
     one = segment_of_one(path)
-    return [one] if is_keyed or path.endswith("/") else [one, Segment("", f"{path}/")]
+    return [one] if alone or path.endswith("/") else [one, Segment("", f"{path}/")]
 
 
 def path_before(path: str) -> str:
