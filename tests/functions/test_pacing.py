@@ -43,7 +43,7 @@ def test_functions_note_when_they_work_where_there_is_a_limit(s3: Any, invoke: I
     copies = [path for path in (tmp_path / "out").iterdir() if path.is_file()]  # beside the directory of staged files
     assert len(copies) == 300
     listed = s3.list_objects_v2(Bucket="work-bucket", Prefix="runs/run-1/workers/CopyShard/")["Contents"]
-    assert len(listed) == 2 * len(json.loads(rows))  # a begin and an end for each
+    assert len(listed) >= 2 * len(json.loads(rows))  # a begin and an end for each, and more where it takes long
 
 
 def test_an_event_of_another_form_is_refused(s3: Any, invoke: Invoke) -> None:
