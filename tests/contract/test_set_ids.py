@@ -45,6 +45,22 @@ def test_a_file_from_s3_acts_as_nobody_unless_the_request_says_so(
     assert (len(noted), "shell" in str(noted)) == ((1, True) if drops else (0, False))
 
 
+def test_a_move_leaves_an_object_whose_set_id_bits_were_left_out(moto_server: S3Server, tmp_path: Path) -> None:
+    """They would be at no place any more."""
+    client: S3Client = client_of(moto_server)
+    name = new_bucket(client)
+    client.put_object(name, "in/shell", b"#!", of_mode(stat.S_IFREG | 0o6755))
+    client.put_object(name, "in/f", b"f", of_mode(stat.S_IFREG | 0o640))
+    source = S3Tree(client, name, "in/", is_source=True, drops_set_ids=True)
+    world = World(source=source, destination=PosixTree(tmp_path, "out", "run-1", "d"))
+    summary = world.run({**REQUEST, "mode": "move", "verify": "none"})
+    assert summary["status"] == "FAILED_WITH_ITEMS"
+    (row,) = world.ledger.read_rows("failures.jsonl")
+    assert (row["path"], row["reason"]) == ("shell", "attribute of the source cannot be read")
+    assert "set-id bits without attributes.set_ids: mode '6755' at the source" in row["message"]
+    assert source.find("shell") is not None
+
+
 @pytest.mark.parametrize("ends", [("efs:///in", "efs:///out"), ("s3://a-bucket/in/", "s3://b-bucket/out/")])
 def test_it_is_for_what_comes_from_s3_to_a_mount(ends: tuple[str, str]) -> None:
     with pytest.raises(InvalidRequest, match="attributes"):

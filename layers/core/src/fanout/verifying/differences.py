@@ -22,12 +22,12 @@ from datetime import UTC, datetime
 from msgspec import Struct, field
 
 from fanout.listing.deciding.told import OWNER, Kept, kept, names_of
-from fanout.model.entry import Attributes, Kind, Says
+from fanout.model.entry import SET_IDS, Attributes, Kind, Says
 from fanout.model.outcome import Reason
 
 _SET_IDS = stat.S_ISUID | stat.S_ISGID
 _NANOSECONDS = 1_000_000_000
-_SHOWN_AS = {"mtime_ns": "mtime"}
+_SHOWN_AS = {"mtime_ns": "mtime", SET_IDS: "set-id bits without attributes.set_ids: mode"}
 # Chosen: characters of a header's value that a message shows.
 _SHOWN = 60
 # The reasons of entries that hold the same bytes, the worst first.
@@ -79,16 +79,18 @@ def differences(kind: Kind, source: Attributes, destination: Attributes, rules: 
         found.append(_difference(Reason.OWNER_DIFFERS, "owner", *(_shown_owner(end) for end in (source, destination))))
     if _differs("mtime_ns", known, source, destination):
         found.append(_difference(Reason.MTIME_DIFFERS, "mtime", *(_shown_time(end) for end in (source, destination))))
-    if rules.deletes and Kept.UNREADABLE in known.values():
-        found.append(Difference(Reason.ATTRIBUTE_UNREADABLE, f"{unreadable(kind, source, rules)} at the source"))
+    unread = unreadable(kind, source, rules) if rules.deletes else ""
+    if unread:
+        found.append(Difference(Reason.ATTRIBUTE_UNREADABLE, f"{unread} at the source"))
     return found
 
 
 def unreadable(kind: Kind, source: Attributes, rules: Rules) -> str:
-    """The attributes that the source tells unreadably, each with its text; empty for none."""
+    """The attributes that the source tells unreadably, or that were left out, each with its text; empty for none."""
     if rules.as_metadata or not source.unreadable:
         return ""
     names = [name for name in _names(kind, source, rules) if source.says(name) is Says.UNREADABLE]
+    names += [SET_IDS] if SET_IDS in source.unreadable else []
     return ", ".join(f"{_SHOWN_AS.get(name, name)} {_shown(source.unreadable[name])}" for name in names)
 
 
