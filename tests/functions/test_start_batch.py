@@ -100,7 +100,7 @@ def test_a_batch_of_which_nothing_is_left_starts_nothing(s3: Any, steps: Any, in
         ('{"source": "efs:///x", "destination": "efs:///y"}', "EventRequest.source"),
         (json.dumps({**TEMPLATE, "manifest": "s3://a-bucket/m.csv"}), "EventRequest.manifest"),
         (json.dumps({**TEMPLATE, "resume_from": "run-1"}), "EventRequest.resume_from"),
-        # A run would end as refused, and nobody would have the messages.
+        # PlanTransfer would refuse these, and the events would be lost.
         (json.dumps({**TEMPLATE, "mode": "sync"}), "EventRequest.manifest"),
         (json.dumps({**TEMPLATE, "publish": {"link": "current"}}), "EventRequest.publish|EventRequest.manifest"),
         (json.dumps({**TEMPLATE, "verfy": "all"}), "EventRequest.verfy"),

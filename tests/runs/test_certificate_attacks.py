@@ -83,7 +83,9 @@ def fewer_shards(ledger: Ledger) -> None:
 def other_plan(ledger: Ledger) -> None:
     """Another source in the words of the certificate."""
     plan = ledger.read_json("plan.json")
-    ledger.write_json("plan.json", {**plan, "request": {**plan["request"], "source": "s3://a-bucket/other/"}})
+    source = {**plan["request"]["source"], "prefix": "other/"}
+    ledger.write_json("plan.json", {**plan, "request": {**plan["request"], "source": source}})
+    assert str(ledger.read_plan().request.source) == "s3://a-bucket/other/"
 
 
 def other_request(ledger: Ledger) -> None:
@@ -117,6 +119,20 @@ def test_nothing_is_signed_that_bears_no_seal_of_the_run(world: World, attack: A
     attack(world.ledger if about_the_run else inner)
     signed = certificate_after(world)
     assert signed is None, attack.__doc__
+
+
+def test_a_plan_that_another_one_stood_for_while_the_comparison_began_is_not_signed(world: World) -> None:
+    """What the comparison is about is sealed, and made of a plan that is not."""
+    world.list_all(world.plan(COPY))
+    partition_shards(world.context())
+    world.copy_all()
+    world.finish_all()
+    written = world.ledger.read_bytes("plan.json")
+    other_plan(world.ledger)
+    world.verify_trees()
+    world.ledger.write_bytes("plan.json", written)
+    with pytest.raises(LedgerBroken, match="compares something else than the plan that PlanTransfer wrote"):
+        summarise_transfer(None, world.context("SummariseTransfer"))
 
 
 def test_what_nobody_attacked_is_signed(world: World) -> None:

@@ -21,7 +21,8 @@ class MountedEnds(Struct, frozen=True):
     | a path                              | is held against the rules                        |
     |-------------------------------------|--------------------------------------------------|
     | of an entry without an ETag         | where the source is mounted                      |
-    | of an entry with one                | never at the source: it is the key of an object  |
+    | of an entry with one                | never: it may be the key of an object, and       |
+    |                                     | ``Directories`` opens no such path on a mount    |
     | where the entry is to be placed     | where the destination is mounted                 |
     """
 

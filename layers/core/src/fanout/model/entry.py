@@ -38,6 +38,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     ``changed_ns`` is when content or attributes last changed by the store's own
     clock (ctime, Last-Modified), ``mtime_ns`` what the owner says; both in
     nanoseconds since 1970. ``etag`` pins an object; ``size``, ``mtime_ns`` and ``changed_ns`` pin a file.
+    A directory of a mount that a move has proven bears its ``permissions_of`` as ``etag``.
     ``inode`` tells which names of the same tree are one file; empty for a file with
     one name. ``problem`` says why the listing could make no file or directory of a symlink
     that is to be followed.

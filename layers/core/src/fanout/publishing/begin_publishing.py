@@ -51,10 +51,10 @@ def check_versions(plan: Plan, context: Context) -> None:
 def keep_versions(plan: Plan, context: Context) -> None:
     """Refuse a run that would change a version, or delete the versions of a published tree. Raises ``InvalidRequest``.
 
-    | an end                         | that lies in a version | that holds a published tree                |
-    |--------------------------------|------------------------|--------------------------------------------|
-    | the destination, but to publish | refused               | refused to a sync, which deletes there     |
-    | the source of a move           | refused                | refused                                    |
+    | an end                          | that lies in a version | that holds a published tree            |
+    |---------------------------------|------------------------|----------------------------------------|
+    | the destination, but to publish | refused                | refused to a sync, which deletes there |
+    | the source of a move            | refused                | refused                                |
     """
     request = plan.request
     if not request.mode.writes or request.mode is Mode.ROLLBACK:

@@ -42,6 +42,7 @@ from fanout.request.plan import Plan
 from fanout.shards.partitioned import links_of, shards_of
 from fanout.summary.summary import Ending
 from fanout.summary.verification_results import verified_trees
+from fanout.verifying.begin_verification import plan_to_compare
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.work.context import Context
 
@@ -82,6 +83,8 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: Times, 
         if digest_of(document_row(read)) != written:
             raise ledger.broken(key, "is not the one that PlanTransfer wrote")
     proof = demanding(ledger if plan.request.mode is Mode.VERIFY else ledger.verification())
+    if proof.read_plan() != plan_to_compare(plan):  # it was made of a plan.json that everybody may write
+        raise proof.broken(keys.PLAN, "compares something else than the plan that PlanTransfer wrote")
     sums = _sums(proof, ending.verification)
     try:
         if context.signer is None:

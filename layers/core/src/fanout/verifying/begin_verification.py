@@ -9,6 +9,7 @@ from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json
 from fanout.model.segment import Segment
 from fanout.request.options import Mode, Verify
+from fanout.request.plan import Plan
 from fanout.verifying.proofs.earlier_proofs import note_earlier_proofs
 from fanout.work.context import Context
 from fanout.work.reference import run_reference
@@ -18,17 +19,23 @@ def begin_verification(context: Context, bucket: str) -> Json:
     """Write plan and round 1 (with a manifest, that of the copy) below the run's ledger; returns the references."""
     plan = context.ledger.read_plan()
     context = context.within(plan)
-    verify = Verify.CONTENT if plan.request.verify is Verify.CONTENT else Verify.NONE
-    request = replace(plan.request, mode=Mode.VERIFY, verify=verify)
     inner = replace(context, ledger=context.ledger.verification())
-    inner_plan = replace(plan, request=request)
+    inner_plan = plan_to_compare(plan)
     inner.ledger.write_plan(inner_plan)
     note_earlier_proofs(inner_plan, inner.ledger)
     pieces = [Segment("")]
-    if request.manifest is not None:
+    if plan.request.manifest is not None:
         pieces = context.ledger.read_documents(keys.round_key(1), Segment)
     context.begin("verify")
     return {
         "run": run_reference(inner_plan, inner.ledger, bucket),
         "list": begin_round(inner, 1, pieces, list_concurrency(inner_plan)),
     }
+
+
+def plan_to_compare(plan: Plan) -> Plan:
+    """The plan of the comparison of both trees that a run is to be proven by; that of a run which only compares."""
+    if plan.request.mode is Mode.VERIFY:
+        return plan
+    verify = Verify.CONTENT if plan.request.verify is Verify.CONTENT else Verify.NONE
+    return replace(plan, request=replace(plan.request, mode=Mode.VERIFY, verify=verify))
