@@ -23,7 +23,7 @@ def checkout(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "benchmarks/results", tmp_path / "benchmarks/results")
     (tmp_path / "tools").mkdir()
     (tmp_path / "scripts").mkdir()
-    for name in ("mkdocs.yml", "scripts/site_links.py", "LICENSE", "SECURITY.md", "CONTRIBUTING.md"):
+    for name in ("mkdocs.yml", "scripts/site_hooks.py", "LICENSE", "SECURITY.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "tools/checkov-exceptions.toml", tmp_path / "tools")
     return tmp_path
