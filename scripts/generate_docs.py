@@ -17,7 +17,7 @@ from fanout.books.next_step import RULES
 from fanout.model.outcome import Reason
 from fanout.probe.request import ProbeFields
 from fanout.request.checked import fields_of
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 from fanout.request.parse import Fields
 
 ROOT = Path(__file__).resolve().parents[1]

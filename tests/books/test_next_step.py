@@ -8,7 +8,7 @@ from fanout.books.failures import FailureClass
 from fanout.books.next_step import RULES, Ended, Left, Verb, left_of, next_step
 from fanout.model.errors import TASK_ERRORS
 from fanout.model.outcome import Result
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 
 COPY, SYNC, MOVE, VERIFY, PLAN, ROLLBACK = Mode.COPY, Mode.SYNC, Mode.MOVE, Mode.VERIFY, Mode.PLAN, Mode.ROLLBACK
 FAILED, CHANGED, REJECTED, DIFFERS = Left.FAILED, Left.CHANGED, Left.REJECTED, Left.DIFFERS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fanout.request.checked import fields_of
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 from fanout.request.parse import Fields
 from fanout_cli.commands.request_options import field_options
 from fanout_cli.runs.figures import figures

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from fanout.request.checked import fields_of
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 from fanout.request.parse import Fields
 from tests.docs.pages import DOCS
 

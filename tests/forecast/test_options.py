@@ -72,6 +72,13 @@ def test_more_operations_of_each_file_load_the_file_system_cost_and_take_time(
     assert slower == pytest.approx(more * PROBED.create_seconds / tuning.CLIENT_OPERATIONS_IN_FLIGHT)
 
 
+def test_a_plan_has_the_forecast_of_the_sync_that_it_plans() -> None:
+    plan, sync, copy = (predicted(request(mode=mode, verify="all"), extras=100) for mode in ("plan", "sync", "copy"))
+    assert plan == sync
+    assert plan.seconds.keys() - copy.seconds.keys() == {"delete"}
+    assert "verify" in copy.seconds
+
+
 def test_a_bucket_takes_no_more_operations() -> None:
     for overwrite in ("never", "if-newer"):
         found, plain = predicted(request(DATA, S3, overwrite=overwrite)), predicted(request(DATA, S3))

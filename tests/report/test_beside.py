@@ -9,7 +9,7 @@ from fanout.books.summary_document import Planned, Status, SummaryDocument, figu
 from fanout.model.books import Books, Count
 from fanout.model.outcome import Result
 from fanout.report.beside import beside, change
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 from tests.support.summaries import summary_of
 
 

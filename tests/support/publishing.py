@@ -15,7 +15,7 @@ from fanout.model.location import Location
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Turn
 from fanout.publishing.publish_version import publish_version
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 from tests.support.flow import World

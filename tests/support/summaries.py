@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fanout.books.summary_document import Status, SummaryDocument, totals_of
 from fanout.model.books import Books
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 
 _EMPTY = SummaryDocument(
     run_id="run-1",

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 from fanout_cli.arguments import check_request
 from fanout_cli.commands.request_options import field_options, request_of
 from fanout_cli.commands.run_commands import JsonOption, LocalOption, StackOption, StateOption, begin, command

@@ -14,7 +14,8 @@ from msgspec.structs import asdict, replace
 
 from fanout.model.books import Count
 from fanout.planning.waiting import Waiting
-from fanout.request.options import Mode, Verify
+from fanout.request.course import Mode
+from fanout.request.options import Verify
 from fanout.request.request import Request
 from fanout.shards.archives import RestoreStand
 from fanout_cli.progress.work import Standing

@@ -8,7 +8,7 @@ from typing import Any
 
 from fanout.books.next_step import Ended, Step, Verb, left_of, next_step
 from fanout.ledger.keys import PLAN, REQUEST
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.results import RunResult
 from fanout_cli.runs.run_ids import new_run_id

@@ -10,7 +10,7 @@ from fanout.books.summary_document import Planned
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.report.text import size
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 from fanout_cli.progress.ledger_looks import LedgerLooks
 from fanout_cli.progress.model import progress_of
 from fanout_cli.runs.figures import figures

@@ -16,7 +16,7 @@ from fanout.ledger.rows import count_row
 from fanout.model.books import Books
 from fanout.model.errors import InvalidRequest, cause_message
 from fanout.model.outcome import Result
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 
 EXIT_SUCCEEDED = 0
 EXIT_FAILED = 1

@@ -14,7 +14,7 @@ from msgspec import Struct
 from fanout.books.failures import FailureClass
 from fanout.books.summary_document import Status, SummaryDocument
 from fanout.model.outcome import Reason, Result
-from fanout.request.options import Mode
+from fanout.request.course import COPYING, RESUMABLE, Mode
 
 
 class Verb(StrEnum):
@@ -161,14 +161,14 @@ RULES = (
     Rule(
         "only rejected entries are left",
         Step("rename them, or set the field that their remedy names; then start the request again", Verb.AGAIN),
-        modes=_of(Mode.COPY, Mode.MOVE),
+        modes=RESUMABLE,
         statuses=_WITH_ITEMS,
         only=frozenset({Left.REJECTED}),
     ),
     Rule(
         "entries changed while they were copied",
         Step("wait until nobody writes to either end, then start the request again", Verb.AGAIN),
-        modes=_of(Mode.COPY, Mode.MOVE),
+        modes=RESUMABLE,
         statuses=_WITH_ITEMS,
         only=frozenset({Left.CHANGED, Left.REJECTED}),
     ),
@@ -182,7 +182,7 @@ RULES = (
     Rule(
         "the verification found differences",
         Step("copy everything again, whatever seems unchanged", Verb.COPY_ALWAYS),
-        modes=_of(Mode.COPY, Mode.SYNC, Mode.MOVE),
+        modes=COPYING,
         statuses=_WITH_ITEMS,
         only=frozenset({Left.DIFFERS}),
     ),
@@ -192,7 +192,7 @@ RULES = (
             "follow the remedies of the failures; a retry copies what is left, without listing the source again",
             Verb.RETRY,
         ),
-        modes=_of(Mode.COPY, Mode.MOVE),
+        modes=RESUMABLE,
         statuses=_WITH_ITEMS,
     ),
     Rule(
@@ -208,7 +208,7 @@ RULES = (
     Rule(
         "stopped, or broken off",
         Step("a retry copies what is left, without listing the source again", Verb.RETRY),
-        modes=_of(Mode.COPY, Mode.MOVE),
+        modes=RESUMABLE,
     ),
     Rule(
         "stopped, or broken off",

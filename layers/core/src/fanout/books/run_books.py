@@ -14,7 +14,6 @@ from fanout.model.books import Books, Count
 from fanout.model.errors import RunError
 from fanout.model.outcome import TROUBLE, Outcome, Reason
 from fanout.model.shard import Shard
-from fanout.request.options import Mode
 from fanout.shards.partitioned import entries_to_copy, is_partitioned, read_partition
 from fanout.shards.rounds import rounds_done, whole_listing
 from fanout.shards.shard_results import SHARD_FAILED, Absent, ShardResult, big_file_results, shard_result
@@ -70,7 +69,7 @@ def run_books(
             shard_seconds += [result.seconds] if result.seconds else []
             for outcome in result.failures:
                 add(outcome, phase)
-    compares = ledger.read_plan().request.mode is Mode.VERIFY
+    compares = ledger.read_plan().request.course.compares
     big_files = compared_result(ledger) if compares else big_file_results(ledger, absent)
     for outcome in big_files.failures:
         add(outcome, phase)

@@ -11,7 +11,7 @@ from fanout.forecast.document import ForecastDocument
 from fanout.model.books import Books, Count
 from fanout.model.errors import RunError
 from fanout.model.outcome import Reason
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 from fanout.request.plan import Origin
 from fanout.verifying.verify_rules import NotCompared
 

@@ -11,7 +11,8 @@ from fanout.efs.model import Load
 from fanout.facts import aws, tuning, units
 from fanout.model.books import Count
 from fanout.model.location import Location
-from fanout.request.options import Compare, Mode, Verify
+from fanout.request.course import Mode
+from fanout.request.options import Compare, Verify
 from fanout.request.request import Request
 from fanout.shards.seconds import operations_of
 
@@ -63,7 +64,7 @@ def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
     pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT
     lists = pages * sum(ends)
     blocks = work.entries + work.bytes / tuning.BLOCK_BYTES
-    if not request.mode.writes and request.mode.value == "verify":
+    if request.course.compares:
         return S3Requests(gets=blocks * sum(ends), lists=lists)
     looks = float(work.compared.entries * sum(ends))  # a HEAD, or a GET of a very small object
     if request.inside_s3:
@@ -79,34 +80,29 @@ def requests_to_verify(request: Request, work: Work, segments: int) -> S3Request
 
     For a certificate every object is read too.
     """
-    if not _verifies_after(request):
+    if request.verifies_after is Verify.NONE:
         return S3Requests()
     ends = sum(end.is_keyed for end in (request.source, request.destination))
-    pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verify.whole_trees else 0.0
+    pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verifies_after.whole_trees else 0.0
     read = work.entries + work.bytes / tuning.BLOCK_BYTES if request.certificate else 0.0
     return S3Requests(gets=(work.entries + read) * ends, lists=pages * ends)
 
 
 def reads_before_copying(request: Request) -> bool:
     """Whether files that both ends hold are read at both, to copy those alone that differ."""
-    return request.compare is Compare.CHECKSUM and request.mode is not Mode.VERIFY
+    return request.compare is Compare.CHECKSUM and not request.course.compares
 
 
 def to_verify(request: Request, work: Work) -> Work:
     """The work of a verification after the copy: what was copied, or all that was listed."""
-    if not request.verify.whole_trees:
+    if not request.verifies_after.whole_trees:
         return work
     return replace(work, entries=max(work.entries, work.listed), bytes=max(work.bytes, work.listed_bytes))
 
 
 def loads_to_verify(request: Request, work: Work) -> Mapping[str, Load]:
     """The load of a verification after the copy on each mount, by name: it reads both ends again."""
-    return loads_of(replace(request, mode=Mode.VERIFY), work) if _verifies_after(request) else {}
-
-
-def _verifies_after(request: Request) -> bool:
-    """Whether a copy is verified; in mode verify that is the work itself."""
-    return request.verify is not Verify.NONE and request.mode is not Mode.VERIFY
+    return loads_of(replace(request, mode=Mode.VERIFY), work) if request.verifies_after is not Verify.NONE else {}
 
 
 def reading(ends: Sequence[Location], work: Work) -> tuple[S3Requests, Mapping[str, Load]]:
@@ -122,7 +118,7 @@ def reading(ends: Sequence[Location], work: Work) -> tuple[S3Requests, Mapping[s
 def loads_of(request: Request, work: Work) -> Mapping[str, Load]:
     """The load of the run on each mount, by name."""
     loads: dict[str, Load] = {}
-    writes = request.mode.value != "verify"
+    writes = not request.course.compares
     read = work.compared if writes else Count()
     compared = replace(work, entries=read.entries, bytes=read.bytes)
     for end, is_written in ((request.source, False), (request.destination, writes)):

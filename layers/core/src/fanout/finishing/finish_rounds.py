@@ -20,7 +20,6 @@ from fanout.finishing.divide import (
 from fanout.finishing.finish_shard import Stand, stand_of
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.shards.made_directories import made_directories
 from fanout.shards.partitioned import is_partitioned, links_of
@@ -46,7 +45,7 @@ def to_finish(plan: Plan, ledger: Ledger) -> ToFinish:
         beginning = pool.submit(lambda: list(ledger.keys(keys.BIG_FILES_BEGUN)))
         linking = pool.submit(lambda: links_of(ledger) if is_partitioned(ledger) else [])
         making = pool.submit(made_directories, ledger)
-    begun = [] if plan.request.mode is Mode.VERIFY else beginning.result()
+    begun = [] if plan.request.course.compares else beginning.result()
     ranges = [LinkRange(link.shard, link.copied_by, 0, link.shard.entries) for link in linking.result()]
     return ToFinish(begun, ranges, making.result())
 

@@ -24,7 +24,7 @@ from fanout.efs.model import FileSystemState
 from fanout.facts import aws
 from fanout.forecast.costs import GB, metering_dollars, request_dollars
 from fanout.model.location import Location
-from fanout.request.options import Mode, Verify
+from fanout.request.options import Verify
 from fanout.request.request import Request
 
 
@@ -82,27 +82,27 @@ def _task(
     states: Mapping[str, FileSystemState],
     price: Mapping[str, float],
 ) -> DataSync:
-    moved = 0 if request.mode is Mode.VERIFY else work.bytes
+    moved = 0 if request.course.compares else work.bytes
     by_the_gb = price["datasync_basic_gb" if mode is TaskMode.BASIC else "datasync_gb"]
     fee = moved / GB * by_the_gb + (price["datasync_task"] if mode is TaskMode.ENHANCED else 0.0)
     copied, again = _copied(request, work, states, price), _Reads()
     if _compares_trees(request) and mode is TaskMode.BASIC:
         again = _reads((request.source, request.destination), work, states, price)
-    elif request.verify is not Verify.NONE and request.mode is not Mode.VERIFY:
+    elif request.verifies_after is not Verify.NONE:
         again = _reads((request.destination,), work, states, price)
     return DataSync(mode, fee, copied.s3 + again.s3, copied.efs + again.efs)
 
 
 def _compares_trees(request: Request) -> bool:
     """Whether both whole trees are compared."""
-    return request.mode is Mode.VERIFY or request.verify.whole_trees
+    return request.course.compares or request.verifies_after.whole_trees
 
 
 def _copied(request: Request, work: Work, states: Mapping[str, FileSystemState], price: Mapping[str, float]) -> _Reads:
     """Listing both ends, and the copy; a copy between two file systems needs no S3."""
     metering = metering_dollars(loads_to_list(request, work.looked_at), states, price)
     found = requests_of(request, work, 0)
-    if request.mode is Mode.VERIFY:
+    if request.course.compares:
         return _Reads(request_dollars(S3Requests(lists=found.lists), price), metering)
     s3 = 0.0 if request.between_mounts else request_dollars(found, price)
     return _Reads(s3, metering + metering_dollars(loads_of(request, work), states, price))

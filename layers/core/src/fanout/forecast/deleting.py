@@ -19,7 +19,6 @@ from msgspec import Struct
 from fanout.efs.model import Load
 from fanout.facts import aws, tuning
 from fanout.model.location import Location
-from fanout.request.options import Mode
 from fanout.request.request import Request
 
 # docs.aws.amazon.com/efs/latest/ug/performance.html: best-case read latency.
@@ -40,12 +39,12 @@ class Deleting(Struct, frozen=True):
 
 def end_deleted_from(request: Request) -> Location:
     """The end at which the run deletes."""
-    return request.source if request.mode is Mode.MOVE else request.destination
+    return request.source if request.course.deletes_proven else request.destination
 
 
 def _end_looked_at(request: Request) -> Location:
     """The end at which the run looks before it deletes."""
-    return request.destination if request.mode is Mode.MOVE else request.source
+    return request.destination if request.course.deletes_proven else request.source
 
 
 def deleting_of(request: Request, extras: int, write_iops: float) -> Deleting:
@@ -77,7 +76,7 @@ def deletion_loads(request: Request, extras: int) -> dict[str, Load]:
 
 def _writes(request: Request) -> float:
     """The operations that change a mount to delete one entry: of a sync, what is kept is linked first."""
-    return 1.0 if request.backup_to is None or request.mode is Mode.MOVE else 2.0
+    return 1.0 if request.backup_to is None or request.course.deletes_proven else 2.0
 
 
 def _shard_seconds(request: Request, extras: float) -> float:

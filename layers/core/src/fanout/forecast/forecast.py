@@ -35,7 +35,8 @@ from fanout.model.books import Count
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.pacing.concurrency import Pace, pace, rates_at
 from fanout.pacing.start import limited_bytes, paced_at_first, seen_at_first
-from fanout.request.options import Mode, Verify
+from fanout.request.course import Mode
+from fanout.request.options import Verify
 from fanout.request.request import Request
 
 # Assumed: seconds of a state that calls one function which has little to do, and of starting the Map of a phase.
@@ -89,9 +90,11 @@ def forecast(
 ) -> Forecast:
     """The forecast of a run; a mount that was not measured takes part with assumed figures and slows nothing down.
 
-    Burst credits are kept as PaceCopy keeps them. ``creations_per_second`` is what one directory of the destination
-    takes.
+    A plan has the forecast of the sync that it plans. Burst credits are kept as PaceCopy keeps them.
+    ``creations_per_second`` is what one directory of the destination takes.
     """
+    if request.course.plans:
+        request = replace(request, mode=Mode.SYNC)
     loads = loads_of(request, work)
     states = {mount: measured.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     most = request.limits.max_concurrency
@@ -126,9 +129,10 @@ def forecast(
     shared = max(limit_of[limit] for limit in (Limit.FILE_SYSTEM, Limit.IOPS, Limit.S3_REQUESTS, Limit.REQUEST))
     copying = max(limit_of.values())
     whole = to_verify(request, work)
-    of_whole = rates.seconds(whole.entries, whole.bytes) if _verifies(request) else 0.0
+    verifies = request.verifies_after is not Verify.NONE
+    of_whole = rates.seconds(whole.entries, whole.bytes) if verifies else 0.0
     of_copy = max(alone, functions * shared)
-    busy = of_copy + (max(of_copy, of_whole) if _verifies(request) else 0.0) + _publishing_seconds(request, work)
+    busy = of_copy + (max(of_copy, of_whole) if verifies else 0.0) + _publishing_seconds(request, work)
     removal = _deleting(request, work, states)
     aside = beside_run(request, work, copying, busy, removal, len(measured.keys() & loads.keys()), held=bool(drains))
     price = prices_with(request.prices)
@@ -177,7 +181,7 @@ def _request_seconds(request: Request, work: Work) -> float:
 
 def _creation_seconds(request: Request, work: Work, creations_per_second: float) -> float:
     """Creations in one directory of a file system come one after the other, whatever the number of functions."""
-    written = not request.destination.is_keyed and request.mode is not Mode.VERIFY
+    written = not request.destination.is_keyed and not request.course.compares
     return work.largest_directory / creations_per_second if written else 0.0
 
 
@@ -187,17 +191,12 @@ def _s3_seconds(requests: S3Requests) -> float:
 
 
 def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> Deleting:
-    """The deletion of a sync or a move; for a plan, the one that a sync would do."""
-    if request.mode not in (Mode.SYNC, Mode.PLAN, Mode.MOVE):
+    """The deletion of a sync or a move."""
+    if not request.course.deletes:
         return Deleting()
     end = end_deleted_from(request)
     writes = states[end.mount].quota.write_iops if not end.is_keyed else inf
     return deleting_of(request, work.extras, writes)
-
-
-def _verifies(request: Request) -> bool:
-    """Whether something is verified after the copying; in mode verify that is the work itself."""
-    return request.verify is not Verify.NONE and request.mode is not Mode.VERIFY
 
 
 def _publishing_seconds(request: Request, work: Work) -> float:
@@ -210,24 +209,23 @@ def _phases(
     request: Request, work: Work, copying: float, removal: Deleting, listing: ListingWalk, verifying: float
 ) -> dict[str, float]:
     """Seconds by phase, in their order; a verification takes as long as the copying, or more if it reads more."""
-    work_phase = "verify" if request.mode is Mode.VERIFY else "copy"
     seconds = {
         "plan": STATE_SECONDS,
         "list": listing.seconds,
         "partition": STATE_SECONDS,
-        work_phase: MAP_SECONDS + copying if work.shards else 0.0,
+        request.course.work: MAP_SECONDS + copying if work.shards else 0.0,
     }
     if work.archived:  # what is not archived is copied meanwhile
         seconds["restore"] = max(0.0, restore_seconds(work.archived, request.restore) - copying)
-    if request.mode is not Mode.VERIFY:
+    if not request.course.compares:
         seconds["finish"] = STATE_SECONDS
     deletion = {"delete": 2 * STATE_SECONDS + MAP_SECONDS + removal.seconds} if removal.shards else {}
-    if request.mode is not Mode.MOVE:
+    if not request.course.deletes_proven:
         seconds |= deletion
-    if _verifies(request):
-        again = listing.seconds if request.verify.whole_trees else 0.0
+    if (after := request.verifies_after) is not Verify.NONE:
+        again = listing.seconds if after.whole_trees else 0.0
         seconds["verify"] = MAP_SECONDS + verifying + again
-    if request.mode is Mode.MOVE:  # only what is proven
+    if request.course.deletes_proven:  # only what is proven
         seconds |= deletion
     if publishing := _publishing_seconds(request, work):
         seconds["publish"] = publishing

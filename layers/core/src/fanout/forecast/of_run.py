@@ -18,7 +18,6 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import Books, Count
 from fanout.model.outcome import Result
 from fanout.model.shard import Shard
-from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.shards.tasks.activity import Activity
 from fanout.work.context import Context
@@ -84,11 +83,11 @@ def forecast_and_actual(
 def actual_dollars(plan: Plan, books: Books, activities: Sequence[Activity], copying: float, ledger: Ledger) -> Dollars:
     """The dollars of what the books and the activities of a closed run say, whose copying took so many seconds."""
     request = plan.request
-    compared = Count() if request.mode.writes else books.by_result[Result.UNCHANGED]
-    after = [one.worked for one in activities if one.phase == "verify"] if request.mode.writes else []
+    compared = Count() if request.course.writes else books.by_result[Result.UNCHANGED]
+    after = [one.worked for one in activities if one.phase == "verify"] if request.course.writes else []
     done = Done(
         listed=books.listed.entries,
-        moved=books.by_result[Result.COPIED] + (compared if request.mode is Mode.VERIFY else Count()),
+        moved=books.by_result[Result.COPIED] + (compared if request.course.compares else Count()),
         verified=sum(after, Count()),
         deleted=books.by_result[Result.DELETED].entries,
         tasks=sum(activity.attempts for activity in activities),

@@ -16,7 +16,7 @@ from fanout.efs.measurement import METRICS
 from fanout.forecast.deleting import Deleting
 from fanout.pacing.rule import DECIDE_SECONDS, END_LATER_SECONDS, END_SECONDS
 from fanout.rates.run_limits import IDLE_LOOK_SECONDS, LOOK_SECONDS, NOTE_SECONDS
-from fanout.request.options import Mode, ReportEntries
+from fanout.request.options import ReportEntries
 from fanout.request.request import Request
 from fanout.shards.entry_report import ROWS_PER_FILE
 
@@ -110,7 +110,7 @@ def deleting(found: Deleting) -> Beside:
 
 def is_paced(request: Request, work: Work) -> bool:
     """Whether PaceCopy runs: beside a Map of copies, of more than one shard."""
-    return work.shards > 1 and request.mode is not Mode.VERIFY
+    return work.shards > 1 and not request.course.compares
 
 
 def beside_run(

@@ -29,7 +29,6 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
 from fanout.model.errors import OutOfBudget
 from fanout.rates.run_limits import PacedRate
-from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.shards.archives import restores_asked
 from fanout.shards.rounds import rounds_done
@@ -82,7 +81,7 @@ def spent_dollars(plan: Plan, ledger: Ledger, now: float) -> Dollars:
     copied.add(_attempts("copy", ledger))
     compared.add(_attempts("verify", ledger))
     compared.add(_attempts("verify", ledger.verification()))
-    is_copy = plan.request.mode is not Mode.VERIFY
+    is_copy = not plan.request.course.compares
     done = Done(
         listed=sum(one.listed.entries for one in rounds_done(ledger)),
         moved=copied.worked if is_copy else compared.worked,

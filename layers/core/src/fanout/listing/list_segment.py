@@ -33,7 +33,6 @@ from fanout.model.errors import FanoutError
 from fanout.model.path_rules import FilesAbove
 from fanout.model.segment import Segment, cut, no_pruning, rest_of
 from fanout.ports.tree import Tree
-from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras
 from fanout.shards.tasks.notes import TaskNotes
@@ -215,5 +214,5 @@ def _reports_extras(plan: Plan) -> bool:
     A move adds to what the destination holds.
     """
     request = plan.request
-    verifies = request.mode is Mode.VERIFY and not plan.proves_move
+    verifies = request.course.compares and not plan.proves_move
     return (verifies and knows_extras(request)) or lists_extras(request)

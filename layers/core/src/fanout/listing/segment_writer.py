@@ -23,7 +23,7 @@ from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.segment import Row, Segment
 from fanout.model.shard import BigFile, Name, Shard
 from fanout.ports.tree import Tree
-from fanout.request.options import Mode, OnConflict
+from fanout.request.options import OnConflict
 from fanout.request.plan import Plan
 from fanout.shards.archives import not_restorable
 from fanout.shards.big_files import block_bytes_of
@@ -154,7 +154,7 @@ class SegmentWriter:
             self.settle(entry, Reason.NOT_RESTORED, problem)
             return
         # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
-        splits = request.mode is not Mode.PLAN and not request.inside_s3
+        splits = not request.course.plans and not request.inside_s3
         whole = linked or (compare and entry.size <= tuning.COMPARE_BYTES)
         if splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
             self._begin_big_file(entry)
@@ -202,7 +202,7 @@ class SegmentWriter:
         """Begun here, because only here both ends are at hand before the first block is copied."""
         big_file_id = f"{self._segment.id}-{self._context.nonce}-big-{len(self._big_files):04d}"
         try:
-            token = self._begin_blocks(entry) if self._plan.request.mode.writes else ""
+            token = self._begin_blocks(entry) if self._plan.request.course.writes else ""
         except ItemError as error:
             self.settle(entry, error.reason, error.message)
             return

@@ -8,7 +8,7 @@ from fanout.listing.march import Pair
 from fanout.listing.naming.placement import Place
 from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry
-from fanout.request.options import Compare, Mode, OnConflict
+from fanout.request.options import Compare, OnConflict
 from fanout.request.request import Request
 
 Lengths = Callable[[FileColumns, FileColumns], list[int]]
@@ -19,7 +19,7 @@ PlaceOf = Callable[[Entry], Place]
 def settles_together(request: Request) -> bool:
     """Whether columns alone decide files that both ends hold: no other name, no checksum."""
     keeps_names = request.on_conflict in (OnConflict.FAIL, OnConflict.SKIP)
-    compares = request.compare is Compare.SIZE_MTIME and request.mode is not Mode.VERIFY
+    compares = request.compare is Compare.SIZE_MTIME and not request.course.compares
     return keeps_names and compares
 
 

@@ -11,7 +11,6 @@ from fanout.efs.load import READ_OPERATIONS_PER_FILE, Work, loads_of
 from fanout.efs.model import FileSystemState
 from fanout.facts.aws import EFS_LEAST_METERED
 from fanout.pacing.rule import Bounds, Pacing, Seen, decide
-from fanout.request.options import Mode
 from fanout.request.request import Request
 from fanout.shards.seconds import operations_of
 
@@ -33,7 +32,7 @@ def limited_bytes(request: Request, work: Work) -> int:
 
     S3 is taken to know its checksums; what it has to send for want of one counts too, and makes the run slower.
     """
-    if request.mode is not Mode.VERIFY:
+    if not request.course.compares:
         return work.bytes
     return work.bytes * max(1, sum(not end.is_keyed for end in (request.source, request.destination)))
 

@@ -22,7 +22,7 @@ from fanout.model.shard import Rates, Shard
 from fanout.pacing.begin_pacing import begin_pacing
 from fanout.partition.compare_names import compare_names
 from fanout.partition.group_hard_links import place_names
-from fanout.request.options import Mode, Verify
+from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.archives import archived_of
@@ -65,7 +65,7 @@ def partition_shards(context: Context) -> Json:
         big_files += done.big_files
         names += done.names
     _refuse_empty_version(plan, ledger)
-    if plan.request.mode is Mode.VERIFY:
+    if plan.request.course.compares:
         ledger.write(keys.LINKS, Links([]))
         full += compare_names(names, plan, context)
     else:
@@ -84,13 +84,13 @@ def partition_shards(context: Context) -> Json:
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context)
     ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
     ledger.write_documents(keys.SHARDS, map(MapItem, shards))
-    at_once = [shard for shard in shards if not shard.archive] if plan.request.mode.writes else shards
+    at_once = [shard for shard in shards if not shard.archive] if plan.request.course.writes else shards
     copies = keys.SHARDS
     if len(at_once) < len(shards):  # what lies in an archive waits for it, and is copied by later Maps
         copies = keys.COPIES_AT_ONCE
         ledger.write_documents(copies, map(MapItem, at_once))
-    if shards and plan.request.mode is not Mode.PLAN:
-        context.begin("copy" if plan.request.mode.writes else plan.request.mode.value)
+    if shards and not plan.request.course.plans:
+        context.begin(plan.request.course.work)
     return {
         "count": len(shards),
         "key": ledger.prefix + keys.SHARDS,
@@ -114,18 +114,15 @@ def _verifies_after(request: Request) -> str:
 
 def _next(plan: Plan, count: int) -> str:
     """The use of the shards: ``copy``, ``verify``, or nothing if there is none; ``plan`` for a plan."""
-    if plan.request.mode is Mode.PLAN:
-        return "plan"
-    if not count:
-        return "nothing"
-    return "copy" if plan.request.mode.writes else plan.request.mode.value
+    course = plan.request.course
+    return course.work if count or course.plans else "nothing"
 
 
 def _guarded(plan: Plan, ledger: Ledger) -> int:
     """The number of entries that a sync deletes. Raises ``DeleteRefused`` if they, or those of a move, are too many."""
-    if plan.request.mode is Mode.MOVE:
+    if plan.request.course.deletes_proven:
         refuse_over_guard(plan, _to_move(ledger), "nothing was copied or deleted")
-    if plan.request.mode is not Mode.SYNC:
+    if not plan.request.course.deletes_extras:
         return 0
     extras = listed_extras(ledger, plan.request)
     problem = extras.refusal(plan.request) or ("" if extras.found.source else empty_source(extras.found))
@@ -136,11 +133,11 @@ def _guarded(plan: Plan, ledger: Ledger) -> int:
 
 def _refuse_empty_version(plan: Plan, ledger: Ledger) -> None:
     """Raise ``DeleteRefused`` where readers of the link would find nothing; a plan only notes it."""
-    if plan.request.publish is None or plan.request.mode is Mode.VERIFY or _listed_but({Result.SKIPPED}, ledger):
+    if plan.request.publish is None or plan.request.course.compares or _listed_but({Result.SKIPPED}, ledger):
         return
     scope = "" if plan.request.filters.take_all else " that the filters take"
     problem = f"the source holds nothing{scope}; an empty version is never published"
-    if plan.request.mode is not Mode.PLAN:
+    if not plan.request.course.plans:
         raise DeleteRefused(f"{problem}; nothing was copied, and the link is as it was")
     ledger.note("publish-nothing", [f"a copy would be refused: {problem}"])
 
@@ -159,9 +156,9 @@ def _listed_but(left_out: Collection[Result], ledger: Ledger) -> int:
 
 def _to_delete(plan: Plan, extra: int, ledger: Ledger) -> int:
     """The number of entries for the forecast of the deletion; for a plan, of the one that a sync would do."""
-    if plan.request.mode is Mode.MOVE:
+    if plan.request.course.deletes_proven:
         return _to_move(ledger)
-    return listed_extras(ledger, plan.request).extra.entries if plan.request.mode is Mode.PLAN else extra
+    return listed_extras(ledger, plan.request).extra.entries if plan.request.course.plans else extra
 
 
 def _within_budget(plan: Plan, forecast: float, ledger: Ledger) -> None:
@@ -170,7 +167,7 @@ def _within_budget(plan: Plan, forecast: float, ledger: Ledger) -> None:
     if most is None or forecast <= most:
         return
     refused = BudgetRefused(forecast, most)
-    if plan.request.mode is not Mode.PLAN:
+    if not plan.request.course.plans:
         raise refused
     ledger.note("budget", [f"a copy or a sync would be refused: {refused}"])
 

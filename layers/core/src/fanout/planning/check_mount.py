@@ -14,7 +14,6 @@ from fanout.planning.places import mark_destination, refuse_same_directory, refu
 from fanout.planning.plan_transfer import check_ends
 from fanout.ports.turns import Fence, Turn
 from fanout.publishing.begin_publishing import begin_publishing, check_versions, keep_versions
-from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
 from fanout.staging.roots import are_apart, note_root
@@ -77,11 +76,11 @@ def _leave_nothing(plan: Plan, context: Context) -> None:
 def _note_roots(plan: Plan, context: Context) -> None:
     """Note which directory the source's root is, if the run deletes; of two mounts, the root that is seen here."""
     request, ledger = plan.request, context.ledger
-    if request.between_mounts and request.mode.writes and request.mode is not Mode.ROLLBACK:
+    if request.between_mounts and request.course.copies:
         for field, tree in (("source", context.source(plan)), ("destination", context.destination(plan))):
             if tree.file_system is not None:
                 note_root(field, tree, ledger, apart=are_apart(plan, ledger))
-    elif request.mode in (Mode.SYNC, Mode.MOVE):
+    elif request.course.deletes:
         note_root("source", context.source(plan), ledger)
 
 
@@ -89,8 +88,8 @@ def _try_destination(plan: Plan, context: Context) -> tuple[str, ...]:
     """Note whether the destination keeps owners; returns what it cannot keep, a sentence each."""
     if plan.request.destination.is_keyed:
         return ()
-    if not plan.request.mode.writes:
-        if plan.request.mode is Mode.VERIFY:
+    if not plan.request.course.writes:
+        if plan.request.course.compares:
             recall_owners(plan, context.ledger)
         return ()
     files = context.destination(plan).file_system

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fanout.model.errors import InvalidRequest
-from fanout.request.options import Mode
 from fanout.request.request import Request
 
 # The state, and the function that does its work.
@@ -56,7 +55,9 @@ def functions_of(request: Request, mounts: tuple[str, ...], offered: Sequence[Ma
     source, destination = (offered[_index(name, mounts, offered)] for name in (names[0], names[-1]))
     found = {state: source[function] for state, function in ON_SOURCE.items()}
     found |= {state: destination[function] for state, function in ON_DESTINATION.items()}
-    return found | {state: source[state] for state in ("DeleteShard", "RemoveDirectories") if request.mode is Mode.MOVE}
+    return found | {
+        state: source[state] for state in ("DeleteShard", "RemoveDirectories") if request.course.deletes_proven
+    }
 
 
 def _index(name: str, mounts: tuple[str, ...], offered: Sequence[Mapping[str, str]]) -> int:

@@ -22,7 +22,6 @@ from collections.abc import Iterator
 from fanout.ledger import keys
 from fanout.model.errors import AccessDenied, InvalidRequest
 from fanout.request.manifest import ManifestLocation
-from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.request.same_place import overlapping, same_place
@@ -65,7 +64,7 @@ def refuse_work_bucket_by_another_name(plan: Plan, context: Context) -> None:
 
 def _in_buckets(request: Request) -> Iterator[tuple[str, ManifestLocation, bool, str]]:
     """Places in buckets that a request names: field, place, whether it may lie in the work bucket, a remedy."""
-    if request.mode is not Mode.ROLLBACK:
+    if not request.course.goes_back:
         for field, end in (("source", request.source), ("destination", request.destination)):
             if end.is_keyed:
                 yield field, ManifestLocation(end.bucket, end.place), False, _ANOTHER_BUCKET
@@ -78,7 +77,7 @@ def _in_buckets(request: Request) -> Iterator[tuple[str, ManifestLocation, bool,
 def refuse_same_bucket(plan: Plan, context: Context) -> None:
     """Raise ``InvalidRequest`` for ends in one bucket under two names, of which one is, or holds, the other."""
     source, destination = plan.request.source, plan.request.destination
-    if not plan.request.mode.writes or plan.request.mode is Mode.ROLLBACK or not plan.request.inside_s3:
+    if not plan.request.course.copies or not plan.request.inside_s3:
         return
     if source.bucket == destination.bucket or not _nest(source.place, destination.place):
         return
@@ -106,7 +105,7 @@ def refuse_same_directory(plan: Plan, context: Context) -> None:
 
 
 def _is_marked(request: Request) -> bool:
-    return request.between_mounts and request.mode.writes and request.mode is not Mode.ROLLBACK
+    return request.between_mounts and request.course.copies
 
 
 def _nest(one: str, other: str) -> bool:

@@ -30,7 +30,6 @@ from fanout.planning.skip_run import skip_run
 from fanout.planning.waiting import take_turn
 from fanout.ports.tree import Tree
 from fanout.rates.run_limits import RunLimits
-from fanout.request.options import Mode
 from fanout.request.parse import parse_request
 from fanout.request.plan import Origin, Plan
 from fanout.request.prices import check_prices
@@ -99,7 +98,7 @@ def plan_transfer(
     measure_file_systems(request, context, calibrations, notes)
     if earlier:
         pieces = write_carried(earlier, ledger)
-    if request.mode is Mode.ROLLBACK:
+    if request.course.goes_back:
         pieces = []
     return {
         "run": {**run_reference(plan, ledger, bucket), "functions": called},
@@ -108,7 +107,7 @@ def plan_transfer(
 
 
 def _move_began(request: Request, earlier: EarlierRun | None, began: float) -> float | None:
-    if request.mode is not Mode.MOVE:
+    if not request.course.deletes_proven:
         return None
     return began if earlier is None or earlier.plan.move_began is None else earlier.plan.move_began
 
@@ -166,15 +165,15 @@ def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
     if request.source.is_keyed is not on_mount:
         with naming("source"):
             context.source(plan).check(writing=False)
-            if request.mode is Mode.MOVE and on_mount:  # it makes its right to delete there; a bucket has none
+            if request.course.deletes_proven and on_mount:  # it makes its right to delete there; a bucket has none
                 context.source(plan).check(writing=True)
             if not request.allow_empty_source and request.manifest is None:
                 _refuse_nothing(context.source(plan), request)
     if request.destination.is_keyed is not on_mount:
-        made_later = request.mode is Mode.PLAN and on_mount  # a copy would make it
+        made_later = request.course.plans and on_mount  # a copy would make it
         if not made_later:
             with naming("destination"):
-                context.destination(plan).check(writing=request.mode.writes)
+                context.destination(plan).check(writing=request.course.writes)
 
 
 def _refuse_nothing(source: Tree, request: Request) -> None:

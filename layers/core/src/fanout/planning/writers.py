@@ -26,7 +26,7 @@ from msgspec import Struct, to_builtins
 from fanout.ledger.documents import document_of, document_row
 from fanout.model.location import Location
 from fanout.ports.turns import Fence, Writer
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 from fanout.request.plan import Plan
 from fanout.request.request import request_at
 from fanout.request.transfer_fields import Decides, fields_up_to

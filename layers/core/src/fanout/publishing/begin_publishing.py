@@ -12,7 +12,7 @@ from fanout.model.errors import InvalidRequest, ItemError
 from fanout.model.location import Location
 from fanout.ports.tree import Tree
 from fanout.ports.versions import Versions
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 from fanout.request.parts.publish import PUBLISHER, VERSIONS, Publish
 from fanout.request.plan import Plan
 from fanout.work.context import Context
@@ -31,10 +31,10 @@ def check_versions(plan: Plan, context: Context) -> None:
     Raises ``InvalidRequest``.
     """
     versions = _versions(plan, context)
-    if versions is None or not plan.request.mode.writes:
+    if versions is None or not plan.request.course.writes:
         return
     held = versions.held()
-    if plan.request.mode is Mode.ROLLBACK:
+    if plan.request.course.goes_back:
         if plan.version not in versions.noted():
             raise version_is_gone(plan)
     elif plan.version in versions.noted() and (not plan.resumes or _was_published(plan, versions, context)):
@@ -57,12 +57,12 @@ def keep_versions(plan: Plan, context: Context) -> None:
     | the source of a move            | refused                | refused                                |
     """
     request = plan.request
-    if not request.mode.writes or request.mode is Mode.ROLLBACK:
+    if not request.course.copies:
         return
     if not plan.version:
         tree = context.destination(plan)
-        _keep_versions("destination", request.destination, tree, request.mode, deletes=request.mode is Mode.SYNC)
-    if request.mode is Mode.MOVE:
+        _keep_versions("destination", request.destination, tree, request.mode, deletes=request.course.deletes_extras)
+    if request.course.deletes_proven:
         _keep_versions("source", request.source, context.source(plan), request.mode, deletes=True)
 
 
@@ -99,14 +99,14 @@ def begin_publishing(plan: Plan, context: Context) -> None:
     versions, publish, ledger = _versions(plan, context), plan.request.publish, context.ledger
     if versions is None or publish is None:
         return
-    if plan.request.mode.writes and plan.request.mode is not Mode.ROLLBACK:
+    if plan.request.course.copies:
         versions.begin()
     before = VersionBefore(versions.published())
-    if plan.request.mode.writes:
+    if plan.request.course.writes:
         _claim(plan, publish, versions)
     if plan.resumes:  # what the first run linked, it linked from that one's
         before = ledger.of_run(plan.resumes[-1]).read(keys.VERSION_BEFORE, VersionBefore)
-    if plan.request.mode is not Mode.ROLLBACK:
+    if not plan.request.course.goes_back:
         note_version_before(plan, before.version, ledger)
     ledger.write(keys.VERSION_BEFORE, before)
 
@@ -131,7 +131,7 @@ def _claim(plan: Plan, publish: Publish, versions: Versions) -> None:
     if found.link != mine.link:
         problem = f"the versions of {request.destination} are published as {found.link!r}"
         raise InvalidRequest("publish.link", problem, "name that link, or another destination")
-    if request.mode is not Mode.ROLLBACK and found.source != mine.source:
+    if not request.course.goes_back and found.source != mine.source:
         problem = f"the versions of {request.destination} are published from {found.source}"
         remedy = "name another destination; if the source has moved, remove versions/.publisher there"
         raise InvalidRequest("source", problem, remedy)

@@ -21,7 +21,6 @@ from fanout.model.outcome import Outcome, Result
 from fanout.ports.versions import Versions
 from fanout.publishing.begin_publishing import version_is_gone
 from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_first, versions_to_go
-from fanout.request.options import Mode
 from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
 from fanout.summary.summary import Ending
@@ -71,7 +70,7 @@ def _publish(plan: Plan, context: Context) -> bool:
             return True
         ledger.write(keys.PUBLISHED, published)
     try:
-        if plan.request.mode is not Mode.ROLLBACK:
+        if not plan.request.course.goes_back:
             going = versions_to_go(_notes(versions), versions.unfinished(), plan.version, publish, context.clock.now())
             removed = [version for version in going if version not in published.removed]
             for version in removed:
@@ -99,7 +98,7 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
     ledger, before = context.ledger, context.ledger.read(keys.VERSION_BEFORE, VersionBefore).version
     version, publish = plan.version, plan.request.publish
     assert publish is not None
-    if plan.request.mode is Mode.ROLLBACK:
+    if plan.request.course.goes_back:
         notes = _notes(versions)
         if version not in notes:  # a function of a run that was stopped removed it, before it was fenced
             raise version_is_gone(plan)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fanout.books.summary_document import EarlierRun, SummaryDocument
 from fanout.model.books import Count
 from fanout.report.text import count, dollars, duration, size
-from fanout.request.options import Mode
+from fanout.request.course import Mode
 
 N = TypeVar("N", int, float)
 # Chosen: from this factor on a change is a factor, not percent.
@@ -41,11 +41,11 @@ def beside(summary: SummaryDocument, this: EarlierRun) -> Beside | None:
 
 def _rows(mode: Mode, this: EarlierRun, before: EarlierRun) -> Iterator[Row]:
     yield _row("Listed", this.totals.listed.entries, before.totals.listed.entries, count)
-    name = {Mode.VERIFY: "Equal", Mode.PLAN: "To copy"}.get(mode, "Copied")
+    name = {"verify": "Equal", "plan": "To copy"}.get(mode.course.work, "Copied")
     done, done_before = _done(mode, this), _done(mode, before)
     yield _row(name, done.entries, done_before.entries, count)
     yield _row(f"{name}, size", done.bytes, done_before.bytes, size)
-    if mode in (Mode.SYNC, Mode.MOVE):
+    if mode.course.deletes:
         yield _row("Deleted", this.totals.deleted.entries, before.totals.deleted.entries, count)
     yield _row("Failed or rejected", _bad(this), _bad(before), count)
     yield _row("Took", this.seconds, before.seconds, duration)
@@ -55,9 +55,9 @@ def _rows(mode: Mode, this: EarlierRun, before: EarlierRun) -> Iterator[Row]:
 
 def _done(mode: Mode, run: EarlierRun) -> Count:
     """The work of a run of this mode."""
-    if mode is Mode.PLAN:
+    if mode.course.plans:
         return run.to_copy or Count()
-    return run.totals.unchanged if mode is Mode.VERIFY else run.totals.copied
+    return run.totals.unchanged if mode.course.compares else run.totals.copied
 
 
 def _bad(run: EarlierRun) -> int:

@@ -89,7 +89,7 @@ def render_report(findings: Findings) -> str:
         "style": sheet,
         "style_digest": digest,
         "summary": summary,
-        "publishes": bool(findings.plan.get("publish")) and summary.mode.writes,
+        "publishes": bool(findings.plan.get("publish")) and summary.mode.course.writes,
         "verdict": verdict(summary),
         "place": place_of(summary.origin),
         "beside": beside(summary, figures_of(summary)),

@@ -8,7 +8,6 @@ from fanout.books.summary_document import Planned, Status, SummaryDocument
 from fanout.model.errors import BudgetRefused, DeleteRefused
 from fanout.model.outcome import Reason
 from fanout.report.text import count
-from fanout.request.options import Mode
 
 _HEADS = {
     Status.SUCCEEDED: ("Succeeded", "✓"),
@@ -57,7 +56,7 @@ def _plan_headline(planned: Planned) -> str:
 
 def _differences(summary: SummaryDocument) -> str:
     """The differences of a verification of two trees, in three classes; empty if there is none."""
-    if summary.mode is not Mode.VERIFY or summary.verification is None or not summary.verification.differences:
+    if not summary.mode.course.compares or summary.verification is None or not summary.verification.differences:
         return ""
     found = {"missing": 0, "different": 0, "extra": 0}
     for one in summary.verification.by_class:
@@ -80,11 +79,11 @@ def _sentence(summary: SummaryDocument) -> str:
             return "There was nothing to do."
         if summary.planned:
             return _plan(summary.planned)
-        if summary.mode is Mode.VERIFY:
+        if summary.mode.course.compares:
             return f"All {count(listed)} entries are accounted for, and no difference was found."
         accounted = f"All {count(listed)} entries are accounted for, and none failed."
         moved = summary.totals.deleted.entries
-        is_move = summary.mode is Mode.MOVE
+        is_move = summary.mode.course.deletes_proven
         return f"{accounted} {count(moved)} are proven and deleted at the source." if is_move else accounted
     if summary.status is Status.FAILED and summary.error:
         return f"{summary.error.name}: {summary.error.message}"

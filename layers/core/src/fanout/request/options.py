@@ -13,6 +13,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from fanout.facts.prices import PRICES
+from fanout.request.course import Mode
 from fanout.request.parts.given_attributes import GivenAttributes
 from fanout.request.parts.limits import DeleteGuard, Limits
 from fanout.request.parts.publish import Publish
@@ -37,27 +38,6 @@ class Overwrite(StrEnum):
     ALWAYS = "always"
     NEVER = "never"
     IF_NEWER = "if-newer"
-
-
-class Mode(StrEnum):
-    """The mode of a run.
-
-    Copy copies new and changed entries. Sync also deletes entries that the source lacks. Move copies, compares both
-    ends, and deletes at the source what is proven equal. Verify only compares both ends by checksum. Plan only says
-    what a copy and a sync would do. Rollback publishes a version again.
-    """
-
-    COPY = "copy"
-    SYNC = "sync"
-    MOVE = "move"
-    VERIFY = "verify"
-    PLAN = "plan"
-    ROLLBACK = "rollback"
-
-    @property
-    def writes(self) -> bool:
-        """Whether the destination is written."""
-        return self in (Mode.COPY, Mode.SYNC, Mode.MOVE, Mode.ROLLBACK)
 
 
 class OnConflict(StrEnum):

@@ -14,7 +14,7 @@ from fanout.request.checked import checked
 from fanout.request.filtering.filters import GLOB_CHARACTERS, Filters
 from fanout.request.manifest import parse_manifest_location
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
-from fanout.request.options import Mode, Options, Verify
+from fanout.request.options import Options, Verify
 from fanout.request.parts.backup import parse_backup
 from fanout.request.parts.limits import Limits
 from fanout.request.parts.move_rules import check_move
@@ -138,7 +138,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
     source = parse_location("source", fields.source, mounts)
     destination = parse_location("destination", fields.destination, mounts)
     same = {name: getattr(fields, name) for name in Options.__struct_fields__}
-    if fields.mode is Mode.MOVE and fields.verify is Verify.NONE:
+    if fields.mode.course.deletes_proven and fields.verify is Verify.NONE:
         same["verify"] = Verify.ALL  # the proof that a move needs
     request = Request(
         **same | {"limits": _limits(fields.limits, max_concurrency)},

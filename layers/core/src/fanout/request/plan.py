@@ -9,7 +9,7 @@ from fanout.model.entry import SECOND_NS
 from fanout.model.location import Location, MountLocation
 from fanout.model.outcome import Reason
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
-from fanout.request.options import Mode, Verify
+from fanout.request.options import Verify
 from fanout.request.parts.publish import version_place
 from fanout.request.parts.publish_rules import version_of
 from fanout.request.request import Request
@@ -45,7 +45,7 @@ class Plan(Struct, frozen=True):
     @property
     def proves_move(self) -> bool:
         """Whether this is the plan of the comparison inside a move, which deletes what it finds equal."""
-        return self.moves and self.request.mode is Mode.VERIFY
+        return self.moves and self.request.course.compares
 
     @property
     def moves(self) -> bool:
@@ -69,7 +69,7 @@ class Plan(Struct, frozen=True):
         """
         if self.request.publish is None:
             return ""
-        if self.request.mode is Mode.ROLLBACK:
+        if self.request.course.goes_back:
             return version_of(self.request.source, self.request.destination) or ""
         return self.resumes[-1] if self.resumes else self.run_id
 
@@ -103,4 +103,4 @@ def settings_row(plan: Plan) -> Json:
 
 def compares_attributes(plan: Plan) -> bool:
     """Whether the run, or the verification inside it, compares more than names, kinds, sizes and bytes."""
-    return plan.request.mode is Mode.VERIFY and plan.request.verify is not Verify.CONTENT
+    return plan.request.course.compares and plan.request.verify is not Verify.CONTENT

@@ -8,19 +8,11 @@ from msgspec.structs import replace
 from fanout.facts import aws
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, overlap
+from fanout.request.course import Course
 from fanout.request.filtering.filters import Filters
 from fanout.request.manifest import ManifestLocation
 from fanout.request.object_options import ObjectOptions
-from fanout.request.options import (
-    Archived,
-    BucketOptions,
-    Mode,
-    OnConflict,
-    Options,
-    Overwrite,
-    Symlinks,
-    Verify,
-)
+from fanout.request.options import Archived, BucketOptions, OnConflict, Options, Overwrite, Symlinks, Verify
 from fanout.request.parts.given_attributes import GivenAttributes, Mtime
 from fanout.request.parts.restore import Restore
 
@@ -37,6 +29,11 @@ class Request(Options, frozen=True, kw_only=True):
     filters: Filters = field(default_factory=Filters)
     manifest: ManifestLocation | None = None
     backup_to: MountLocation | None = None
+
+    @property
+    def course(self) -> Course:
+        """What a run of this request does."""
+        return self.mode.course
 
     @property
     def bucket_options(self) -> dict[str, BucketOptions]:
@@ -65,19 +62,19 @@ class Request(Options, frozen=True, kw_only=True):
 
         Never so in a verification, which copies nothing.
         """
-        return self.archived is Archived.RESTORE and self.mode is not Mode.VERIFY
+        return self.archived is Archived.RESTORE and not self.course.compares
 
     @property
     def verifies_after(self) -> Verify:
         """The verification after the copy; none in a mode that copies nothing."""
-        return self.verify if self.mode in (Mode.COPY, Mode.SYNC, Mode.MOVE) else Verify.NONE
+        return self.verify if self.course.copies else Verify.NONE
 
     @property
     def written_ends(self) -> tuple[Location, ...]:
         """The ends that the run changes: a move deletes at the source."""
-        if not self.mode.writes:
+        if not self.course.writes:
             return ()
-        return (self.destination, self.source) if self.mode is Mode.MOVE else (self.destination,)
+        return (self.destination, self.source) if self.course.deletes_proven else (self.destination,)
 
     @property
     def between_mounts(self) -> bool:
@@ -105,7 +102,7 @@ def knows_extras(request: Request) -> bool:
 
 def check_request(request: Request) -> None:
     """Raise ``InvalidRequest`` for ends that cannot be combined; ``publish_rules`` says it of a rollback."""
-    if request.mode is Mode.ROLLBACK:
+    if request.course.goes_back:
         return
     if overlap(request.source, request.destination):
         raise InvalidRequest(
@@ -124,12 +121,12 @@ def check_request(request: Request) -> None:
         problem = f"what overwrite: {request.overwrite.value} leaves at the destination differs from the source"
         raise InvalidRequest("verify", problem, "with it, none and copied are allowed")
     _check_certificate(request)
-    if request.manifest is not None and request.mode is Mode.SYNC:
+    if request.manifest is not None and request.course.deletes_extras:
         problem = "what it does not name is not missing at the source, and a sync would delete it"
         raise InvalidRequest("manifest", problem, "leave it out, or mode copy")
     if request.manifest is not None and request.symlinks is Symlinks.FOLLOW:
         raise InvalidRequest("manifest", "its paths are not followed", "leave it out, or symlinks: keep or skip")
-    if request.mode is Mode.SYNC and not knows_extras(request):
+    if request.course.deletes_extras and not knows_extras(request):
         problem = "a sync cannot tell which names of the destination stand for those of the source"
         raise InvalidRequest("on_conflict", problem, "with mode sync, fail and skip are allowed")
     if request.inside_s3 and request.symlinks is not Symlinks.KEEP:
@@ -145,7 +142,7 @@ def check_request(request: Request) -> None:
 def _check_certificate(request: Request) -> None:
     if not request.certificate:
         return
-    if not (request.mode is Mode.VERIFY or request.verifies_after.whole_trees):
+    if not (request.course.compares or request.verifies_after.whole_trees):
         problem = "only a comparison of both whole trees proves what it says"
         raise InvalidRequest("certificate", problem, "with it, mode verify, or verify: all or content")
     if request.manifest is not None:
@@ -157,7 +154,7 @@ def _check_archived(request: Request) -> None:
     if request.archived is not Archived.FAIL and not request.source.is_keyed:
         problem = f"the source {request.source} holds no objects"
         raise InvalidRequest("archived", problem, "leave it out, or name s3://")
-    if request.archived is Archived.RESTORE and request.mode is Mode.VERIFY:
+    if request.archived is Archived.RESTORE and request.course.compares:
         problem = "mode verify has nothing restored"
         raise InvalidRequest("archived", problem, "with it, fail and skip are allowed")
     if request.restore != Restore() and request.archived is not Archived.RESTORE:

@@ -34,14 +34,11 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.segment import Segment, after_subtree
 from fanout.model.shard import Shard
-from fanout.request.options import Mode
 from fanout.request.request import Request
 from fanout.request.transfer_fields import Decides, fields_up_to
 
 # Fields that may change on resuming: they affect neither the listing nor the decision about an entry.
 MAY_DIFFER = fields_up_to(Decides.OBJECT)
-# The modes of runs that can be resumed.
-RESUMABLE = frozenset({Mode.COPY, Mode.MOVE})
 OR_AGAIN = "leave the field out, or start the request again without resume_from"
 # Chosen: what one ListSegment takes over, in entries; far below what it has time for, and fewer than it lists.
 CARRIED_ENTRIES = 200_000
@@ -107,13 +104,13 @@ def resumed_document(given: dict[str, Any], earlier: dict[str, Any]) -> dict[str
 
 def check_resumed(request: Request, earlier: Request, run_id: str) -> None:
     """Raise ``InvalidRequest`` for a field that must be what it was in the earlier run."""
-    if earlier.mode not in RESUMABLE:
+    if not earlier.course.resumable:
         problem = f"{run_id} is a run of mode {earlier.mode.value}, which cannot be resumed"
         raise InvalidRequest("resume_from", problem, "start its request again without resume_from")
     if request.manifest is not None and request.verify.whole_trees:
         problem = f"{request.verify.value} is not told for what is left of a manifest"
         again = "start its request again without resume_from"
-        raise InvalidRequest("verify", problem, again if request.mode is Mode.MOVE else "ask for copied")
+        raise InvalidRequest("verify", problem, again if request.course.deletes_proven else "ask for copied")
     for field in fields(Request):
         before, now = getattr(earlier, field.name), getattr(request, field.name)
         if field.name not in MAY_DIFFER and before != now:

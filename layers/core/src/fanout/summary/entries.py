@@ -14,7 +14,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import listed_outcomes, outcome_from_row
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.shard import Shard
-from fanout.request.options import Mode, Verify
+from fanout.request.options import Verify
 from fanout.shards.partitioned import is_partitioned, links_of, shards_of
 from fanout.shards.rounds import rounds_done
 from fanout.shards.shard_results import SHARD_FAILED, Absent, outcomes_of_big_files, shard_outcomes
@@ -41,9 +41,9 @@ def entry_outcomes(ledger: Ledger, wanted: Collection[Result] = EVERY) -> Iterat
     ledger = ledger.whole_run()
     request = ledger.read_plan().request
     yield from _in_phase("list", _listed(ledger, wanted))
-    if request.mode is Mode.PLAN:
+    if request.course.plans:
         return
-    absent, compares = _absent(ledger), request.mode is Mode.VERIFY
+    absent, compares = _absent(ledger), request.course.compares
     yield from _in_phase("verify" if compares else "copy", _worked_on(ledger, wanted, absent, compares=compares))
     if Result.FAILED in wanted:
         yield from _in_phase("finish", iter(directories_failed(ledger).values()))

@@ -37,7 +37,7 @@ from fanout.model.errors import AccessDenied, InvalidRequest, LedgerBroken, NotF
 from fanout.model.location import Location
 from fanout.model.outcome import Result
 from fanout.ports.aws import PublicKey, Signer
-from fanout.request.options import Mode, Verify
+from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import links_of, shards_of
 from fanout.summary.summary import Ending
@@ -82,7 +82,7 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: Times, 
     for key, written, read in ((keys.PLAN, seal.plan, plan), (keys.REQUEST, seal.request, asked)):
         if digest_of(document_row(read)) != written:
             raise ledger.broken(key, "is not the one that PlanTransfer wrote")
-    proof = demanding(ledger if plan.request.mode is Mode.VERIFY else ledger.verification())
+    proof = demanding(ledger if plan.request.course.compares else ledger.verification())
     if proof.read_plan() != plan_to_compare(plan):  # it was made of a plan.json that everybody may write
         raise proof.broken(keys.PLAN, "compares something else than the plan that PlanTransfer wrote")
     sums = _sums(proof, ending.verification)

@@ -20,9 +20,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.errors import INFRASTRUCTURE, OutOfBudget, OutOfTime, RunError
 from fanout.model.outcome import Reason, Result
 from fanout.model.segment import Segment
-from fanout.request.options import Mode
 from fanout.request.plan import Plan
-from fanout.resuming.rules import RESUMABLE
 from fanout.shards.shard_results import ShardResult
 from fanout.verifying.moved import Proven
 
@@ -52,15 +50,15 @@ def with_way_on(
     """The error of a run that a limit stopped, with what to do next; the module's table is the contract."""
     if error is None or error.name not in _LIMITS:
         return error
-    mode, limit = plan.request.mode, _LIMITS[error.name]
-    further = mode.writes and _got_further(found, deleted, ledger)
+    course, limit = plan.request.course, _LIMITS[error.name]
+    further = course.writes and _got_further(found, deleted, ledger)
     way_on = "start the request again"
-    if mode in RESUMABLE:
+    if course.resumable:
         way_on += f" with resume_from {plan.run_id}"
     if not further:
-        joint = " and" if mode in RESUMABLE else " with"
+        joint = " and" if course.resumable else " with"
         way_on = f"this run got no further with it: {way_on}{joint} a higher {limit}"
-    elif mode is Mode.SYNC:
+    elif not course.resumable:
         way_on += ": what is done is found unchanged"
     elif error.name == OutOfBudget.__name__:
         way_on += ", which has a budget of its own"

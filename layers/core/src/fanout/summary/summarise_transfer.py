@@ -26,7 +26,7 @@ from fanout.model.document import Json, utc
 from fanout.model.errors import INFRASTRUCTURE, LedgerBroken, RunError, run_error
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.pacing.pace_copy import decisions
-from fanout.request.options import Mode, ReportEntries
+from fanout.request.options import ReportEntries
 from fanout.request.plan import Plan, settings_row
 from fanout.request.request import Request
 from fanout.shards.entry_report import report_done, write_entries
@@ -93,14 +93,14 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     plan = ledger.read_plan()
     failures = FailureWriter(ledger, reports=plan.request.report_entries is not ReportEntries.NONE)
     error = None if caught is None else _segment_error(context.ledger) or run_error(caught)
-    is_rollback = plan.request.mode is Mode.ROLLBACK
-    planned = planned_run(plan, ledger) if plan.request.mode is Mode.PLAN and error is None else None
+    course = plan.request.course
+    planned = planned_run(plan, ledger) if course.plans and error is None else None
     if planned is not None:
         found = planned_books(ledger, failures.add)
-    elif is_rollback:
+    elif course.goes_back:
         found = RunBooks(Books(), complete=True, shards=[], failures=[])
     else:
-        found = run_books(ledger, error, failures.add, "copy" if plan.request.mode.writes else "verify")
+        found = run_books(ledger, error, failures.add, course.work)
     error = stopped_by_limit(plan, found, error, ledger, context.clock.now())
     deleted = deletion_results(ledger)
     error = with_way_on(error, plan, found, deleted, ledger)
@@ -111,9 +111,9 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         failures.add(outcome, "delete")
     verification = verification_of(plan, ledger, found, error)
     for outcome in verification.failures if verification else []:
-        if plan.request.mode.writes or outcome.reason is Reason.EXTRA:
+        if course.writes or outcome.reason is Reason.EXTRA:
             failures.add(outcome, "verify")
-    if plan.request.mode is Mode.VERIFY and error is None:
+    if course.compares and error is None:
         report_done(plan, ledger, "verify", "big-files", (one.outcome for one in compared_big_files(ledger)))
     notes = _notes(ledger, unset) + unread_notes(ledger) + _pacing_notes(pace or {})
     failures.close()
@@ -125,7 +125,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     verified = verification.verified if verification else None
     published = ledger.find(keys.PUBLISHED, Published)
     ending = Ending(books, found.complete, failures.count, error, planned, verified)
-    if published is None and plan.request.mode.writes and plan.version and ending.status is Status.SUCCEEDED:
+    if published is None and course.writes and plan.version and ending.status is Status.SUCCEEDED:
         error = _not_published(plan, ledger)
         ending = replace(ending, error=error)
     if plan.moves and ending.status is Status.SUCCEEDED and not _is_moved(deleted.results, verified):
@@ -167,7 +167,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
         origin=plan.origin,
         earlier=earlier,
-        warnings=[] if error or books.listed.entries or is_rollback else [nothing_listed(plan.request)],
+        warnings=[] if error or books.listed.entries or course.goes_back else [nothing_listed(plan.request)],
         notes=notes + unread,
     )
     # Here, because no other state needs the templates' import time.

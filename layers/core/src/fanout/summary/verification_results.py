@@ -18,7 +18,7 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import RunError
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.shard import Shard
-from fanout.request.options import Mode, Verify
+from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.shards.rounds import whole_listing
 from fanout.verifying.compared_big_files import compared_big_files
@@ -42,7 +42,7 @@ def verification_of(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError
     request = plan.request
     if error is not None:
         return None
-    if request.mode is Mode.VERIFY:
+    if request.course.compares:
         return verified_trees(found, ledger)
     if request.verifies_after is Verify.COPIED:
         return verified_shards(found.shards, ledger)

@@ -8,7 +8,8 @@ from fanout.ledger import keys
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json
 from fanout.model.segment import Segment
-from fanout.request.options import Mode, Verify
+from fanout.request.course import Mode
+from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.verifying.proofs.earlier_proofs import note_earlier_proofs
 from fanout.work.context import Context
@@ -35,7 +36,7 @@ def begin_verification(context: Context, bucket: str) -> Json:
 
 def plan_to_compare(plan: Plan) -> Plan:
     """The plan of the comparison of both trees that a run is to be proven by; that of a run which only compares."""
-    if plan.request.mode is Mode.VERIFY:
+    if plan.request.course.compares:
         return plan
     verify = Verify.CONTENT if plan.request.verify is Verify.CONTENT else Verify.NONE
     return replace(plan, request=replace(plan.request, mode=Mode.VERIFY, verify=verify))

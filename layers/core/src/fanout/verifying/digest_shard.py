@@ -8,7 +8,6 @@ from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, Transient, problem_of
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
-from fanout.request.options import Mode
 from fanout.shards.tasks.notes import TaskNotes
 from fanout.verifying.compare_blocks import ReadAt, digest_blocks
 from fanout.verifying.source_checksums import SourceChecksum, read_checksums, write_checksums
@@ -38,7 +37,7 @@ def digest_shard(shard: Shard, context: Context) -> Json:
     source = context.source(plan)
     deadline = context.deadline()
     rules = rules_of(plan, ledger)
-    certifies = plan.request.certificate and plan.request.mode is Mode.VERIFY
+    certifies = plan.request.certificate and plan.request.course.compares
     verifier = Verifier(source, deadline, context.limiter, rules, certifies=certifies)
 
     def read(entry: Entry) -> SourceChecksum:

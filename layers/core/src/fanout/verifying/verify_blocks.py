@@ -20,7 +20,6 @@ from fanout.model.errors import FanoutError, ItemError, Transient, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Source, Tree
-from fanout.request.options import Mode
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.tasks.attempts import Progress
@@ -47,7 +46,7 @@ def verify_blocks(shard: Shard, context: Context) -> Progress:
     outcomes_id = keys.verified_id(shard.id)
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = [index for index in range(*shard.blocks) if index not in known]
-    if plan.request.mode is Mode.VERIFY:
+    if plan.request.course.compares:
         return compare_blocks(shard, big, context, plan)
     deadline = context.deadline()
     reader = _Reader(big, lambda size: context.limiter.read(size, deadline))

@@ -19,7 +19,7 @@ from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
-from fanout.request.options import Mode, Symlinks
+from fanout.request.options import Symlinks
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.attempts import Progress, noted
@@ -58,28 +58,28 @@ def _verify_entries(shard: Shard, context: Context) -> Progress:
     deadline = context.deadline()
     rules = rules_of(plan, ledger)
     may_lack = context.source(plan) if plan.request.skips_archived else None
-    certifies = plan.request.certificate and plan.request.mode is Mode.VERIFY
+    certifies = plan.request.certificate and plan.request.course.compares
     limiter = context.limiter
     skips = plan.request.symlinks is Symlinks.SKIP
     destination = context.destination(plan)
     verifier = Verifier(destination, deadline, limiter, rules, may_lack, certifies=certifies, skips_symlinks=skips)
-    links = link_differences(shard, ledger) if plan.request.mode is Mode.VERIFY else {}
+    links = link_differences(shard, ledger) if plan.request.course.compares else {}
     if plan.request.between_mounts:
         work = work_of_checksums(shard, ledger)
     else:
         work = _both_ends(shard, ledger, context.source(plan), verifier)
     outcomes_id = shard.id
-    if plan.request.mode is not Mode.VERIFY:
+    if not plan.request.course.compares:
         outcomes_id = keys.verified_id(shard.id)
         copied = _copied(shard, ledger)
         work = {index: (*item[:2], Result.COPIED) for index, item in work.items() if index in copied}
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
     left = [(index, item) for index, item in work.items() if index not in known]
     # The shard of a copy says what stood at the destination before it, and a mount has no ETags.
-    is_pinned = plan.request.mode is Mode.VERIFY and plan.request.destination.is_keyed
+    is_pinned = plan.request.course.compares and plan.request.destination.is_keyed
     notes = TaskNotes("verify", shard.id, ledger, context.nonce, context.clock, len(known))
     outcomes = _verify(left, links, verifier, shard, outcomes_id, plan, context, notes, is_pinned=is_pinned)
-    if plan.request.mode is Mode.VERIFY:
+    if plan.request.course.compares:
         report_done(plan, ledger, "verify", f"{shard.id}-{context.nonce}", outcomes.values())
     total = len(known) + len(outcomes)
     compared = Count(len(outcomes), sum(outcome.size for outcome in outcomes.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
-from fanout.request.options import Compare, Mode
+from fanout.request.options import Compare
 from fanout.request.plan import Plan
 
 
@@ -19,9 +19,9 @@ def run_reference(plan: Plan, ledger: Ledger, bucket: str) -> Json:
     """
     request = plan.request
     apart = request.mode.value if request.between_mounts else ""
-    digests = "destination" if apart and request.mode.writes and request.compare is Compare.CHECKSUM else ""
+    digests = "destination" if apart and request.course.writes and request.compare is Compare.CHECKSUM else ""
     window = {"window": request.limits.window} if request.limits.window else {}
-    publishes = {"publishes": request.mode.value} if plan.version and request.mode is not Mode.PLAN else {}
+    publishes = {"publishes": request.mode.value} if plan.version and not request.course.plans else {}
     moves = {"moves": True} if plan.moves else {}
     prefix = sealed_prefix(plan, ledger)
     sealed = {"sealed": prefix} if prefix else {}
@@ -33,4 +33,4 @@ def sealed_prefix(plan: Plan, ledger: Ledger) -> str:
     """Below which prefix the run seals: its proof, which is the whole run where it only compares; empty for none."""
     if not plan.request.certificate:
         return ""
-    return (ledger if plan.request.mode is Mode.VERIFY else ledger.verification()).prefix
+    return (ledger if plan.request.course.compares else ledger.verification()).prefix

@@ -30,7 +30,7 @@ def _compares_clocks(plan: Plan) -> bool:
 
     The run writes nothing to a mount that is the source, so it does not read that clock.
     """
-    return plan.request.mode.writes and ends_to_prove(plan.request) is Ends.S3_TO_MOUNT
+    return plan.request.course.writes and ends_to_prove(plan.request) is Ends.S3_TO_MOUNT
 
 
 def measure_clocks(plan: Plan, context: Context) -> list[str]:

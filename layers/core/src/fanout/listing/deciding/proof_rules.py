@@ -41,7 +41,7 @@ from fanout.listing.deciding.decisions import same_simple_etag
 from fanout.listing.deciding.told import MOUNT_TELLS, loses, names_of
 from fanout.model.columns import FileColumns
 from fanout.model.entry import SECOND_NS, Attributes, Entry, Found, Kind, whole_seconds
-from fanout.request.options import Compare, Mode
+from fanout.request.options import Compare
 from fanout.request.request import Request
 
 
@@ -70,14 +70,14 @@ def ends_of(request: Request) -> Ends | None:
 
 def ends_to_prove(request: Request) -> Ends | None:
     """The ends of a request that compares the times of files with a bucket; ``None`` if no proof is needed."""
-    if request.compare is not Compare.SIZE_MTIME or request.mode is Mode.VERIFY:
+    if request.compare is not Compare.SIZE_MTIME or request.course.compares:
         return None
     return ends_of(request)
 
 
 def directories_to_prove(request: Request) -> Ends | None:
     """The same for directories, whose times count under ``compare: checksum`` too; a mount's need no proof."""
-    if request.compare is Compare.ALWAYS or request.mode is Mode.VERIFY or not request.destination.is_keyed:
+    if request.compare is Compare.ALWAYS or request.course.compares or not request.destination.is_keyed:
         return None
     return ends_of(request)
 

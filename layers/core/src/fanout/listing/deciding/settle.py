@@ -17,7 +17,7 @@ from fanout.model.outcome import Reason
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.shard import Name
 from fanout.ports.tree import Tree
-from fanout.request.options import Compare, Mode, Symlinks
+from fanout.request.options import Compare, Symlinks
 from fanout.request.plan import Plan, compares_attributes
 from fanout.request.request import keeps_hard_links
 from fanout.request.same_place import same_place
@@ -35,7 +35,7 @@ class Settler:
         self._find = found_at_destination(destination)
         self._missing = plan.missing
         self._skips_archived = plan.request.skips_archived
-        self._verifies = plan.request.mode is Mode.VERIFY
+        self._verifies = plan.request.course.compares
         keeps_names = keeps_hard_links(plan.request) and plan.request.manifest is None
         self._compares_names = compares_attributes(plan) and keeps_names
         self._overwrite = plan.request.overwrite
@@ -43,7 +43,7 @@ class Settler:
         self._inside_s3 = plan.request.inside_s3
         self._request = plan.request
         self._mark = (
-            f"/{STAGING_PREFIX}{plan.run_id}/" if plan.request.between_mounts and plan.request.mode.writes else ""
+            f"/{STAGING_PREFIX}{plan.run_id}/" if plan.request.between_mounts and plan.request.course.writes else ""
         )
 
     def ask(self, pair: Pair) -> Pair | Question:

@@ -11,14 +11,13 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.segment import Segment
 from fanout.model.shard import Deletion, Shard
 from fanout.ports.tree import Tree
-from fanout.request.options import Mode
 from fanout.request.request import Request, knows_extras
 from fanout.work.context import Context
 
 
 def lists_extras(request: Request) -> bool:
     """Whether the run needs to know what a sync would delete."""
-    return request.mode in (Mode.SYNC, Mode.PLAN) and knows_extras(request)
+    return request.course.lists_extras and knows_extras(request)
 
 
 class ExtraWriter:

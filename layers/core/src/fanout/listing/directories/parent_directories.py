@@ -39,7 +39,7 @@ _KEPT = 10_000
 def may_be_left_out(plan: Plan, segment: Segment) -> bool:
     """Whether the run may make directories without an entry; a resumed run carries over their rows."""
     request = plan.request
-    made = request.mode.writes and not request.destination.is_keyed and not segment.carried
+    made = request.course.writes and not request.destination.is_keyed and not segment.carried
     return made and (request.manifest is not None or request.source.is_keyed)
 
 

@@ -33,7 +33,7 @@ from msgspec import Struct, to_builtins
 from fanout.model.columns import FileColumns
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.request.options import Compare, Mode
+from fanout.request.options import Compare
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras, request_at
 from fanout.request.transfer_fields import Decides, fields_up_to
@@ -64,7 +64,7 @@ def keeps_index(plan: Plan) -> bool:
     with_bucket = request.source.is_keyed or request.destination.is_keyed
     with_bucket = with_bucket or bool(plan.version)
     whole = request.manifest is None and not plan.resumes and knows_extras(request)
-    by_times = request.compare is Compare.SIZE_MTIME and request.mode not in (Mode.VERIFY, Mode.ROLLBACK)
+    by_times = request.compare is Compare.SIZE_MTIME and (request.course.copies or request.course.plans)
     return with_bucket and whole and by_times
 
 

@@ -20,7 +20,7 @@ class IndexWriter:
     """Takes what one ListSegment copies or finds unchanged; a run that keeps no index writes none."""
 
     def __init__(self, plan: Plan, segment: Segment, context: Context) -> None:
-        self._writes = keeps_index(plan) and plan.request.mode.writes
+        self._writes = keeps_index(plan) and plan.request.course.writes
         self._segment, self._context = segment, context
         self._kinds = indexed_kinds(plan)
         self._rows = IndexRows(self._kinds)
@@ -61,7 +61,7 @@ def no_index_note(plan: Plan, ledger: Ledger, entries: int) -> list[str]:
 
     ``entries`` counts those that the run found unchanged or copied.
     """
-    if not (keeps_index(plan) and plan.request.mode.writes):
+    if not (keeps_index(plan) and plan.request.course.writes):
         return []
     found = ledger.find(keys.EARLIER, IndexOf)
     earlier = found.run if found else ""
@@ -78,7 +78,7 @@ def name_index(plan: Plan, ledger: Ledger, began: float, ended: float) -> None:
 
     ``began`` and ``ended`` are seconds since 1970.
     """
-    if not (keeps_index(plan) and plan.request.mode.writes):
+    if not (keeps_index(plan) and plan.request.course.writes):
         return
     files = [file for done in whole_listing(ledger) for file in done.index]
     ledger.write(keys.INDEX, Index(files, began, ended))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fanout.model.errors import InvalidRequest
-from fanout.request.options import Mode, Overwrite, Symlinks, Verify
+from fanout.request.options import Overwrite, Symlinks, Verify
 from fanout.request.request import Request
 
 
 def check_move(request: Request) -> None:
     """Raise ``InvalidRequest`` for what a move cannot prove, or must not delete."""
-    if request.mode is not Mode.MOVE:
+    if not request.course.deletes_proven:
         return
     refused: tuple[tuple[str, bool, str, str], ...] = (
         ("verify", request.verify is Verify.COPIED, "it does not compare what was unchanged", "all, or content"),

@@ -6,7 +6,7 @@ import re
 
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation
-from fanout.request.options import Compare, Mode, Overwrite
+from fanout.request.options import Compare, Overwrite
 from fanout.request.parts.publish import version_place
 from fanout.request.request import Request
 
@@ -17,7 +17,7 @@ _ROLLBACK = "use fanout rollback, or name mode copy"
 
 def check_publish(request: Request) -> None:
     """Raise ``InvalidRequest`` for what cannot be published, or cannot be gone back to."""
-    if request.mode is Mode.ROLLBACK:
+    if request.course.goes_back:
         _check_rollback(request)
     elif request.publish is not None:
         _check_publish(request)
@@ -31,10 +31,10 @@ def _check_publish(request: Request) -> None:
     if request.between_mounts:
         problem = f"the ends {source} and {destination} lie on two file systems"
         raise InvalidRequest("publish", problem, "with it, a source in S3 or on the destination's own file system")
-    if request.mode is Mode.SYNC:
+    if request.course.deletes_extras:
         problem = "mode sync deletes at the destination, and a version is never changed"
         raise InvalidRequest("mode", problem, "mode copy: what the source lacks is not in the new version")
-    if request.mode is Mode.VERIFY:
+    if request.course.compares:
         problem = "mode verify publishes nothing"
         raise InvalidRequest("publish", problem, f"leave it out, and name {destination}/versions/ID as the destination")
     refused: tuple[tuple[str, bool, str, str], ...] = (
