@@ -128,6 +128,7 @@ def aws_client_maker() -> Callable[[str], Any]:
 
 def local_stack(state: Path | None) -> Stack:
     """The stack on this machine that ``fanout up`` keeps running. Raises ``CommandError`` if it is not up."""
+    from fanout_cli.local.access import Access
     from fanout_cli.local.clients import Clients
     from fanout_cli.local.keeper import read_up
 
@@ -138,7 +139,7 @@ def local_stack(state: Path | None) -> Stack:
         raise CommandError(f"the local stack has died (log: {log}); run `fanout up` again, or name one with --stack")
     if up is None:
         raise CommandError("the local stack is not up; run `fanout up`")
-    return stack_at(Clients(up["endpoint"], Path(up["ca_bundle"])), up["outputs"])
+    return stack_at(Clients(Access.read(paths.access)), up["outputs"])
 
 
 def stack_at(clients: Clients, outputs: Mapping[str, str]) -> Stack:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
 from fanout_cli.local import LocalPaths, LocalStack, find_toolchain
+from fanout_cli.local.access import Access
+from fanout_cli.local.clients import Clients
 from tests.e2e.command import fanout
 from tests.e2e.processes import Workers
 from tests.e2e.windowed import Windowed, begin_restoring, begin_windowed
@@ -56,8 +57,5 @@ def up(state: Path, tmp_path: Path) -> Iterator[Any]:
     answer = fanout("up", "--mount", f"data={mount}", "--json", "--state", state)
     assert answer.returncode == 0, answer.stderr
     said = json.loads(answer.stdout)
-    make: Any = boto3.client
-    keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
-    keys["verify"] = said["ca_bundle"]
-    yield {**said, "mount": mount, "s3": make("s3", endpoint_url=said["endpoint"], **keys)}
+    yield {**said, "mount": mount, "s3": Clients(Access.read(Path(said["environment"]))).s3}
     assert fanout("down", "--state", state).returncode == 0

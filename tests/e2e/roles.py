@@ -144,7 +144,7 @@ class Role:
             given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], region_name="us-east-1"
         )
         make: Any = session.client
-        verify, url = str(self._stack.clients.trusted), self._stack.endpoint
+        verify, url = self._stack.clients.access.ca_bundle, self._stack.endpoint
         return cache(lambda service: make(service, endpoint_url=url, verify=verify))
 
     def _attached(self) -> list[str]:

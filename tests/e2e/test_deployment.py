@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from fanout_cli.local import LocalPaths, LocalStack, Toolchain, find_toolchain
+from fanout_cli.local.access import REGION
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.deployment import STACK_NAME
-from fanout_cli.local.emulator import REGION, Emulator
+from fanout_cli.local.emulator import Emulator
 from tests.template.templates import template
 
 # Three deployments, which take minutes where the machine is busy.
@@ -144,7 +145,7 @@ def deleted(home: Path, after: Life) -> Life:
     with Emulator(tools, paths) as emulator:
         emulator.wait()
         sam(tools, emulator, "delete", "--stack-name", STACK_NAME, "--no-prompts", "--region", REGION)
-        return Life(there=listed(Clients(emulator.endpoint, tools.certificates.authority).client))
+        return Life(there=listed(Clients(emulator.access).client))
 
 
 def test_an_upgrade_keeps_what_holds_data(before: Life, after: Life) -> None:

@@ -17,8 +17,9 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from fanout_cli.local import LocalPaths, find_toolchain
+from fanout_cli.local.access import REGION
 from fanout_cli.local.clients import Clients
-from fanout_cli.local.emulator import REGION, Emulator
+from fanout_cli.local.emulator import Emulator
 from fanout_cli.local.loopback import HOST
 
 pytestmark = pytest.mark.e2e
@@ -54,8 +55,7 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 @pytest.fixture(scope="module")
 def clients(emulator: Emulator) -> Clients:
     """Of the account's root, whom no policy limits."""
-    paths = LocalPaths.find()
-    clients = Clients(emulator.endpoint, find_toolchain(paths.repo).certificates.authority)
+    clients = Clients(emulator.access)
     clients.s3.create_bucket(Bucket=BUCKET)
     iam = clients.client("iam")
     iam.create_role(RoleName="reader", AssumeRolePolicyDocument=_policy(TRUST))
@@ -72,7 +72,7 @@ def session(clients: Clients) -> Any:
     return make(
         "s3",
         endpoint_url=clients.endpoint,
-        verify=str(clients.trusted),
+        verify=clients.access.ca_bundle,
         region_name=REGION,
         aws_access_key_id=keys["AccessKeyId"],
         aws_secret_access_key=keys["SecretAccessKey"],
@@ -151,10 +151,13 @@ def test_a_request_that_waits_for_100_continue_gets_it(clients: Clients) -> None
         _context(clients).wrap_socket(plain, server_hostname=HOST) as stream,
     ):
         head = "PUT /names/continued HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 4\r\n"
-        stream.sendall(f"{head}Authorization: AWS4-HMAC-SHA256 Credential=test/1/us-east-1/s3/x\r\n\r\n".encode())
+        scope = f"{clients.access.access_key_id}/{time.strftime('%Y%m%d', time.gmtime())}/us-east-1/s3/aws4_request"
+        head += f"X-Amz-Date: {time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}\r\n"
+        head += f"Authorization: AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=1\r\n\r\n"
+        stream.sendall(head.encode())
         assert re.match(rb"HTTP/1\.1 100 Continue\r\n", stream.recv(100))
         stream.sendall(b"body")
-        assert re.match(rb"HTTP/1\.1 \d{3} ", stream.recv(100))
+        assert re.match(rb"HTTP/1\.1 403 ", stream.recv(100))
 
 
 def test_plain_http_is_refused(clients: Clients) -> None:
@@ -169,7 +172,7 @@ def _place(clients: Clients) -> tuple[str, int]:
 
 
 def _context(clients: Clients) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=clients.trusted)
+    return ssl.create_default_context(cafile=clients.access.ca_bundle)
 
 
 def _allow(clients: Clients, statement: dict[str, Any]) -> None:

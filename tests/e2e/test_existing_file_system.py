@@ -45,7 +45,7 @@ def parameters(state: Path) -> dict[str, str]:
     tools = find_toolchain(paths.repo)
     with Emulator(tools, paths) as emulator:
         emulator.wait()
-        clients = Clients(emulator.endpoint, tools.certificates.authority)
+        clients = Clients(emulator.access)
         made = make_network(clients.client("ec2")) | make_file_system(clients.client("efs"))
         emulator.save()
     return made

@@ -46,8 +46,12 @@ def clients(mount: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
         isolation = write_start(paths, tools.worker_python, {"data": mount})
         assert isolation.mounted and not isolation.unenforced
         emulator.wait()
-        found = Clients(emulator.endpoint, tools.certificates.authority)
-        found.client("iam").create_role(RoleName="limited", AssumeRolePolicyDocument="{}")
+        found = Clients(emulator.access)
+        iam = found.client("iam")
+        iam.create_role(RoleName="limited", AssumeRolePolicyDocument="{}")
+        allowed = {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
+        iam.put_role_policy(RoleName="limited", PolicyName="read", PolicyDocument=policy)
         found.functions.create_function(
             FunctionName="limited",
             Role=ROLE,

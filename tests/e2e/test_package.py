@@ -18,9 +18,10 @@ from cfnlint.decode import cfn_yaml
 
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout_cli.local import LocalPaths, LocalStack, Toolchain, find_toolchain
+from fanout_cli.local.access import REGION
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.deployment import STACK_NAME
-from fanout_cli.local.emulator import REGION, Emulator
+from fanout_cli.local.emulator import Emulator
 from tests.e2e.test_deployment import listed, sam
 from tests.template.templates import STACK, Resource, folder_of, functions, stacks
 
@@ -88,7 +89,7 @@ def let_events_arrive(stack: LocalStack, mount: Path, shown: Shown) -> None:
 
 def package(tools: Toolchain, emulator: Emulator, paths: LocalPaths, shown: Shown) -> None:
     """``sam package`` of what was built; the templates that it writes, and what they name."""
-    s3, written = Clients(emulator.endpoint, tools.certificates.authority).s3, paths.state / "packaged.yaml"
+    s3, written = Clients(emulator.access).s3, paths.state / "packaged.yaml"
     s3.create_bucket(Bucket=ARTEFACTS)
     built = ("--template-file", str(paths.build / "template.yaml"))
     to = ("--s3-bucket", ARTEFACTS, "--output-template-file", str(written), "--region", REGION)
@@ -132,9 +133,9 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     with Emulator(tools, paths) as emulator:
         emulator.wait()
         package(tools, emulator, paths, found)
-        found.there = listed(Clients(emulator.endpoint, tools.certificates.authority).client)
+        found.there = listed(Clients(emulator.access).client)
         sam(tools, emulator, "delete", "--stack-name", STACK_NAME, "--no-prompts", "--region", REGION)
-        found.left = listed(Clients(emulator.endpoint, tools.certificates.authority).client)
+        found.left = listed(Clients(emulator.access).client)
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,6 +28,7 @@ def up(
     state: StateOption = None,
 ) -> None:
     """Start the stack on this machine and keep it, for start, watch, list and the others with --local."""
+    from fanout_cli.local.access import Access
     from fanout_cli.local.clients import Clients
     from fanout_cli.local.keeper import bring_up
     from fanout_cli.runs.local_run import data_endpoint, load_all
@@ -43,9 +43,9 @@ def up(
             sys.stdout.write(dump(found) + "\n")
         for limit in found["unenforced"]:
             console.print(f"not limited as in Lambda: {limit}", style="yellow", markup=False, soft_wrap=True)
-        said = f"up at {found['endpoint']} (AWS_CA_BUNDLE={found['ca_bundle']}); `fanout down` ends it"
+        said = f"up at {found['endpoint']}; `. {found['environment']}` lets aws reach it; `fanout down` ends it"
         console.print(said, markup=False, highlight=False, soft_wrap=True)
-        clients = Clients(found["endpoint"], Path(found["ca_bundle"]))
+        clients = Clients(Access.read(paths.access))
         say = lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True)  # noqa: E731
         load_all(clients, s3_endpoint, loads, say)
 

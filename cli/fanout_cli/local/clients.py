@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import boto3
 from botocore.config import Config
 
-from fanout_cli.local.emulator import REGION
+from fanout_cli.local.access import REGION, Access
 
 CONNECTIONS = 32
 
@@ -17,15 +16,18 @@ CONNECTIONS = 32
 class Clients:
     """Made when first asked for, because making one takes a tenth of a second."""
 
-    def __init__(self, endpoint: str, trusted: Path) -> None:
-        self.endpoint = endpoint
-        self.trusted = trusted
-        """The file of the authority that the emulator is certified by."""
+    def __init__(self, access: Access) -> None:
+        self.access = access
         self._session = boto3.Session(
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
+            aws_access_key_id=access.access_key_id,
+            aws_secret_access_key=access.secret_access_key,
             region_name=REGION,
         )
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of the emulator."""
+        return self.access.endpoint
 
     @cached_property
     def s3(self) -> Any:
@@ -54,6 +56,10 @@ class Clients:
 
     def client(self, service: str) -> Any:
         """A new client of a service."""
-        config = Config(max_pool_connections=CONNECTIONS, s3={"addressing_style": "path"}, proxies={})
+        # Without a version of its own a presigned URL is signed as S3 no longer takes it for new buckets.
+        version = "s3v4" if service == "s3" else None
+        config = Config(
+            max_pool_connections=CONNECTIONS, s3={"addressing_style": "path"}, signature_version=version, proxies={}
+        )
         make: Any = self._session.client
-        return make(service, endpoint_url=self.endpoint, verify=str(self.trusted), config=config)
+        return make(service, endpoint_url=self.endpoint, verify=self.access.ca_bundle, config=config)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from fanout_cli.local.access import NOT_RUNNING, Access
 from fanout_cli.local.errors import LocalRunError, tail
 from fanout_cli.local.lock import hold
 from fanout_cli.local.loopback import HOST, free_port, healthy
@@ -19,7 +20,6 @@ from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.tls.certificates import write_trusted
 from fanout_cli.local.toolchain import Toolchain
 
-REGION = "us-east-1"
 START_SECONDS = 30.0
 # S3 closes an idle connection after some seconds; AWS does not say how many.
 IDLE_SECONDS = 20.0
@@ -32,7 +32,7 @@ LAUNCHER = Path(__file__).with_name("emulator_launcher.py")
 class Emulator:
     """Runs MiniStack while the context lasts; ends with this process, however it ends.
 
-    It speaks TLS alone, and enforces the policies of roles and buckets; the caller's own key is the account's root.
+    It speaks TLS alone, and enforces the policies of roles and buckets; the key of ``access`` is the account's root.
     Entering the context starts it; ``wait`` waits until it answers. ``data_url`` is the S3 server of the data, if that
     is not the emulator. A connection that is not used for ``idle_seconds`` is closed.
     """
@@ -47,9 +47,10 @@ class Emulator:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock: IO[str] | None = None
         self._saved = paths.emulator / "saved"
-        self.endpoint = ""
+        self.access = NOT_RUNNING
 
     def __enter__(self) -> Self:
+        self._paths.keep_private()
         self._lock = hold(self._paths.lock)
         try:
             self._start()
@@ -70,17 +71,13 @@ class Emulator:
 
     def environment(self) -> dict[str, str]:
         """The environment for a child process that must reach the emulator and never AWS."""
-        if not self.endpoint:
+        if not self.access.is_running:
             raise LocalRunError("the emulator is not running: a child process would call the real AWS")
         return {
             **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PYTHON"))},
             **{name: f"{os.environ.get(name, '')},{HOST}".lstrip(",") for name in ("NO_PROXY", "no_proxy")},
-            "AWS_ENDPOINT_URL": self.endpoint,
+            **self.access.environment(),
             "AWS_CA_BUNDLE": str(self._paths.trusted),
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_REGION": REGION,
-            "AWS_DEFAULT_REGION": REGION,
             "AWS_EC2_METADATA_DISABLED": "true",
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
@@ -115,9 +112,10 @@ class Emulator:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         if self._lock is not None:
+            self._paths.access.unlink(missing_ok=True)
             self._lock.close()
             self._lock = None
-        self.endpoint = ""
+        self.access = NOT_RUNNING
 
     def _start(self) -> None:
         shutil.rmtree(self._paths.temporary, ignore_errors=True)
@@ -126,7 +124,8 @@ class Emulator:
         certificates = self._tools.certificates
         write_trusted(self._paths.trusted, certificates.authority, self._data_url)
         port = free_port()
-        self.endpoint = f"https://{HOST}:{port}"
+        self.access = Access.new(f"https://{HOST}:{port}", certificates.authority)
+        self.access.write(self._paths.access)
         environment = {
             # The workers inherit it, and have no business with the rest of the user's environment.
             **{
@@ -161,13 +160,14 @@ class Emulator:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                umask=0o077,
             )
 
     def wait(self) -> None:
         """Wait until the emulator answers."""
         assert self._process is not None
         deadline = time.monotonic() + START_SECONDS
-        while not healthy(self.endpoint, self._tools.certificates.authority):
+        while not healthy(self.access.endpoint, self._tools.certificates.authority):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise LocalRunError(f"the emulator did not start; its log {self.log} ends:\n{tail(self.log)}")
             time.sleep(POLL_SECONDS)

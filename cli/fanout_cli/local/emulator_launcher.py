@@ -291,7 +291,8 @@ def main() -> None:
     policies = beside("serving/policies.py")
     policies.parse_policies_once()
     policies.name_callers_without_their_policies()
-    beside("serving/server.py").serve_in_native_code(float(sys.argv.pop()))
+    admit = beside("serving/admission.py").admission(beside("serving/peers.py"))
+    beside("serving/server.py").serve_in_native_code(float(sys.argv.pop()), admit)
     save_on_request(Path(sys.argv.pop()))
     threading.Thread(target=end_with_input, daemon=True).start()
     from ministack import app

@@ -32,6 +32,7 @@ def bring_up(paths: LocalPaths, mounts: Mapping[str, Path], data: DataEndpoint |
     """Start the keeper and wait until the stack is up; returns what up.json says. Raises ``LocalRunError``."""
     if (up := read_up(paths)) is not None:
         raise LocalRunError(f"the local stack is up already at {up['endpoint']}; `fanout down` ends it")
+    paths.keep_private()
     paths.up.unlink(missing_ok=True)
     log = paths.log("keeper")
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +89,8 @@ def keep(paths: LocalPaths, mounts: Mapping[str, Path], data: DataEndpoint | Non
             up = {
                 "pid": os.getpid(),
                 "endpoint": stack.endpoint,
-                "ca_bundle": str(stack.clients.trusted),
+                "ca_bundle": stack.clients.access.ca_bundle,
+                "environment": str(paths.access),
                 "outputs": dict(stack.outputs),
                 "unenforced": list(stack.isolation.unenforced),
             }

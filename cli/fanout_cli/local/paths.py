@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,6 +93,24 @@ class LocalPaths:
     def up(self) -> Path:
         """The record of the local stack while ``fanout up`` keeps it running."""
         return self.state / "up.json"
+
+    @property
+    def access(self) -> Path:
+        """What a shell sources to reach the local stack; there while it runs, and only for its owner."""
+        return self.state / "aws.env"
+
+    def keep_private(self) -> None:
+        """Make the state, and let no other user into it: it holds keys, and code that runs.
+
+        Raises ``LocalRunError`` for a directory that is another's, or that others write to: it is not this one's alone.
+        """
+        self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = self.state.stat()
+        if found.st_uid != os.geteuid():
+            raise LocalRunError(f"{self.state} belongs to another user; name another directory with --state")
+        if found.st_mode & stat.S_IWOTH and any(self.state.iterdir()):
+            raise LocalRunError(f"every user may write to {self.state}; name another directory with --state")
+        self.state.chmod(0o700)
 
     def log(self, name: str) -> Path:
         """The log of a tool."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from fanout_cli.local.access import NOT_RUNNING
 from fanout_cli.local.clients import Clients
 from fanout_cli.local.deployment import Deployed, Deployment
 from fanout_cli.local.emulator import Emulator
@@ -52,7 +53,7 @@ class LocalStack:
         concurrency = {"MaxConcurrency": str(max_concurrency or WORKERS_A_PROCESSOR * (os.cpu_count() or 1))}
         self._deployment = Deployment(paths, tools, {**concurrency, **(parameters or {})})
         self._deployed = Deployed("", {})
-        self.clients = Clients("", Path())
+        self.clients = Clients(NOT_RUNNING)
         self.seconds: dict[str, float] = {}
         """Seconds of each phase: start, build, deploy."""
         self.emulator_pid = 0
@@ -73,7 +74,7 @@ class LocalStack:
                 # It may hold a secret of the data's S3 server.
                 undo.callback(self._paths.worker.unlink, missing_ok=True)
                 self.isolation = write_start(self._paths, self._tools.worker_python, self._mounts, self._data)
-                self.clients = Clients(emulator.endpoint, self._tools.certificates.authority)
+                self.clients = Clients(emulator.access)
                 self.emulator_pid = emulator.pid
                 deployed = self._deployment.current()
                 emulator.wait()

@@ -155,7 +155,8 @@ def data_client_of(clients: Clients, s3_endpoint: str) -> S3Client:
     endpoint = data_endpoint(s3_endpoint)
     if endpoint is not None:
         return data_client(endpoint.url, endpoint.access_key_id, endpoint.secret_access_key)
-    return data_client(clients.endpoint, "test", "test", trusted=str(clients.trusted))
+    given = clients.access
+    return data_client(given.endpoint, given.access_key_id, given.secret_access_key, trusted=given.ca_bundle)
 
 
 def load_all(

@@ -162,9 +162,9 @@ def _state(connection: ssl.SSLSocket) -> str:
 
 def _client() -> S3Client:
     endpoint = Endpoint("us-east-1", os.environ["AWS_ENDPOINT_URL"])
-    return S3Client(
-        endpoint, lambda: Credentials("test", "test"), transport=Transport(ca_file=os.environ["AWS_CA_BUNDLE"])
-    )
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+    given = Credentials(*(os.environ[name] for name in names))
+    return S3Client(endpoint, lambda: given, transport=Transport(ca_file=os.environ["AWS_CA_BUNDLE"]))
 
 
 DEEDS: dict[str, Callable[[Any], Any]] = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from typing import Any
 BACKLOG = 1_024
 
 
-def serve_in_native_code(idle_seconds: float) -> None:
+def serve_in_native_code(idle_seconds: float, admit: Callable[[Any, tuple[str, int]], Any]) -> None:
     """MiniStack serves by Granian in place of Hypercorn, in the same process and event loop.
 
     A connection that is not used for ``idle_seconds`` is closed, as S3 does, also that of a frozen function.
+    ``admit`` wraps the application that is served at an address.
     """
     import hypercorn.asyncio  # type: ignore[import-not-found]
     from granian.constants import HTTPModes, Interfaces, SSLProtocols  # type: ignore[import-not-found]
@@ -28,7 +30,7 @@ def serve_in_native_code(idle_seconds: float) -> None:
     async def serve(app: Any, config: Any) -> None:
         host, _, port = config.bind[0].rpartition(":")
         server = Server(
-            app,
+            admit(app, (host, int(port))),
             host,
             int(port),
             interface=Interfaces.ASGI,

@@ -15,6 +15,7 @@ from enum import Enum
 from pathlib import Path
 
 from fanout_cli.local.paths import LocalPaths
+from fanout_cli.local.serving.peers import is_told
 
 MOUNT_ROOT = "/mnt"
 TEMPORARY = "/tmp"
@@ -95,6 +96,8 @@ def write_start(
         exports["FANOUT_DATA_ACCESS_KEY_ID"] = data.access_key_id
         exports["FANOUT_DATA_SECRET_ACCESS_KEY"] = data.secret_access_key
     lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
+    # The emulator's own files are for its user alone; a function's umask is Lambda's.
+    lines.append("umask 022")
     lines += [f"ulimit -n {DESCRIPTORS}", 'case "$1" in']
     for side in Side:
         seen = side.seen_of(mounts)
@@ -165,6 +168,8 @@ def _unenforced(sandbox: _Sandbox | None) -> Iterator[str]:
         yield "file system read-only but for /tmp, size of /tmp, no /dev/shm (bubblewrap is missing or may not run)"
     elif not sandbox.sized:
         yield "size of /tmp (bubblewrap is older than 0.7)"
+    if not is_told():
+        yield "other users of this machine reach the stack's port (no sock_diag); only its keys keep them out"
     if not Path("/proc/self/task").is_dir():
         yield "memory, number of processes (this machine has no /proc)"
 
