@@ -6,12 +6,20 @@ The YAML is the states language with these words more:
 |---|---|
 | no `Type` | a Task |
 | `Invoke: NAME`, `Payload` | lambda:invoke of `${NAMEFunctionArn}`; with `"$.path"` of the function named there |
+| `Payload: [NAME, {NAME: VALUE}]` | `NAME.$: "$.NAME"`; a value as it is |
+| `Answers: [NAME]` | what is kept of the answer: a ResultSelector of `NAME.$: "$.Payload.NAME"` |
+| an `Invoke` without `TimeoutSeconds`, `Retry` | `TimeoutSeconds: 930`, `Retry: standard` |
+| `Repeats: {Until: STATE, Asks: NAME, Wait: NAME}` | the Task again until its answer is `done`: then STATE follows |
+| `Repeats` with `Resumes: STATE`, `Again: STATE` | STATE after the wait, or where it is not done; without, the Task |
 | `Retry: NAME` or a list of names | the schemes of retries.yaml, one after the other |
 | `Catch: {ERROR ERROR: STATE, any: STATE}` | a catch for each; the error goes to `$.error` |
 | `Catch: {any: {Next: STATE, ResultPath: PATH}}` | the same with another path |
 | `ItemsFrom: "$.path"` | the items of a Map: a JSON list in the work bucket |
 | `Drawn: TEXT` | nothing: the state is a box of docs/flow.svg, with this text |
 | `ResultsTo: NAME` | the results of a Map: `map-results/NAME` of the run |
+
+`Repeats` makes two states, which follow the Task: `Asks` is a Choice, and `Wait` waits while the window of the run is
+closed, until the time that the answer holds as `until`. Tasks that resume at the same state share a Wait.
 """
 
 from __future__ import annotations
@@ -29,6 +37,7 @@ from scripts.draw_flow import drawing
 FOLDER = Path(__file__).resolve().parents[1] / "statemachine"
 DRAWING = FOLDER.parent / "docs" / "flow.svg"
 NAMES = ("transfer", "probe")
+OF_TASKS = {"TimeoutSeconds": 930, "Retry": "standard"}
 Json = dict[str, Any]
 
 
@@ -46,8 +55,29 @@ def _retrier(one: Json) -> Json:
 
 def definition(name: str) -> Json:
     """A state machine in the states language. Raises ``SystemExit`` that names the state and what is allowed."""
+    return _flow(flow(name), schemes(), f"{name}.yaml")
+
+
+def flow(name: str) -> Json:
+    """The YAML of a state machine, with the states that its Tasks repeat by."""
     found: Json = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
-    return _flow(found, schemes(), f"{name}.yaml")
+    return repeated(found, f"{name}.yaml")
+
+
+def repeated(flow: Json, where: str) -> Json:
+    """A flow in which ``Repeats`` of its Tasks is written out."""
+    states: Json = {}
+    for name, body in flow["States"].items():
+        made = _repetition(name, body)
+        inner: Json = {"Branches": [repeated(one, where) for one in body["Branches"]]} if "Branches" in body else {}
+        if "ItemProcessor" in body:
+            inner = {"ItemProcessor": repeated(body["ItemProcessor"], where)}
+        goes_on = {"Next": body["Repeats"]["Asks"]} if made else {}
+        own = {word: value for word, value in body.items() if word != "Repeats"}
+        for called, state in {name: own | inner | goes_on, **made}.items():
+            if states.setdefault(called, state) != state:
+                raise SystemExit(f"{where}: {name}: {called} is another state already; give it a name of its own")
+    return {**flow, "States": states}
 
 
 def _flow(flow: Json, retries: dict[str, list[Json]], where: str) -> Json:
@@ -55,17 +85,40 @@ def _flow(flow: Json, retries: dict[str, list[Json]], where: str) -> Json:
     return {**flow, "States": states}
 
 
+def _repetition(name: str, body: Json) -> Json:
+    """The states that repeat a Task: the question whether it is done, and the wait for the window of the run."""
+    repeats = body.get("Repeats")
+    if repeats is None:
+        return {}
+    at, asks, wait = body.get("ResultPath", "$"), repeats["Asks"], repeats["Wait"]
+    resumes = repeats.get("Resumes", name)
+    question = {
+        "Type": "Choice",
+        "Comment": f"Goes on with what is left until {name} says that all is done.",
+        "Choices": [
+            {"Variable": f"{at}.done", "BooleanEquals": True, "Next": repeats["Until"]},
+            {"Variable": f"{at}.until", "StringGreaterThan": "", "Next": wait},
+        ],
+        "Default": repeats.get("Again", name),
+    }
+    comment = f"Waits until the window of the run opens, then goes on with {resumes}."
+    return {asks: question, wait: {"Type": "Wait", "Comment": comment, "TimestampPath": f"{at}.until", "Next": resumes}}
+
+
 def _state(body: Json, retries: dict[str, list[Json]], where: str) -> Json:
     state: Json = {"Type": body.get("Type", "Task")}
-    for word, value in body.items():
+    written = {**body, **{word: value for word, value in OF_TASKS.items() if word not in body}}
+    for word, value in (written if "Invoke" in body else body).items():
         match word:
             case "Invoke":
                 by_path = value.startswith("$.")
                 name, function = ("FunctionName.$", value) if by_path else ("FunctionName", f"${{{value}FunctionArn}}")
                 state["Resource"] = "arn:${Partition}:states:::lambda:invoke"
-                state["Parameters"] = {name: function, "Payload": body["Payload"]}
+                state["Parameters"] = {name: function, "Payload": _payload(body["Payload"])}
             case "Payload" | "Drawn":
                 pass  # with Invoke; in the drawing
+            case "Answers":
+                state["ResultSelector"] = {f"{name}.$": f"$.Payload.{name}" for name in value}
             case "Retry":
                 state[word] = _retries(value, retries, where)
             case "Catch":
@@ -87,6 +140,15 @@ def _state(body: Json, retries: dict[str, list[Json]], where: str) -> Json:
     return state
 
 
+def _payload(written: Json | list[str | Json]) -> Json:
+    if isinstance(written, dict):
+        return written
+    payload: Json = {}
+    for one in written:
+        payload |= {f"{one}.$": f"$.{one}"} if isinstance(one, str) else one
+    return payload
+
+
 def _retries(names: str | list[str], known: dict[str, list[Json]], where: str) -> list[Json]:
     wanted = [names] if isinstance(names, str) else names
     for name in wanted:
@@ -104,7 +166,7 @@ def _catcher(errors: str, to: str | Json) -> Json:
 def main(arguments: list[str]) -> int:
     """Write what is generated; with --check say what is not what the YAML gives."""
     written = {FOLDER / f"{name}.asl.json": _text(definition(name)) for name in NAMES}
-    written[DRAWING] = drawing(yaml.safe_load((FOLDER / "transfer.yaml").read_text(encoding="utf-8")))
+    written[DRAWING] = drawing(flow("transfer"))
     stale = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         if stale:

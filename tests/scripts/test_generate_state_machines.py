@@ -5,12 +5,13 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 import pytest
-import yaml
 
 from scripts import generate_state_machines as generator
 from scripts.draw_flow import drawing
 
 RETRIES = {"short": [{"ErrorEquals": ["A"]}], "long": [{"ErrorEquals": ["B"]}, {"ErrorEquals": ["C"]}]}
+RETRIES["standard"] = [{"ErrorEquals": ["S"]}]
+OF_TASKS = {"TimeoutSeconds": 930, "Retry": RETRIES["standard"]}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -28,14 +29,30 @@ SVG = "{http://www.w3.org/2000/svg}"
                 "Type": "Task",
                 "Resource": "arn:${Partition}:states:::lambda:invoke",
                 "Parameters": {"FunctionName": "${CopyShardFunctionArn}", "Payload": {"run.$": "$.run"}},
+                **OF_TASKS,
             },
         ),
         (
-            {"Invoke": "$.run.functions.CopyShard", "Payload": {}},
+            {"Invoke": "$.run.functions.CopyShard", "Payload": {}, "TimeoutSeconds": 150, "Retry": "short"},
             {
                 "Type": "Task",
                 "Resource": "arn:${Partition}:states:::lambda:invoke",
                 "Parameters": {"FunctionName.$": "$.run.functions.CopyShard", "Payload": {}},
+                "TimeoutSeconds": 150,
+                "Retry": RETRIES["short"],
+            },
+        ),
+        (
+            {"Invoke": "CopyShard", "Payload": ["run", "shard", {"end": "source"}], "Answers": ["run", "done"]},
+            {
+                "Type": "Task",
+                "Resource": "arn:${Partition}:states:::lambda:invoke",
+                "Parameters": {
+                    "FunctionName": "${CopyShardFunctionArn}",
+                    "Payload": {"run.$": "$.run", "shard.$": "$.shard", "end": "source"},
+                },
+                "ResultSelector": {"run.$": "$.Payload.run", "done.$": "$.Payload.done"},
+                **OF_TASKS,
             },
         ),
         (
@@ -55,13 +72,48 @@ def test_what_a_word_stands_for(written: generator.Json, stands_for: generator.J
     assert generator._state(written, RETRIES, "transfer.yaml: State") == stands_for
 
 
+def repeating(**more: str) -> generator.Json:
+    repeats = {"Until": "End", "Asks": "Done?", "Wait": "WaitToWork", **more}
+    return {"Invoke": "Work", "ResultPath": "$.found", "Repeats": repeats}
+
+
+def test_a_task_repeats_by_a_question_and_a_wait() -> None:
+    states = generator.repeated({"States": {"Work": repeating(), "End": {"Type": "Succeed"}}}, "x.yaml")["States"]
+    assert list(states) == ["Work", "Done?", "WaitToWork", "End"]
+    assert states["Work"] == {"Invoke": "Work", "ResultPath": "$.found", "Next": "Done?"}
+    assert states["Done?"]["Choices"] == [
+        {"Variable": "$.found.done", "BooleanEquals": True, "Next": "End"},
+        {"Variable": "$.found.until", "StringGreaterThan": "", "Next": "WaitToWork"},
+    ]
+    assert states["Done?"]["Default"] == states["WaitToWork"]["Next"] == "Work"
+    assert states["WaitToWork"]["TimestampPath"] == "$.found.until"
+
+
+def test_a_task_in_a_map_repeats_from_where_it_says() -> None:
+    inner = {"States": {"Work": repeating(Resumes="Ask?", Again="First")}}
+    branch = {"States": {"All": {"Type": "Map", "ItemProcessor": inner}}}
+    [found] = generator.repeated({"States": {"Both": {"Type": "Parallel", "Branches": [branch]}}}, "x")["States"][
+        "Both"
+    ]["Branches"]
+    states = found["States"]["All"]["ItemProcessor"]["States"]
+    assert (states["Done?"]["Default"], states["WaitToWork"]["Next"]) == ("First", "Ask?")
+
+
+def test_tasks_share_a_wait_only_if_they_resume_at_the_same_state() -> None:
+    other = repeating(Resumes="Ask?") | {"Repeats": repeating(Resumes="Ask?")["Repeats"] | {"Asks": "Other?"}}
+    states = {"Work": repeating(Resumes="Ask?"), "Other": other}
+    assert "WaitToWork" in generator.repeated({"States": states}, "x.yaml")["States"]
+    with pytest.raises(SystemExit, match=r"x\.yaml: Other: WaitToWork is another state already"):
+        generator.repeated({"States": {**states, "Work": repeating()}}, "x.yaml")
+
+
 def test_an_unknown_scheme_names_file_state_and_what_is_known() -> None:
     with pytest.raises(SystemExit, match=r"transfer\.yaml: State: Retry 'shrot' is no scheme .* short, long"):
         generator._state({"Retry": "shrot"}, RETRIES, "transfer.yaml: State")
 
 
 def test_the_drawing_shows_the_marked_states_and_every_end() -> None:
-    flow = yaml.safe_load((generator.FOLDER / "transfer.yaml").read_text(encoding="utf-8"))
+    flow = generator.flow("transfer")
     root = ElementTree.fromstring(drawing(flow))
     names = [one.text for one in root.iter(f"{SVG}text") if one.get("class") == "name"]
     assert 8 <= len(names) <= 14  # what fits one screen of 900 pixels
