@@ -47,7 +47,9 @@ def needs(method: str, url: str, headers: Mapping[str, str | bytes], body: bytes
     if service == "AWSStepFunctions":
         return [Need(f"states:{operation}", json.loads(body or b"{}")[_NAMED_BY[operation]])]
     if service == "TrentService":
-        return [Need(f"kms:{operation}", json.loads(body or b"{}")["KeyId"])]
+        asked = json.loads(body or b"{}")
+        context = {f"kms:{name}": asked[name] for name in ("SigningAlgorithm", "MessageType") if name in asked}
+        return [Need(f"kms:{operation}", asked["KeyId"], context)]
     bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
     return list(_of_bucket(method, bucket, query, body) if not key else _of_object(method, bucket, key, query, lowered))
 

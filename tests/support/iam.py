@@ -67,8 +67,8 @@ class Statement:
     resources: tuple[str, ...]
     prefixes: tuple[str, ...]
     """Patterns that ``s3:prefix`` has to match; empty for no such condition."""
-    acls: tuple[str, ...] = ()
-    """Of which ``s3:x-amz-acl`` has to be one; empty for no such condition."""
+    equal: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Keys of the request, each with the values of which it has to be one."""
     other_accounts: tuple[str, ...] = ()
     """Of which the resource's account may be none; empty for no such condition."""
 
@@ -78,7 +78,7 @@ class Statement:
         return (
             any(fnmatchcase(need.action, one) for one in self.actions)
             and (not self.other_accounts or need.context.get("aws:ResourceAccount") not in (None, *self.other_accounts))
-            and (not self.acls or need.context.get("s3:x-amz-acl") in self.acls)
+            and all(need.context.get(key) in values for key, values in self.equal)
             and any(fnmatchcase(need.resource, one) or one == "*" for one in self.resources)
             and (not self.prefixes or (prefix is not None and any(fnmatchcase(prefix, one) for one in self.prefixes)))
         )
@@ -102,7 +102,8 @@ def _of_keys(role: str, given: Given) -> Iterator[Statement]:
                 principal = statement["Principal"].get("AWS")
                 if isinstance(principal, dict) and ROLES.get(principal.get("Ref", "")) == role:
                     arn = (given.parameters[f"{name}.Arn"],)
-                    yield Statement(name, statement["Effect"], _tuple(statement["Action"]), arn, ())
+                    equal = _equal(statement.get("Condition", {}))
+                    yield Statement(name, statement["Effect"], _tuple(statement["Action"]), arn, (), equal)
 
 
 def _parsed(name: str, document: Resource, given: Given) -> Iterator[Statement]:
@@ -115,9 +116,13 @@ def _parsed(name: str, document: Resource, given: Given) -> Iterator[Statement]:
             _tuple(statement["Action"]),
             _tuple(statement["Resource"]),
             _tuple(prefixes),
-            _tuple(condition.get("StringEquals", {}).get("s3:x-amz-acl", ())),
+            _equal(condition),
             _tuple(condition.get("StringNotEquals", {}).get("aws:ResourceAccount", ())),
         )
+
+
+def _equal(condition: Resource) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((key, _tuple(values)) for key, values in condition.get("StringEquals", {}).items())
 
 
 def _tuple(value: Any) -> tuple[str, ...]:

@@ -95,4 +95,5 @@ def test_the_role_of_the_schedule_is_an_output_that_further_schedules_can_use() 
     assert (output["Condition"], output["Value"]) == ("HasSchedule", {"Fn::GetAtt": ["ScheduleRole", "Arn"]})
     [trust] = template()["Resources"]["ScheduleRole"]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
     assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
-    assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+    assert trust["Condition"]["StringEquals"] == {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
+    assert trust["Condition"]["ArnLike"]["aws:SourceArn"]["Fn::Sub"].endswith(":schedule-group/*")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fanout.certificate.document import KEY_SPEC
+from fanout.certificate.document import ALGORITHM, KEY_SPEC
 from fanout.ledger import keys
 from fanout.pacing.pace_copy import LABEL
 from tests.template.templates import (
@@ -221,6 +221,9 @@ def test_summarise_transfer_alone_signs_and_nobody_else_may_by_the_key() -> None
     assert signing == {"CertificateKey", "KeysEndpoint"}
     (signer,) = [s for name, s in policies() if name == "CertificateKey" and "kms:Sign" in actions(s)]
     assert signer["Principal"] == {"AWS": {"Ref": "SignerRoleArn"}}
+    # Nothing but the digest of a certificate, as the code signs it.
+    condition = {"kms:SigningAlgorithm": ALGORITHM, "kms:MessageType": "DIGEST"}
+    assert (actions(signer), signer["Condition"]) == (["kms:Sign", "kms:Verify"], {"StringEquals": condition})
     given = template()["Resources"]["CertificateSigning"]["Properties"]["Parameters"]
     assert given["SignerRoleArn"] == {"Fn::GetAtt": ["SummariseTransferRole", "Arn"]}
 
