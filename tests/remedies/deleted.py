@@ -58,6 +58,16 @@ def sync_again(lab: Lab) -> None:
     assert lab.held() == lab.held("source")
 
 
+@follows(Reason.HOLDS_KEPT)
+def follow_the_remedy_of_what_it_holds(lab: Lab) -> None:
+    _with_extra(lab)
+    with _before_deletion(lambda: lab.write("gone/old", "longer than it was", "destination")):
+        lab.fails(Reason.HOLDS_KEPT, SYNC)
+    assert set(lab.runs[-1].troubles) == {"gone/old"}
+    lab.start(SYNC)
+    assert not (lab.out / "gone").exists()
+
+
 @follows(Reason.SOURCE_NOT_DELETED)
 def permission_on_its_directory(lab: Lab) -> None:
     lab.write("d/f")
@@ -128,11 +138,36 @@ def an_end_beside_it(lab: Lab) -> None:
     assert (lab.out / "site/current").is_symlink()
 
 
-def _published(lab: Lab) -> None:
+def _into_a_version(lab: Lab) -> None:
+    _publish(lab)
+    lab.write("site/versions/v1/a", "other")
+    lab.write("f")
+    lab.fails(Reason.IN_PUBLISHED, {"mode": "copy"})
+
+
+@follows(Reason.IN_PUBLISHED)
+def leave_it_out(lab: Lab) -> None:
+    _into_a_version(lab)
+    lab.start({"mode": "copy", "exclude": ["site/**"]})
+    assert (lab.out / "site/versions/v1/a").read_text() == "published"
+
+
+@follows(Reason.IN_PUBLISHED)
+def a_destination_beside_it(lab: Lab) -> None:
+    _into_a_version(lab)
+    lab.start({"mode": "copy", "destination": "efs:///out/beside"})
+    assert (lab.out / "beside/site/versions/v1/a").read_text() == "other"
+
+
+def _publish(lab: Lab) -> None:
     published = PublishingWorld(run_id="v1", mount=lab.out)
     assert isinstance(published.source, MemoryTree)
     published.source.put("a", Kind.FILE, b"published")
     published.publish()
+
+
+def _published(lab: Lab) -> None:
+    _publish(lab)
     for number in range(20):
         lab.write(f"keep/{number}")
         lab.write(f"keep/{number}", end="destination")

@@ -11,6 +11,7 @@ from itertools import islice
 from fanout.copying.copy_shard import settled_indexes
 from fanout.deleting.copy_looks import look_at_copy
 from fanout.deleting.delete_shard import outcome_of
+from fanout.deleting.deletion_results import deletion_shards
 from fanout.deleting.deletions import deleted_directories, deleted_files
 from fanout.deleting.missing_at_source import Look, look_at_source
 from fanout.deleting.source_looks import noted_look
@@ -19,12 +20,13 @@ from fanout.finishing.finish_directories import finish_directories
 from fanout.finishing.withdrawal import has_left_source, is_finished, withdraw, withdraw_from_source
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
+from fanout.listing.directories.parents import parents_of
 from fanout.model.books import tally
 from fanout.model.deadline import NEVER
 from fanout.model.document import Json
 from fanout.model.entry import Entry
 from fanout.model.errors import ItemError, Superseded, Transient, problem_of
-from fanout.model.outcome import Outcome, Reason
+from fanout.model.outcome import TROUBLE, Outcome, Reason
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
@@ -32,6 +34,7 @@ from fanout.request.filtering.filters import Filters
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.made_directories import made_directories
+from fanout.shards.shard_results import shard_outcomes
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -88,6 +91,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     shards = [one.shard for one in deleted_directories(ledger)]
     deadline = context.deadline()
     removed = number = 0
+    kept: set[str] | None = None
     last = not shards
     while True:
         gone = waiting = 0
@@ -102,6 +106,10 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
                     outcomes |= {index: _stays(outcomes[index], Reason.HOLDS_MORE) for index in full}
                 elif plan.request.filters != Filters():  # what fills it may be what the filters protect
                     outcomes |= {index: _stays(outcomes[index], Reason.FILTERED_NOT_EMPTY) for index in full}
+                elif full:
+                    kept = _above_what_was_kept(ledger) if kept is None else kept
+                    holding = [index for index in full if outcomes[index].path in kept]
+                    outcomes |= {index: _stays(outcomes[index], Reason.HOLDS_KEPT) for index in holding}
                 if outcomes:
                     name = f"{context.nonce}-{number:06d}"
                     report_done(plan, ledger.whole_run(), "delete", f"{shard.id}-{name}", outcomes.values())
@@ -120,6 +128,12 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
     made, mended = made_directories(ledger), keys.DIRECTORIES_MENDED
     _, done = finish_directories(context, destination, deadline, made, mended)
     return {"removed": removed, "done": done}
+
+
+def _above_what_was_kept(ledger: Ledger) -> set[str]:
+    """The directories above extras that could not be deleted, each of which has a reason of its own."""
+    kept = (one for shard in deletion_shards(ledger) for one in shard_outcomes(shard, ledger, TROUBLE, None))
+    return {above for one in kept for above in parents_of(one.path)}
 
 
 def _stays(outcome: Outcome, reason: Reason) -> Outcome:

@@ -72,6 +72,7 @@ def _round_of(records: Sequence[SegmentRecord], left: int) -> RoundRecord:
         **{name: joined(name) for name in _LISTS},
         in_scope=sum((record.in_scope for record in records), Count()),
         destination=sum((record.destination for record in records), Count()),
+        published=sum((record.published for record in records), Count()),
         seconds=round(sum(record.seconds for record in records), 3),
         segments=len(records),
         left=left,

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.documents import SegmentFailed
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import entry_row, looked_up_row
+from fanout.listing.deciding.published import note_in
 from fanout.listing.directories.parent_directories import may_be_left_out
 from fanout.listing.lookups import found_at_destination
 from fanout.listing.manifests.looked_up import directories_before, look_up_rows
 from fanout.listing.manifests.manifest_lines import ManifestLines
 from fanout.model.document import Json
-from fanout.model.entry import Entry
+from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError
 from fanout.model.segment import DestinationListing, Segment
+from fanout.ports.tree import Tree
+from fanout.request.parts.publish import roots_in
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 
@@ -44,9 +49,11 @@ def _list_destination(segment: Segment, context: Context) -> Json:
     listed, looked_up = DestinationFiles("entries", segment, context), DestinationFiles("looked-up", segment, context)
     destination = context.destination(plan)
     find = found_at_destination(destination)
+    trees = PublishedNotes(destination, segment)
 
     def take(path: str, entry: Entry | None) -> None:
         looked_up.add(looked_up_row(path, entry))
+        trees.see(path, entry)
 
     cut, rows, number = "", 0, 0
     if segment.manifest is not None:
@@ -60,12 +67,38 @@ def _list_destination(segment: Segment, context: Context) -> Json:
                 take(directory, find(directory))
         for number, entry in enumerate(destination.list(segment, plan.request.filters.prunes), start=1):
             listed.add(entry_row(entry))
+            trees.see(entry.path, entry)
             if number >= tuning.SEGMENT_ENTRIES or (number % 256 == 0 and deadline.passed):
                 cut = entry.path
                 break
-    found = DestinationListing(listed.close(), cut, looked_up.close(), rows)
+    found = DestinationListing(listed.close(), cut, looked_up.close(), rows, trees.notes)
     ledger.write(keys.destination_listing_key(segment.id), found)
     return {"segment": segment.id, "count": listed.count + looked_up.count}
+
+
+class PublishedNotes:
+    """The notes of the published trees that a segment's entries may belong to, by root."""
+
+    def __init__(self, destination: Tree, segment: Segment) -> None:
+        self._destination = destination
+        self._asked: set[str] = set()
+        self.notes: dict[str, str] = {}
+        for bound in (segment.prefix, segment.after):
+            self._ask(roots_in(bound))
+
+    def see(self, path: str, entry: Entry | None) -> None:
+        """Take a path and what stands there; a symlink may be the link of a tree."""
+        self._ask(roots_in(path))
+        if entry is not None and entry.kind is Kind.SYMLINK:
+            self._ask([path[: path.rfind("/") + 1]])
+
+    def _ask(self, roots: Iterable[str]) -> None:
+        for root in roots:
+            if root not in self._asked:
+                self._asked.add(root)
+                note = note_in(self._destination, root)
+                if note is not None:
+                    self.notes[root] = note
 
 
 class DestinationFiles:
@@ -102,3 +135,10 @@ def cut_of(segment: Segment, plan: Plan, ledger: Ledger) -> str:
     if not plan.request.between_mounts:
         return ""
     return ledger.read(keys.destination_listing_key(segment.id), DestinationListing).cut
+
+
+def noted_trees(segment: Segment, plan: Plan, ledger: Ledger) -> dict[str, str] | None:
+    """The notes of published trees as a function at the destination found them; ``None`` where this one looks."""
+    if not plan.request.between_mounts:
+        return None
+    return ledger.read(keys.destination_listing_key(segment.id), DestinationListing).published

@@ -7,11 +7,13 @@ from itertools import chain
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import listed_outcomes, outcome_row
+from fanout.listing.deciding.published import published_trees
 from fanout.listing.directories.extra_writer import ExtraWriter, lists_extras
 from fanout.listing.directories.implied import ImpliedDirectories
 from fanout.listing.directories.open_directories import OpenDirectories
 from fanout.listing.directories.parent_directories import ParentDirectories, may_be_left_out
 from fanout.listing.index.index_writer import IndexWriter
+from fanout.listing.list_destination import noted_trees
 from fanout.listing.manifests.looked_up import seen_there
 from fanout.listing.naming.names_writer import NamesWriter
 from fanout.listing.same_entries import SameEntries
@@ -70,6 +72,10 @@ class SegmentWriter:
         # Filters narrow what the delete guard is about; without them it is about everything.
         self._scope = plan.request.filters if deletes and not plan.request.filters.take_all else None
         self._in_scope = Tally()
+        noted = noted_trees(segment, plan, context.ledger)
+        self.published = published_trees(plan, source, destination, noted)
+        self._leaves = self.published.leaves if deletes else lambda _entry: False
+        self._left_published = Tally()
         self.destination = Tally()
         self.listed = Tally()
         self.to_copy = Tally()
@@ -132,6 +138,8 @@ class SegmentWriter:
         A sync needs to know that nothing is missing at the destination.
         """
         entry = source or destination
+        if source is None and entry is not None and self._leaves(entry):
+            return
         if self._scope is None or entry is None or self._scope.reason(entry) is None:
             if source is not None:
                 self._in_scope.add(source.size)
@@ -142,12 +150,25 @@ class SegmentWriter:
         if destination is not None and destination.kind is Kind.UNLISTABLE and self._deletions:
             self.complete = False
 
+    def rejects(self, entry: Entry, there: Entry | None = None) -> bool:
+        """Settle an entry that is to be written as rejected where its place lies in a published tree.
+
+        ``there`` is what stands at its place, where that is known: it may be the tree's link.
+        """
+        place = entry.placed.path
+        root = self.published.holds(place) if there is None else self.published.holds_entry(there)
+        if root is not None:
+            self.settle(entry, Reason.IN_PUBLISHED, f"{self._plan.request.destination}: {root or './'} holds versions")
+        return root is not None
+
     def copy(self, entry: Entry, *, is_new: bool, compare: bool = False, linked: bool = False) -> None:
         """Put an entry into a shard, or begin it as a big file; a new one takes along the directory it changes.
 
         A file to ``compare`` of up to ``tuning.COMPARE_BYTES`` stays whole, so that one function reads it, and so does
         one that is to be ``linked``.
         """
+        if self.rejects(entry):
+            return
         self._place(entry)
         request = self._plan.request
         if entry.archive and (problem := not_restorable(entry.archive, request.restore)):
@@ -220,6 +241,8 @@ class SegmentWriter:
 
     def name(self, name: Name) -> None:
         """Keep a name of a file with several until all of them are known."""
+        if self.rejects(name.entry):
+            return
         self._place(name.entry)
         if not name.looks_linked:
             self._touch(name.entry)
@@ -258,6 +281,9 @@ class SegmentWriter:
 
     def extra(self, entry: Entry) -> None:
         """Note an entry that only the destination holds; it is in no books, which are the source's."""
+        if self._leaves(entry):
+            self._left_published.add(entry.size)
+            return
         if self._deletions:
             self._leave_before(entry.path)
             self._touch(entry)  # deleting it changes its directory
@@ -319,6 +345,7 @@ class SegmentWriter:
             extras=extras,
             in_scope=(self._in_scope if self._scope else self.listed).count,
             destination=self.destination.count,
+            published=self._left_published.count,
             directories=self.directories,
             deletions=self._deletions.close(cut=bool(left)) if self._deletions else [],
             names=self._names.files,

@@ -105,6 +105,10 @@ class Reason(StrEnum):
     HOLDS_MORE = _skipped(
         "directory is not empty: it holds what was not moved", "move or delete what it holds, if it should go"
     )
+    HOLDS_KEPT = _skipped(
+        "directory is not empty: it holds an entry that was not deleted",
+        "follow the remedy of that entry, then sync again, if it should be deleted",
+    )
     FILTERED_NOT_EMPTY = _skipped(
         "directory is not empty, and the request has filters",
         "empty the directory or change the filters, then sync again, if it should be deleted",
@@ -154,6 +158,10 @@ class Reason(StrEnum):
     )
 
     # Other entries that cannot be copied as they stand.
+    IN_PUBLISHED = _rejected(
+        "place lies in a published tree",
+        "exclude it, or name a destination that shares no entry with the published tree; then start the transfer again",
+    )
     DESTINATION_KIND = _rejected(
         "destination has another kind of entry", "move the entry at the destination away, then start the transfer again"
     )

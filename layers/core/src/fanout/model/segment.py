@@ -98,13 +98,15 @@ class DestinationListing(Struct, frozen=True):
 
     ``cut`` is the path after which the listing broke off, where it did. The files ``looked_up`` say what stands at
     paths of a manifest and at directories above them; ``rows`` is the number of the manifest's rows after which the
-    lookups broke off, where they did, else 0.
+    lookups broke off, where they did, else 0. ``published`` are the notes of published trees by their root, as
+    ``listing.deciding.published`` asks for them.
     """
 
     files: list[str]
     cut: str
     looked_up: list[str] = field(default_factory=list)
     rows: int = 0
+    published: dict[str, str] = field(default_factory=dict)
 
 
 # Sorts after every name: 255 bytes is the longest name, and 0xFF is in no UTF-8 text.

@@ -23,6 +23,7 @@ from fanout.pacing.begin_pacing import begin_pacing
 from fanout.partition.compare_names import compare_names
 from fanout.partition.group_hard_links import place_names
 from fanout.request.options import Verify
+from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.shards.archives import archived_of
@@ -56,14 +57,16 @@ def partition_shards(context: Context) -> Json:
     loose: list[Shard] = []
     big_files: list[ListedBigFile] = []
     names: list[Shard] = []
-    listed, there, crowds = Count(), Count(), Crowds()
+    listed, there, published, crowds = Count(), Count(), Count(), Crowds()
     for done in whole_listing(ledger):
-        listed, there = listed + done.listed, there + done.destination
+        listed, there, published = listed + done.listed, there + done.destination, published + done.published
         crowds.merge(done.crowds)
         full += done.shards
         loose += done.loose
         big_files += done.big_files
         names += done.names
+    if published.entries:
+        ledger.note("published", [_published_note(published)])
     _refuse_empty_version(plan, ledger)
     if plan.request.course.compares:
         ledger.write(keys.LINKS, Links([]))
@@ -140,6 +143,11 @@ def _refuse_empty_version(plan: Plan, ledger: Ledger) -> None:
     if not plan.request.course.plans:
         raise DeleteRefused(f"{problem}; nothing was copied, and the link is as it was")
     ledger.note("publish-nothing", [f"a copy would be refused: {problem}"])
+
+
+def _published_note(kept: Count) -> str:
+    what = f"{kept.entries:,} entries ({kept.bytes:,} bytes) of published trees are not at the source"
+    return f"{what}; a sync leaves them: each tree is failed under the name of its {INSIDE_VERSIONS}"
 
 
 def _to_move(ledger: Ledger) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import MsgspecError, Struct, json
+from msgspec import MsgspecError, json
 
 from fanout.copying.linking import VersionBefore
 from fanout.ledger import keys
@@ -13,16 +13,9 @@ from fanout.model.location import Location
 from fanout.ports.tree import Tree
 from fanout.ports.versions import Versions
 from fanout.request.course import Mode
-from fanout.request.parts.publish import PUBLISHER, VERSIONS, Publish
+from fanout.request.parts.publish import PUBLISHER, VERSIONS, Publish, Publisher
 from fanout.request.plan import Plan
 from fanout.work.context import Context
-
-
-class Publisher(Struct, frozen=True):
-    """Whose versions a destination holds: published under this link, from this source."""
-
-    link: str
-    source: str
 
 
 def check_versions(plan: Plan, context: Context) -> None:

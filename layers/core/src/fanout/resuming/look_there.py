@@ -12,7 +12,7 @@ from itertools import islice
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import link_from_row, listed_outcomes, looked_up_from_row, looked_up_row
-from fanout.listing.list_destination import DestinationFiles, list_destination
+from fanout.listing.list_destination import DestinationFiles, PublishedNotes, list_destination
 from fanout.listing.list_segment import noting_failure
 from fanout.listing.naming.placement import Naming, naming_rule
 from fanout.model.document import Json
@@ -60,13 +60,15 @@ def _look(segment: Segment, context: Context) -> Json:
     ledger = context.ledger
     plan = ledger.read_plan()
     destination = context.destination(plan)
-    files = DestinationFiles("looked-up", segment, context)
+    files, trees = DestinationFiles("looked-up", segment, context), PublishedNotes(destination, segment)
     paths = _paths(ledger.read(segment.carried, Carried), plan, ledger)
     while some := list(islice(paths, LOOKED_AT_ONCE)):
         found = found_there(some, destination)
         for path in some:
             files.add(looked_up_row(path, found.get(path)))
-    ledger.write(keys.destination_listing_key(segment.id), DestinationListing([], "", files.close(), 0))
+            trees.see(path, found.get(path))
+    listing = DestinationListing([], "", files.close(), 0, trees.notes)
+    ledger.write(keys.destination_listing_key(segment.id), listing)
     return {"segment": segment.id, "count": files.count}
 
 

@@ -42,7 +42,8 @@ class Listed(Struct, frozen=True, kw_only=True):
     """A listing's results: the totals, and the ledger's files that hold the rest.
 
     ``sizes`` and ``crowds`` are rows of ``Sizes`` and ``Crowds``, ``loose`` shards that may be joined with others.
-    ``in_scope`` and ``destination`` are what the delete guard counts at the two ends.
+    ``in_scope`` and ``destination`` are what the delete guard counts at the two ends, ``published`` what a sync leaves
+    of published trees.
     """
 
     complete: bool
@@ -58,6 +59,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     extras: list[str]
     in_scope: Count
     destination: Count
+    published: Count = Count()
     directories: list[str]
     deletions: list[Deletion]
     names: list[Shard]

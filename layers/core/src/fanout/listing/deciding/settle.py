@@ -107,6 +107,8 @@ class Settler:
         if decision is Decision.KEPT:
             writer.kept(source)
             return
+        if decision in (Decision.COPY, Decision.COMPARE) and destination and writer.rejects(source, destination):
+            return
         if decision is not Decision.CONFLICT:
             writer.index.add(source, destination if decision is Decision.UNCHANGED else None)
         if self._conditions and decision is not Decision.UNCHANGED:

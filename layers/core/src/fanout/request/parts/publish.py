@@ -5,16 +5,19 @@
 | ``LINK``                   | a symlink to the version that readers see                                  |
 | ``versions/ID/``           | a version: a whole tree, under the id of the run that made it               |
 | ``versions/.removed-ID/``  | a version on its way out, which nobody can go back to                       |
+| ``versions/.publisher``    | the publisher's note, by which the tree is known as a published one         |
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 # The directory of the versions, beside the link.
 VERSIONS = "versions"
+INSIDE_VERSIONS = f"{VERSIONS}/"
 # Beside them: whose versions they are.
 PUBLISHER = ".publisher"
 # Chosen: a file that never changes has a name in each version, and EFS allows a file 177 of them.
@@ -43,6 +46,22 @@ class Publish(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0.0
 
 
+class Publisher(Struct, frozen=True):
+    """The publisher's note: whose versions a destination holds, published under this link from this source."""
+
+    link: str
+    source: str
+
+
 def version_place(root: str, version: str) -> str:
     """The place of a version in its store, with ``/`` at its end; ``root`` is the destination's place."""
     return f"{root}{VERSIONS}/{version}/"
+
+
+def roots_in(path: str) -> Iterator[str]:
+    """The directories whose ``versions/`` is, or holds, a path, topmost first; a tree may be published there."""
+    at = path.find(INSIDE_VERSIONS)
+    while at != -1:
+        if at == 0 or path[at - 1] == "/":
+            yield path[:at]
+        at = path.find(INSIDE_VERSIONS, at + 1)

@@ -11,20 +11,14 @@ import os
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
-from fanout.request.parts.publish import PUBLISHER, VERSIONS
+from fanout.request.parts.publish import INSIDE_VERSIONS, PUBLISHER, roots_in
 
-_INSIDE = f"{VERSIONS}/"
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR)
 
 
 def published_tree_of(directories: Directories, path: str) -> str | None:
     """The root of the published tree whose versions hold a path of the mount; ``None`` for none. Raises ``OSError``."""
-    at = path.find(_INSIDE)
-    while at != -1:
-        if (at == 0 or path[at - 1] == "/") and _is_published(directories, path[:at]):
-            return path[:at]
-        at = path.find(_INSIDE, at + 1)
-    return None
+    return next((root for root in roots_in(path) if _is_published(directories, root)), None)
 
 
 def keep_published(directories: Directories, path: str, link: int | None = None) -> None:
@@ -35,7 +29,7 @@ def keep_published(directories: Directories, path: str, link: int | None = None)
     tree = published_tree_of(directories, path)
     if tree is None and link is not None:
         above, slash, name = path.rpartition("/")
-        if os.readlink(name, dir_fd=link).startswith(_INSIDE) and _is_published(directories, above + slash):
+        if os.readlink(name, dir_fd=link).startswith(INSIDE_VERSIONS) and _is_published(directories, above + slash):
             tree = above + slash
     if tree is not None:
         raise ItemError(Reason.PUBLISHED, f"/{tree} holds the versions")
@@ -43,7 +37,7 @@ def keep_published(directories: Directories, path: str, link: int | None = None)
 
 def _is_published(directories: Directories, root: str) -> bool:
     try:
-        with directories.hold(f"{root}{_INSIDE}") as versions:
+        with directories.hold(f"{root}{INSIDE_VERSIONS}") as versions:
             os.stat(PUBLISHER, dir_fd=versions, follow_symlinks=False)
     except ItemError:  # a symlink in the path: no version lies there
         return False
