@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fanout.adapters.posix.tree import PosixTree
 from fanout.finishing.finish_directories import Position
@@ -146,6 +147,11 @@ def test_a_task_that_can_do_nothing_in_its_time_is_no_progress() -> None:
     world = slow(with_big_files(1), 2)
     with pytest.raises(Transient, match="nothing could be finished"):
         finish_tree(world.context())
+
+
+def test_a_task_whose_window_closes_before_it_finished_anything_leaves_all_to_the_next() -> None:
+    world = slow(with_big_files(1), 2)
+    assert not finish_tree(replace(world.context(), cut_short=True))["done"]
 
 
 @given(sizes=st.lists(st.integers(0, 5), max_size=12), reads=st.integers(4, 40), data=st.data())

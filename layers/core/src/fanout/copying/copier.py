@@ -71,6 +71,7 @@ class Copier:
         self._block_bytes = block_bytes
         self.directories: list[tuple[Entry, Attributes]] = []
         self.unfinished: list[tuple[int, Entry]] = []
+        self.left_out = 0
 
     def take_made(self) -> Sequence[Made]:
         """The copies in a destination that is a version, since the last call; see ``FileSystem.take_made``."""

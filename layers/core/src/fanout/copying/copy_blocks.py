@@ -19,7 +19,7 @@ from fanout.ports.limiter import Limiter
 from fanout.ports.tree import BlockTarget, Source, Tree
 from fanout.shards.blocks import failed_block
 from fanout.shards.tasks.attempts import Progress
-from fanout.shards.tasks.notes import TaskNotes
+from fanout.shards.tasks.shard_task import ShardTask
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context
 
@@ -43,12 +43,12 @@ def copy_blocks(shard: Shard, context: Context) -> Progress:
     Raises ``Transient`` if blocks failed for reasons that may pass; those that were copied count.
     """
     assert shard.blocks is not None
-    plan = context.ledger.read_plan()
-    context = context.within(plan)
-    big = context.ledger.read_big_file(shard.key)
+    task = ShardTask("copy", "copied", shard, context)
+    plan = task.plan
+    big = task.ledger.read_big_file(shard.key)
     target = context.destination(plan).open_blocks(big.entry.placed, big.token)
     way = ON_MOUNTS if context.forks(plan) else FROM_BUCKETS if target.takes_pieces else ANY_STORE
-    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), context, way)
+    return move_blocks(shard, big, context.source(plan), target, range(*shard.blocks), task, way)
 
 
 def move_blocks(
@@ -57,51 +57,44 @@ def move_blocks(
     source_tree: Tree,
     target: BlockTarget,
     blocks: Iterable[int],
-    context: Context,
+    task: ShardTask,
     way: Way = ANY_STORE,
-    notes: TaskNotes | None = None,
 ) -> Progress:
-    """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``.
-
-    ``notes`` receives the progress; without it, the notes are those of copying the shard.
-    """
-    ledger = context.ledger
+    """Copy those of ``blocks`` that have no receipt under the shard's id; as ``copy_blocks``."""
+    ledger, context = task.ledger, task.context
     known = ledger.read_receipts(shard.id)
-    wanted = [index for index in blocks if index not in known]
-    deadline = context.deadline()
+    wanted = task.left(((index, index) for index in blocks), known)
     try:
         source = source_tree.open(big.entry)
     except FanoutError:
         raise
     except Exception as error:  # noqa: BLE001 - see problem_of
         problem = problem_of(error)
-        failed = {index: failed_block(index, problem) for index in wanted}
+        failed = {index: failed_block(index, problem) for index, _ in wanted}
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
         return Progress(shard.items, True, Count())
     try:
-        copier = _BlockCopier(big, source, target, way, context.limiter)
-        told = notes or TaskNotes("copy", shard.id, ledger, context.nonce, context.clock, len(known))
-        written, copied_bytes, passing = _run(copier, wanted, shard, context, deadline, told)
+        copier = _BlockCopier(big, source, target, way, task.limiter)
+        written, copied_bytes, passing = _run(copier, [index for index, _ in wanted], shard, task)
     finally:
         source.close()
         with suppress(ItemError):  # what has no receipt is copied again
             target.sync()
-    if passing is not None and not written:
-        raise Transient(f"{shard.id}: {passing.message}")
-    total = len(known) + written
+    if not written:
+        task.too_late(len(wanted), passing)
+    total = task.settled + written
     return Progress(total, total >= shard.items, Count(0, copied_bytes))
 
 
-def _run(
-    copier: _BlockCopier, wanted: list[int], shard: Shard, context: Context, deadline: Deadline, notes: TaskNotes
-) -> tuple[int, int, Receipt | None]:
+def _run(copier: _BlockCopier, wanted: list[int], shard: Shard, task: ShardTask) -> tuple[int, int, dict[int, Receipt]]:
     """Copy, and write receipts every ``tuning.CHECKPOINT_SECONDS``.
 
-    Returns their number, the bytes that were copied, and a failure that may pass.
+    Returns their number, the bytes that were copied, and the failures that may pass.
     """
+    context = task.context
     held: dict[int, Receipt] = {}
     written = files = copied_bytes = 0
-    passing: Receipt | None = None
+    passing: dict[int, Receipt] = {}
     flushed_at = context.clock.now()
 
     def flush() -> None:
@@ -114,10 +107,10 @@ def _run(
             written, files, copied_bytes = written + len(held), files + 1, copied_bytes + size
             held.clear()
 
-    receipts = ((receipt.index, receipt) for receipt in copier.copy(wanted, deadline))
-    for index, receipt in notes.along(receipts, lambda one: 0 if one.reason else copier.big.block(one.index)[1]):
+    receipts = ((receipt.index, receipt) for receipt in copier.copy(wanted, task.deadline))
+    for index, receipt in task.notes().along(receipts, lambda one: 0 if one.reason else copier.big.block(one.index)[1]):
         if receipt.reason is Reason.TRANSIENT:
-            passing = receipt
+            passing[index] = receipt
             continue
         held[index] = receipt
         if context.clock.now() - flushed_at >= tuning.CHECKPOINT_SECONDS:

@@ -24,7 +24,7 @@ from fanout.model.books import Count, tally
 from fanout.model.checksum import NO_BYTES, crc64nvme
 from fanout.model.document import Json
 from fanout.model.entry import Attributes, Entry, Made
-from fanout.model.errors import Throttled, Transient
+from fanout.model.errors import Throttled
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
@@ -35,6 +35,7 @@ from fanout.shards.entry_report import report_done
 from fanout.shards.made_directories import MadeDirectory
 from fanout.shards.tasks.attempts import Progress, note_throttling, noted
 from fanout.shards.tasks.notes import TaskNotes, failures_of
+from fanout.shards.tasks.shard_task import ShardTask, too_large
 from fanout.shards.tasks.unread_entries import write_unread
 from fanout.work.context import Context
 
@@ -120,10 +121,10 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
     with ThreadPoolExecutor(4) as pool:  # which ends here: a fork would inherit locks of its threads
         planned, reading = pool.submit(ledger.read_plan), pool.submit(ledger.read_shard, shard)
         settling, pacing = pool.submit(settled_indexes, shard, ledger), pool.submit(threads_of, ledger)
-    plan, entries, settled, threads = planned.result(), reading.result(), settling.result(), pacing.result()
-    context = context.within(plan)
-    work = [(index, entry) for index, entry in enumerate(entries) if index not in settled]
-    deadline = context.deadline()
+    plan, threads = planned.result(), pacing.result()
+    task = ShardTask("copy", "copied", shard, context, plan)
+    work = task.left(enumerate(reading.result()), settling.result())
+    deadline = task.deadline
     source, destination = context.source(plan), context.destination(plan)
     crc64nvme(b"", NO_BYTES)  # loads what computes it once, for all processes
     on_mounts, within = context.forks(plan), context.entry_copier(plan)
@@ -154,51 +155,31 @@ def _copy_entries(shard: Shard, context: Context) -> Progress:
         )
 
     if processes == 1:
-        writer = copy_work(work, copier(context.limiter), shard, context, len(settled), threads, plan)
+        writer = copy_work(work, copier(task.limiter), task, threads)
     else:
-        with closing(SharedLimiter(context.limiter, processes)) as shared:
-            forked = ForkedCopier(copier(shared), processes, shared.serve)
-            writer = copy_work(work, forked, shard, context, len(settled), threads, plan)
-    total = len(settled) + writer.written
-    return Progress(total, total >= len(entries), writer.copied, writer.failures)
+        with closing(SharedLimiter(task.limiter, processes)) as shared:
+            writer = copy_work(work, ForkedCopier(copier(shared), processes, shared.serve), task, threads)
+    return task.progress(writer.written, writer.copied, writer.failures)
 
 
-def copy_work(
-    work: list[tuple[int, Entry]],
-    copier: CopiesEntries,
-    shard: Shard,
-    context: Context,
-    settled: int,
-    threads: int,
-    plan: Plan,
-) -> OutcomeWriter:
-    """Copy these entries of a shard, of which ``settled`` others have an outcome; returns what wrote the outcomes.
-
-    At most ``threads`` of them are under way.
+def copy_work(work: list[tuple[int, Entry]], copier: CopiesEntries, task: ShardTask, threads: int) -> OutcomeWriter:
+    """Copy these entries of a shard, at most ``threads`` at once; returns what wrote the outcomes.
 
     Raises ``Transient`` if nothing at all could be copied for reasons that may pass.
     """
-    notes = TaskNotes("copy", shard.id, context.ledger, context.nonce, context.clock, settled)
-    writer = OutcomeWriter(shard, context, notes, plan, copier.take_made)
-    transient = 0
-    held_back: dict[int, Outcome] = {}
+    writer = OutcomeWriter(task.shard, task.context, task.notes(), task.plan, copier.take_made)
+    passing: dict[int, Outcome] = {}
     for index, outcome in copier.copy_all(work, min(threads, len(work)) or 1):
         if outcome.reason is Reason.TRANSIENT:
-            transient += 1
-            held_back[index] = outcome
-            continue
-        writer.add(index, outcome, copier.directories)
+            passing[index] = outcome
+        else:
+            writer.add(index, outcome, copier.directories)
     writer.flush(copier.directories)
-    if any(outcome.message.startswith(Throttled.__name__) for outcome in held_back.values()):
-        note_throttling(context)
-    if held_back and not writer.written:
-        raise Transient(f"{transient} of {len(work)} entries failed, none was copied: {_sample(held_back)}")
-    for index, outcome in held_back.items():
+    if any(outcome.message.startswith(Throttled.__name__) for outcome in passing.values()):
+        note_throttling(task.context)
+    late = [] if writer.written else task.too_late(len(work) - copier.left_out, passing, copier.unfinished)
+    for index, outcome in (*passing.items(), *((index, out_of_time_outcome(entry)) for index, entry in late)):
         writer.add(index, outcome, copier.directories)
-    if not writer.written:
-        for index, entry in copier.unfinished:
-            if not context.leaves(entry.size):  # otherwise the next task continues it
-                writer.add(index, out_of_time_outcome(entry), copier.directories)
     writer.flush(copier.directories)
     return writer
 
@@ -210,8 +191,7 @@ def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:
 
 def out_of_time_outcome(entry: Entry) -> Outcome:
     """The outcome of an entry that a whole function could not copy."""
-    message = f"{entry.size} bytes are more than one function copies in its time"
-    return Outcome.because(entry, Reason.OUT_OF_TIME, message)
+    return Outcome.because(entry, Reason.OUT_OF_TIME, too_large(entry, "copies"))
 
 
 def directory_row(entry: Entry, attributes: Attributes) -> Json:
@@ -220,7 +200,3 @@ def directory_row(entry: Entry, attributes: Attributes) -> Json:
     made = MadeDirectory(entry.path, mode, uid, gid, attributes.copied_mtime_ns, attributes.atime_ns)
     row: Json = to_builtins(made)
     return row
-
-
-def _sample(outcomes: dict[int, Outcome]) -> str:
-    return next(iter(outcomes.values())).message

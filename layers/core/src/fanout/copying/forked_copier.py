@@ -16,10 +16,11 @@ Work = tuple[int, Entry]
 
 
 class CopiesEntries(Protocol):
-    """Copies entries and returns their outcomes; see ``Copier``."""
+    """Copies entries and returns their outcomes; see ``Copier``. ``left_out`` are so many that another task copies."""
 
     directories: list[tuple[Entry, Attributes]]
     unfinished: list[Work]
+    left_out: int
 
     def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
         """See ``Copier.copy_all``."""
@@ -42,6 +43,7 @@ class ForkedCopier:
         self._begun = begun
         self.directories: list[tuple[Entry, Attributes]] = []
         self.unfinished: list[Work] = []
+        self.left_out = 0
         self._made: list[Made] = []
 
     def take_made(self) -> Sequence[Made]:

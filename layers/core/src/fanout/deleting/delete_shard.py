@@ -15,12 +15,13 @@ from fanout.facts import tuning
 from fanout.model.books import tally
 from fanout.model.document import Json
 from fanout.model.entry import Entry
-from fanout.model.errors import AccessDenied, ItemError, Transient, problem_of
+from fanout.model.errors import AccessDenied, ItemError, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree
 from fanout.shards.entry_report import report_done
+from fanout.shards.tasks.shard_task import ShardTask
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -37,12 +38,11 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     second delivery changes nothing. Raises ``Transient`` if nothing at all could be deleted for
     temporary reasons, and the errors of ``check`` if the source is not there any more.
     """
-    ledger = context.ledger
-    plan = ledger.read_plan()
-    context = context.within(plan)
+    task = ShardTask("delete", "deleted", shard, context)
+    plan, ledger = task.plan, task.ledger
     destination = context.destination(plan)
-    settled, entries = settled_indexes(shard, ledger), list(ledger.read_shard(shard))
-    left = [(index, entry) for index, entry in enumerate(entries) if index not in settled]
+    entries = list(ledger.read_shard(shard))
+    left = task.left(enumerate(entries), settled_indexes(shard, ledger))
     tree = destination
     if plan.moves:
         tree = context.source(plan)
@@ -52,23 +52,17 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     else:
         bucket = destination if plan.request.destination.is_keyed else None
         look = look_at_source(context.source(plan), plan, ledger, bucket)
-    deadline = context.deadline()
     outcomes: dict[int, Outcome] = {}
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, -(-len(left) // tree.delete_batch)) or 1
     work = deleter(look, tree, Reason.SOURCE_NOT_DELETED if plan.moves else Reason.DESTINATION_DENIED)
-    batches = enumerate(batches_within_rate(left, tree.delete_batch, context.limiter))
-    for _, found in work_on(batches, work, threads, deadline, [], lambda: context.limiter.admit(deadline)):
+    batches = enumerate(batches_within_rate(left, tree.delete_batch, task.limiter))
+    for _, found in work_on(batches, work, threads, task.deadline, [], task.admit):
         outcomes |= found
-    passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
-    if passing and len(passing) == len(outcomes):
-        raise Transient(f"{len(passing)} entries could not be deleted: {passing[0].message}")
-    if left and not outcomes and not (context.cut_short or context.limiter.holds()):
-        raise Transient(f"none of {len(left)} entries could be deleted in time")
+    task.too_late(len(left), outcomes)
     if outcomes:
         report_done(plan, ledger.whole_run(), "delete", f"{shard.id}-{context.nonce}", outcomes.values())
         ledger.write_outcomes(shard.id, context.nonce, outcomes, tally(outcomes.values()))
-    total = len(settled) + len(outcomes)
-    return {"cursor": total, "done": total >= shard.entries}
+    return task.progress(len(outcomes)).answer
 
 
 def batches_within_rate(left: Batch, most: int, limiter: Limiter) -> Iterator[Batch]:

@@ -25,7 +25,7 @@ from fanout.model.books import tally
 from fanout.model.deadline import NEVER
 from fanout.model.document import Json
 from fanout.model.entry import Entry
-from fanout.model.errors import ItemError, Superseded, Transient, problem_of
+from fanout.model.errors import ItemError, Superseded, problem_of
 from fanout.model.outcome import TROUBLE, Outcome, Reason
 from fanout.model.segment import Segment
 from fanout.model.shard import Shard
@@ -35,6 +35,7 @@ from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.made_directories import made_directories
 from fanout.shards.shard_results import shard_outcomes
+from fanout.shards.tasks.shard_task import nothing_done
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -117,7 +118,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
                 gone += len(outcomes)
                 if deadline.passed:
                     if not removed + gone:
-                        raise Transient(f"{waiting} directories were looked at and none could be removed in time")
+                        nothing_done(f"none of {waiting:,} directories that were looked at could be removed", context)
                     return {"removed": removed + gone, "done": False}
         removed += gone
         if last or not waiting:

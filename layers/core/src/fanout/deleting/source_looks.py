@@ -22,9 +22,10 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry
-from fanout.model.errors import ItemError, Transient
+from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
+from fanout.shards.tasks.shard_task import nothing_done
 from fanout.work.context import Context
 from fanout.work.parallel import always, work_on
 
@@ -86,7 +87,7 @@ def look_at_directories(context: Context) -> Json:
         _look_at(shard, look, context, deadline, always)
         looked += _is_whole(shard, ledger, context.clock.now())
     if left and not looked:
-        raise Transient("none of the shards of directories could be looked for at the source in time")
+        nothing_done("none of the shards of directories could be looked for at the source", context)
     return {"cursor": len(shards) - len(left) + looked, "done": looked == len(left)}
 
 
@@ -125,7 +126,7 @@ def _look_at(shard: Shard, look: Look, context: Context, deadline: Deadline, adm
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
     found = dict(work_on(left, look, threads, deadline, [], admit))
     if left and not found:
-        raise Transient(f"none of {len(left)} entries could be looked for at the source in time")
+        nothing_done(f"none of {len(left):,} entries could be looked for at the source", context)
     kept = [Kept(index, problem.reason, problem.message) for index, problem in found.items() if problem is not None]
     ledger.write(keys.source_looks_key(shard.id), SourceLooks(at, ranges_of(found), kept))
     return len(found)

@@ -23,9 +23,10 @@ from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
-from fanout.model.errors import Superseded, Transient
+from fanout.model.errors import Superseded
 from fanout.ports.tree import Tree
 from fanout.shards.made_directories import MadeDirectory
+from fanout.shards.tasks.shard_task import nothing_done
 from fanout.work.context import Context
 from fanout.work.parallel import ahead
 
@@ -78,7 +79,7 @@ def go_on_with(shard: FinishShard, context: Context) -> bool:
         done = work.set_all(deadline)
         settled += work.worked
     if not done and not settled:
-        raise Transient("nothing could be finished in the time of a function")
+        nothing_done("nothing could be finished", context)
     return done
 
 

@@ -15,8 +15,9 @@ from fanout.finishing.withdrawal import is_finished, withdraw
 from fanout.ledger import keys
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
-from fanout.model.errors import Superseded, Transient
+from fanout.model.errors import Superseded
 from fanout.request.plan import Plan
+from fanout.shards.tasks.shard_task import nothing_done
 from fanout.work.context import Context
 
 
@@ -100,7 +101,7 @@ def _finish_alone(plan: Plan, left: ToFinish, context: Context, deadline: Deadli
     if done:
         directories, done = finish_directories(context, context.destination(plan), deadline, left.directories)
     if not done and not files + names + directories:
-        raise Transient("nothing could be finished in the time of a function")
+        nothing_done("nothing could be finished", context)
     return done
 
 

@@ -24,6 +24,7 @@ from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
+from fanout.shards.tasks.shard_task import nothing_done
 from fanout.work.context import Context
 
 # Outcomes written at once: what a repeated task repeats at most.
@@ -54,10 +55,9 @@ def link_names(
                     return done, False
                 found = dict(zip([index for index, _ in rows], pool.map(outcome_of, rows), strict=True))
                 outcomes = {index: one for index, one in found.items() if one is not None}
-                fails_late = has_whole_time and not done and not outcomes
-                for index, entry in linker.cut_off if fails_late else ():
-                    if not context.leaves(entry.size):
-                        outcomes[index] = out_of_time_outcome(entry)
+                if has_whole_time and not done and not outcomes:
+                    late = nothing_done("none of the further names could be linked", context, cut_off=linker.cut_off)
+                    outcomes = {index: out_of_time_outcome(entry) for index, entry in late}
                 name = f"{context.nonce}-{number:04d}"
                 report_done(plan, context.ledger, "copy", f"{shard.id}-{name}", outcomes.values())
                 context.ledger.write_outcomes(shard.id, name, outcomes, tally(outcomes.values()))

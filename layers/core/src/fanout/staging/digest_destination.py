@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.model.checksum import to_base64
 from fanout.model.document import Json
@@ -15,11 +14,10 @@ from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
-from fanout.shards.tasks.notes import TaskNotes
+from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.source_checksums import SourceChecksum, read_checksums, write_checksums
 from fanout.verifying.verifier import Verifier
 from fanout.work.context import Context
-from fanout.work.parallel import work_on
 
 # Of an entry that is to be staged, whatever the source holds: no checksum, and no reason to name.
 _STAGED = SourceChecksum()
@@ -30,31 +28,23 @@ def digest_destination(shard: Shard, context: Context) -> Json:
 
     An entry that is missing, of another kind or size, or that cannot be read, has an empty checksum.
     """
-    ledger, name = context.ledger, keys.destination_id(shard.id)
     if shard.blocks is not None:  # of a file too large for one function: copied in blocks
         return {"cursor": 0, "done": True}
-    plan = ledger.read_plan()
-    context = context.within(plan)
-    known, entries = read_checksums(name, ledger), list(ledger.read_shard(shard))
-    left = [(index, entry) for index, entry in enumerate(entries) if index not in known]
-    destination, deadline = context.destination(plan), context.deadline()
-    verifier = Verifier(destination, deadline, context.limiter)
+    task = ShardTask("digest", "read", shard, context)
+    ledger, name = task.ledger, keys.destination_id(shard.id)
+    left = task.left(enumerate(ledger.read_shard(shard)), read_checksums(name, ledger))
+    destination = context.destination(task.plan)
+    verifier = Verifier(destination, task.deadline, task.limiter)
 
     def read(entry: Entry) -> tuple[int, SourceChecksum]:
         return entry.size, SourceChecksum(_checksum_there(entry, destination, verifier))
 
-    threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
-    unfinished: list[tuple[int, Entry]] = []
-    admit = lambda: context.limiter.admit(deadline)  # noqa: E731
-    notes = TaskNotes("digest", shard.id, ledger, context.nonce, context.clock, len(known))
-    done = work_on(left, read, threads, deadline, unfinished, admit)
-    found = {index: one for index, (_, one) in notes.along(done, lambda one: one[0])}
-    if not found:  # one that is too large for a whole function is staged
-        found = {index: _STAGED for index, entry in unfinished if not context.leaves(entry.size)}
+    cut_off: list[tuple[int, Entry]] = []
+    found = {index: one for index, (_, one) in task.done_along(left, read, lambda one: one[0], cut_off)}
+    found |= {index: _STAGED for index, _ in task.too_late(len(left), found, cut_off)}
     if found:
         write_checksums(name, context.nonce, found, ledger)
-    total = len(known) + len(found)
-    return {"cursor": total, "done": total >= len(entries)}
+    return task.progress(len(found)).answer
 
 
 def _checksum_there(entry: Entry, destination: Tree, verifier: Verifier) -> str:

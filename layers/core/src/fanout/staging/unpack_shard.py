@@ -15,6 +15,7 @@ from fanout.model.document import Json
 from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import Shard
 from fanout.shards.tasks.attempts import Progress, noted
+from fanout.shards.tasks.shard_task import ShardTask
 from fanout.staging.pack_writer import BROKEN, INDEX
 from fanout.staging.packed_tree import PackedTree, staged_entries
 from fanout.staging.staged_blocks import StagedBlocksTree
@@ -48,31 +49,27 @@ def unpack_shard(shard: Shard, context: Context) -> Json:
 
 def _unpack_entries(shard: Shard, context: Context) -> tuple[Progress, bool]:
     """Outcomes so far, and whether staged entries are left."""
-    ledger = context.ledger
-    plan = ledger.read_plan()
-    context = context.within(plan)
-    settled, staged = settled_indexes(shard, ledger), staged_entries(ledger.staged(), shard.id)
-    entries = enumerate(ledger.read_shard(shard))
-    work = [(index, entry) for index, entry in entries if index not in settled and entry.path in staged]
+    task = ShardTask("copy", "copied", shard, context)
+    ledger, staged = task.ledger, staged_entries(task.ledger.staged(), shard.id)
+    left = task.left(enumerate(ledger.read_shard(shard)), settled_indexes(shard, ledger))
+    work = [(index, entry) for index, entry in left if entry.path in staged]
     work.sort(key=lambda item: staged[item[1].path].place)
-    deadline = context.deadline()
     copier = Copier(
         PackedTree(ledger.staged(), staged.values()),
-        context.destination(plan),
-        deadline,
-        symlinks=plan.request.symlinks,
-        limiter=context.limiter,
+        context.destination(task.plan),
+        task.deadline,
+        symlinks=task.plan.request.symlinks,
+        limiter=task.limiter,
         now=context.clock.now,
     )
     unbroken = _Unbroken(copier, may_leave=_times_broken(shard, ledger.staged()) < STAGED_AGAIN)
     try:
-        writer = copy_work(work, unbroken, shard, context, len(settled), threads_of(ledger), plan)
+        writer = copy_work(work, unbroken, task, threads_of(ledger))
     finally:
-        if unbroken.left:
+        if unbroken.left_out:
             _forget_staged(shard, context)
-    total = len(settled) + writer.written
-    left = writer.written < len(work) and not unbroken.left
-    return Progress(total, total >= shard.items, writer.copied, writer.failures), left
+    has_left = writer.written < len(work) and not unbroken.left_out
+    return task.progress(writer.written, writer.copied, writer.failures), has_left
 
 
 class _Unbroken:
@@ -82,13 +79,13 @@ class _Unbroken:
         self._copier, self._may_leave = copier, may_leave
         self.directories, self.unfinished = copier.directories, copier.unfinished
         self.take_made = copier.take_made
-        self.left = 0
+        self.left_out = 0
 
     def copy_all(self, entries: Sequence[Work], threads: int) -> Iterator[tuple[int, Outcome]]:
         """See ``CopiesEntries``."""
         for index, outcome in self._copier.copy_all(entries, threads):
             if self._may_leave and outcome.reason is Reason.STAGED_BROKEN:
-                self.left += 1
+                self.left_out += 1
             else:
                 yield index, outcome
 
@@ -106,9 +103,8 @@ def _forget_staged(shard: Shard, context: Context) -> None:
 
 def _unpack_blocks(shard: Shard, context: Context) -> tuple[Progress, bool]:
     """Receipts so far, and whether staged blocks are left. Blocks that could not be read keep their reason."""
-    ledger = context.ledger
-    plan = ledger.read_plan()
-    context = context.within(plan)
+    task = ShardTask("copy", "copied", shard, context)
+    ledger = task.ledger
     big = ledger.read_big_file(shard.key)
     packed, known = ledger.read_receipts(keys.packed_id(shard.id)), ledger.read_receipts(shard.id)
     failed = {index: one for index, one in packed.items() if one.reason is not None and index not in known}
@@ -116,6 +112,6 @@ def _unpack_blocks(shard: Shard, context: Context) -> tuple[Progress, bool]:
         ledger.write_receipts(shard.id, f"{context.nonce}-source", failed, 0)
     ready = [index for index, one in packed.items() if one.reason is None]
     source = StagedBlocksTree(ledger.staged(), shard.id, big, packed)
-    target = context.destination(plan).open_blocks(big.entry.placed, big.token)
-    progress = move_blocks(shard, big, source, target, ready, context)
+    target = context.destination(task.plan).open_blocks(big.entry.placed, big.token)
+    progress = move_blocks(shard, big, source, target, ready, task)
     return progress, progress.cursor < len(packed)

@@ -14,16 +14,15 @@ from fanout.ledger import keys
 from fanout.ledger.coverage import indexes_of
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
-from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry
-from fanout.model.errors import FanoutError, ItemError, Transient, problem_of
+from fanout.model.errors import FanoutError, ItemError, problem_of
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import BigFile, Receipt, Shard
 from fanout.ports.tree import Source, Tree
 from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.tasks.attempts import Progress
-from fanout.shards.tasks.notes import TaskNotes
+from fanout.shards.tasks.shard_task import ShardTask
 from fanout.verifying.compare_blocks import checksum_of_block, compare_blocks
 from fanout.work.byte_budget import ByteBudget
 from fanout.work.context import Context
@@ -38,41 +37,36 @@ def verify_blocks(shard: Shard, context: Context) -> Progress:
 
     A big file that was not completed has nothing to verify: it is a failed entry already.
     """
-    assert shard.blocks is not None
-    ledger = context.ledger
-    plan = ledger.read_plan()
-    context = context.within(plan)
+    task = ShardTask("verify", "verified", shard, context)
+    plan, ledger = task.plan, task.ledger
     big = ledger.read_big_file(shard.key)
+    if plan.request.course.compares:
+        return compare_blocks(big, task)
+    assert shard.blocks is not None
     outcomes_id = keys.verified_id(shard.id)
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
-    left = [index for index in range(*shard.blocks) if index not in known]
-    if plan.request.course.compares:
-        return compare_blocks(shard, big, context, plan)
-    deadline = context.deadline()
-    reader = _Reader(big, lambda size: context.limiter.read(size, deadline))
+    left = task.left(((index, index) for index in range(*shard.blocks)), known)
+    reader = _Reader(big, lambda size: task.limiter.read(size, task.deadline))
     outcomes: dict[int, Outcome] = {}
     if left:
-        received = _receipts(shard, left, ledger)
+        received = _receipts(shard, [index for index, _ in left], ledger)
         try:
             checks = (
                 _check_of_destination(big, received, context.destination(plan), ledger, reader),
                 _check_of_source(shard, big, received, context, plan, reader),
             )
-            notes = TaskNotes("verify", shard.id, ledger, context.nonce, context.clock, len(known))
-            outcomes = _checked(big, left, checks, deadline, notes)
+            outcomes = _checked(big, left, checks, task)
         except FanoutError:
             raise
         except Exception as error:  # noqa: BLE001 - see problem_of
             problem = problem_of(error)
-            outcomes = {index: _failed(big, index, problem) for index in left}
+            outcomes = {index: _failed(big, index, problem) for index, _ in left}
         finally:
             reader.close()
     if outcomes:
         size = sum(big.block(index)[1] for index, outcome in outcomes.items() if outcome.result is Result.COPIED)
         ledger.write_outcomes(outcomes_id, context.nonce, outcomes, {Result.COPIED: Count(0, size)})
-    total = len(known) + len(outcomes)
-    compared = sum(big.block(index)[1] for index in outcomes)
-    return Progress(total, total >= shard.items, Count(0, compared))
+    return task.progress(len(outcomes), Count(0, sum(big.block(index)[1] for index in outcomes)))
 
 
 class _Reader:
@@ -177,9 +171,7 @@ def _whole_received(big: BigFile, ledger: Ledger) -> int:
     return whole_checksum(big, [receipts[index] for index in sorted(receipts)])
 
 
-def _checked(
-    big: BigFile, left: list[int], checks: Sequence[Check], deadline: Deadline, notes: TaskNotes
-) -> dict[int, Outcome]:
+def _checked(big: BigFile, left: list[tuple[int, int]], checks: Sequence[Check], task: ShardTask) -> dict[int, Outcome]:
     def check(index: int) -> Outcome:
         try:
             for one in checks:
@@ -189,11 +181,9 @@ def _checked(
         return _verified(big, index)
 
     threads = max(1, min(tuning.BLOCKS_IN_FLIGHT, len(left)))
-    done = work_on([(index, index) for index in left], check, threads, deadline, [])
-    outcomes = dict(notes.along(done, lambda outcome: outcome.size))
-    passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
-    if passing and len(passing) == len(outcomes):
-        raise Transient(f"{len(passing)} blocks could not be verified: {passing[0].message}")
+    done = work_on(left, check, threads, task.deadline, [])
+    outcomes = dict(task.notes().along(done, lambda outcome: outcome.size))
+    task.too_late(len(left), outcomes)
     return outcomes
 
 

@@ -15,15 +15,15 @@ from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count, tally
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
-from fanout.model.errors import ItemError, Transient
+from fanout.model.errors import ItemError
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Symlinks
-from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.attempts import Progress, noted
-from fanout.shards.tasks.notes import TaskNotes, failures_of
+from fanout.shards.tasks.notes import failures_of
+from fanout.shards.tasks.shard_task import ShardTask, too_large
 from fanout.shards.tasks.unread_entries import write_unread
 from fanout.verifying.digests import TreeDigest, digest_row
 from fanout.verifying.links.link_differences import link_differences
@@ -52,17 +52,16 @@ def verify_shard(shard: Shard, context: Context) -> Json:
 
 
 def _verify_entries(shard: Shard, context: Context) -> Progress:
-    ledger = context.ledger
-    plan = ledger.read_plan()
-    context = context.within(plan)
-    deadline = context.deadline()
+    task = ShardTask("verify", "verified", shard, context)
+    plan, ledger = task.plan, task.ledger
     rules = rules_of(plan, ledger)
     may_lack = context.source(plan) if plan.request.skips_archived else None
     certifies = plan.request.certificate and plan.request.course.compares
-    limiter = context.limiter
     skips = plan.request.symlinks is Symlinks.SKIP
     destination = context.destination(plan)
-    verifier = Verifier(destination, deadline, limiter, rules, may_lack, certifies=certifies, skips_symlinks=skips)
+    verifier = Verifier(
+        destination, task.deadline, task.limiter, rules, may_lack, certifies=certifies, skips_symlinks=skips
+    )
     links = link_differences(shard, ledger) if plan.request.course.compares else {}
     if plan.request.between_mounts:
         work = work_of_checksums(shard, ledger)
@@ -74,37 +73,33 @@ def _verify_entries(shard: Shard, context: Context) -> Progress:
         copied = _copied(shard, ledger)
         work = {index: (*item[:2], Result.COPIED) for index, item in work.items() if index in copied}
     known = {index for file in ledger.outcome_files(outcomes_id) for index in indexes_of(file.ranges)}
-    left = [(index, item) for index, item in work.items() if index not in known]
+    left = task.left(work.items(), known)
     # The shard of a copy says what stood at the destination before it, and a mount has no ETags.
     is_pinned = plan.request.course.compares and plan.request.destination.is_keyed
-    notes = TaskNotes("verify", shard.id, ledger, context.nonce, context.clock, len(known))
-    outcomes = _verify(left, links, verifier, shard, outcomes_id, plan, context, notes, is_pinned=is_pinned)
+    outcomes = _verify(left, links, verifier, task, outcomes_id, is_pinned=is_pinned)
     if plan.request.course.compares:
         report_done(plan, ledger, "verify", f"{shard.id}-{context.nonce}", outcomes.values())
-    total = len(known) + len(outcomes)
     compared = Count(len(outcomes), sum(outcome.size for outcome in outcomes.values()))
-    return Progress(total, total >= len(work), compared, failures_of(outcomes.values()))
+    return task.progress(len(outcomes), compared, failures_of(outcomes.values()))
 
 
 def _verify(
     left: list[tuple[int, Work]],
     links: dict[str, str],
     verifier: Verifier,
-    shard: Shard,
+    task: ShardTask,
     outcomes_id: str,
-    plan: Plan,
-    context: Context,
-    notes: TaskNotes,
     *,
     is_pinned: bool,
 ) -> dict[int, Outcome]:
+    shard, plan, ledger, nonce = task.shard, task.plan, task.ledger, task.context.nonce
     outcomes: dict[int, Outcome] = {}
     certified: dict[int, Proof] = {}
     pins: dict[int, tuple[str, str]] = {}
     not_told: list[int] = []
     archived: list[int] = []
     digest = TreeDigest()
-    unfinished: list[tuple[int, Work]] = []
+    cut_off: list[tuple[int, Work]] = []
     entries = {index: item[0] for index, item in left}
     threads = min(tuning.CLIENT_OPERATIONS_IN_FLIGHT, len(left)) or 1
 
@@ -112,13 +107,12 @@ def _verify(
         entry = item[0]
         return verifier.compare(*item, links.get(entry.path, ""), entry.replaces if is_pinned else "")
 
-    admit = lambda: context.limiter.admit(verifier.deadline)  # noqa: E731
     rest: list[tuple[int, Work]] = []
-    proofs = proofs_about(entries.values(), plan, context.ledger)
-    look = SecondLook(context.destination(plan), proofs, check, links)
-    known = look.at(left, rest, threads, verifier.deadline, unfinished)
-    done = chain(known, work_on(rest, check, threads, verifier.deadline, unfinished, admit))
-    for index, verified in notes.along(done, lambda one: one.outcome.size):
+    proofs = proofs_about(entries.values(), plan, ledger)
+    look = SecondLook(task.context.destination(plan), proofs, check, links)
+    known = look.at(left, rest, threads, task.deadline, cut_off)
+    done = chain(known, work_on(rest, check, threads, task.deadline, cut_off, task.admit))
+    for index, verified in task.notes().along(done, lambda one: one.outcome.size):
         outcomes[index] = in_move(verified.outcome, entries[index], plan)
         if not verified.is_told_whole:
             not_told.append(index)
@@ -128,29 +122,21 @@ def _verify(
         if verified.proof is not None:
             certified[index] = verified.proof
         digest.add(verified.outcome.path, verified.source_digest, verified.destination_digest)
-    passing = [outcome for outcome in outcomes.values() if outcome.reason is Reason.TRANSIENT]
-    if passing and len(passing) == len(outcomes):
-        raise Transient(f"{len(passing)} entries could not be verified: {passing[0].message}")
-    if not outcomes:
-        for index, (entry, _, _) in unfinished:
-            if context.leaves(entry.size):
-                continue  # the next task continues with it
-            message = f"{entry.size} bytes are more than one function reads in its time"
-            outcomes[index] = Outcome.because(entry, Reason.OUT_OF_TIME, message)
+    for index, entry in task.too_late(len(left), outcomes, ((index, item[0]) for index, item in cut_off)):
+        outcomes[index] = Outcome.because(entry, Reason.OUT_OF_TIME, too_large(entry, "reads"))
     if outcomes:
-        ledger = context.ledger
-        ledger.write_rows(keys.digests_key(shard.id, context.nonce), map(digest_row, digest.directories()))
-        write_indexes(keys.not_told_prefix(shard.id), context.nonce, not_told, ledger)
-        write_indexes(keys.archived_prefix(shard.id), context.nonce, archived, ledger)
-        write_unread(shard.id, context.nonce, outcomes, ledger)
+        ledger.write_rows(keys.digests_key(shard.id, nonce), map(digest_row, digest.directories()))
+        write_indexes(keys.not_told_prefix(shard.id), nonce, not_told, ledger)
+        write_indexes(keys.archived_prefix(shard.id), nonce, archived, ledger)
+        write_unread(shard.id, nonce, outcomes, ledger)
         if verifier.certifies:
-            write_certified(shard.id, context.nonce, certified, ledger)
+            write_certified(shard.id, nonce, certified, ledger)
         if plan.proves_move:
             proven = [index for index, one in outcomes.items() if one.result is Result.UNCHANGED]
             equal = (replace(entries[index], replaces=pins[index][0], etag=pins[index][1]) for index in proven)
             taken_over = len(set(proven) - {index for index, _ in rest})
-            write_proven(shard.id, context.nonce, equal, ledger, taken_over)
-        ledger.write_outcomes(outcomes_id, context.nonce, outcomes, tally(outcomes.values()))
+            write_proven(shard.id, nonce, equal, ledger, taken_over)
+        ledger.write_outcomes(outcomes_id, nonce, outcomes, tally(outcomes.values()))
     return outcomes
 
 

@@ -152,6 +152,11 @@ class Context(Struct, frozen=True):
         """Whether an entry for which there was no time is left to the next task, which has more of it."""
         return self.cut_short or self.limiter.cut_off(size)
 
+    @property
+    def is_held_back(self) -> bool:
+        """Whether a rate or the window may be why a task got nothing done."""
+        return self.cut_short or self.limiter.holds()
+
     def begin(self, phase: str) -> None:
         """Note when a phase began."""
         self.ledger.begin(phase, self.clock.now())

@@ -21,7 +21,6 @@ from msgspec import MsgspecError, json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError, ItemError
 from fanout.ports.tree import Tree
-from fanout.request.options import Mode
 from fanout.request.parts.publish import INSIDE_VERSIONS, PUBLISHER, Publisher, roots_in
 from fanout.request.plan import Plan
 
@@ -75,7 +74,7 @@ NO_TREES = PublishedTrees(lambda _root: None, lambda _root: None)
 def published_trees(plan: Plan, source: Tree, destination: Tree, noted: Mapping[str, str] | None) -> PublishedTrees:
     """The trees for a listing; ``noted`` are the notes that ListDestination found, where only it sees them."""
     request = plan.request
-    if request.destination.is_keyed or plan.version or request.mode in (Mode.VERIFY, Mode.ROLLBACK):
+    if request.destination.is_keyed or plan.version or request.course.compares or request.course.goes_back:
         return NO_TREES
     there: NoteOf = noted.get if noted is not None else lambda root: note_in(destination, root)
     return PublishedTrees(there, lambda root: note_in(source, root))

@@ -31,6 +31,11 @@ class Progress(Struct, frozen=True):
     worked: Count
     failures: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def answer(self) -> Json:
+        """It as the state machine wants it."""
+        return {"cursor": self.cursor, "done": self.done}
+
 
 def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progress]) -> Json:
     """Do the work between two records of it; returns ``cursor`` and ``done``, as the state machine wants them."""
@@ -54,7 +59,7 @@ def noted(phase: str, shard: Shard, context: Context, work: Callable[[], Progres
         failures=progress.failures,
     )
     _write(phase, ended, context)
-    return {"cursor": progress.cursor, "done": progress.done}
+    return progress.answer
 
 
 def note_throttling(context: Context) -> None:
