@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 
@@ -10,7 +9,7 @@ from msgspec import Struct
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.ledger.rows import made_from_row, made_row
+from fanout.ledger.rows import made_from_row
 from fanout.model.entry import Entry, Made
 from fanout.model.errors import LedgerBroken
 from fanout.ports.tree import Tree
@@ -72,11 +71,3 @@ def _overlap(bounds: list[bytes], key: str, ledger: Ledger) -> bool:
         first, last = keys.made_bounds(key)
     at = bisect_left(bounds, first)
     return at < len(bounds) and bounds[at] <= last
-
-
-def write_made(made: Iterable[Made], ledger: Ledger, name: str, number: int) -> None:
-    """Record what an attempt made of a version, before its outcomes say that it is there; ``name`` is its own."""
-    ordered = sorted(made, key=lambda one: os.fsencode(one.path))
-    if ordered:
-        key = keys.made_key(ordered[0].path, ordered[-1].path, name, number)
-        ledger.whole_run().write_rows(key, map(made_row, ordered))

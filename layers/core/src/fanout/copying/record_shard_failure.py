@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fanout.copying.copy_shard import settled_indexes
 from fanout.model.books import tally
 from fanout.model.document import Json
 from fanout.model.errors import OutOfBudget, OutOfTime, run_error
 from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import Receipt, Shard
+from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.work.context import Context
 
 # The errors of a task whose run reached a limit of its request.

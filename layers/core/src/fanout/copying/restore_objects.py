@@ -21,7 +21,6 @@ from math import inf
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fanout.copying.copy_shard import OutcomeWriter, settled_indexes
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.model.books import Count
@@ -36,6 +35,7 @@ from fanout.request.plan import Plan
 from fanout.shards.archives import RestoreStand, not_restorable, restores_asked, seconds_to_restore
 from fanout.shards.blocks import failed_block
 from fanout.shards.partitioned import MapItem, shards_of
+from fanout.shards.tasks.outcome_writer import OutcomeWriter, settled_indexes
 from fanout.work.context import Context
 from fanout.work.parallel import ahead
 

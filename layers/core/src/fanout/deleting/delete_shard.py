@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from fanout.copying.copy_shard import settled_indexes
 from fanout.deleting.copy_looks import look_at_copy
 from fanout.deleting.missing_at_source import Look, look_at_source
 from fanout.deleting.source_looks import looked_at, noted_look
@@ -21,6 +20,7 @@ from fanout.model.shard import Shard
 from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree
 from fanout.shards.entry_report import report_done
+from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
 from fanout.work.context import Context
 from fanout.work.parallel import work_on

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from fanout.copying.copy_shard import settled_indexes
 from fanout.deleting.copy_looks import look_at_copy
 from fanout.deleting.delete_shard import outcome_of
 from fanout.deleting.deletion_results import deletion_shards
@@ -35,6 +34,7 @@ from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
 from fanout.shards.made_directories import made_directories
 from fanout.shards.shard_results import shard_outcomes
+from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
 from fanout.work.context import Context
 from fanout.work.parallel import work_on

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from fanout.copying.copy_shard import settled_indexes
 from fanout.deleting.deletions import deleted_directories
 from fanout.deleting.missing_at_source import Look, look_at_source
 from fanout.facts import tuning
@@ -25,6 +24,7 @@ from fanout.model.entry import Entry
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.shard import Shard
+from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
 from fanout.work.context import Context
 from fanout.work.parallel import always, work_on

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fanout.copying.linking import write_made
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -20,6 +19,7 @@ from fanout.request.plan import Plan
 from fanout.shards.big_files import parts_of_big_files, whole_checksum
 from fanout.shards.entry_report import report_done
 from fanout.shards.shard_results import big_file_outcomes
+from fanout.shards.tasks.outcome_writer import write_made
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 

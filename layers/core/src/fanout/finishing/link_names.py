@@ -11,7 +11,6 @@ from itertools import islice
 from msgspec.structs import replace
 
 from fanout.copying.copier import Copier
-from fanout.copying.copy_shard import out_of_time_outcome, settled_indexes
 from fanout.facts import tuning
 from fanout.finishing.divide import LinkRange
 from fanout.ledger.ledger import Ledger
@@ -24,6 +23,7 @@ from fanout.ports.limiter import Limiter
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.shards.entry_report import report_done
+from fanout.shards.tasks.outcome_writer import out_of_time_outcome, settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
 from fanout.work.context import Context
 

@@ -1,0 +1,120 @@
+"""Writes the outcomes of a task on a shard, and reads which entries have one."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import to_builtins
+
+from fanout.facts import tuning
+from fanout.ledger import keys
+from fanout.ledger.coverage import indexes_of
+from fanout.ledger.ledger import Ledger
+from fanout.ledger.rows import made_row
+from fanout.model.books import Count, tally
+from fanout.model.document import Json
+from fanout.model.entry import Attributes, Entry, Made
+from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.shard import Shard
+from fanout.request.plan import Plan
+from fanout.shards.entry_report import report_done
+from fanout.shards.made_directories import MadeDirectory
+from fanout.shards.tasks.notes import TaskNotes, failures_of
+from fanout.shards.tasks.shard_task import too_large
+from fanout.shards.tasks.unread_entries import write_unread
+from fanout.work.context import Context
+
+
+class OutcomeWriter:
+    """Writes outcomes in files that no other attempt names, every ``tuning.CHECKPOINT_SECONDS``.
+
+    ``notes`` receives the progress in between. A ``plan`` that asks for it has the entries reported too. ``take_made``
+    hands over what a version got.
+    """
+
+    def __init__(
+        self,
+        shard: Shard,
+        context: Context,
+        notes: TaskNotes | None = None,
+        plan: Plan | None = None,
+        take_made: Callable[[], Sequence[Made]] = tuple,
+    ) -> None:
+        self._take_made = take_made
+        self._plan = plan
+        self._shard, self._context, self._notes = shard, context, notes
+        self._held: dict[int, Outcome] = {}
+        self._files = 0
+        self._written_at = self._noted_at = context.clock.now()
+        self.written = 0
+        self.copied = Count()
+        self.failures: Counter[str] = Counter()
+        self._settled_bytes = 0
+
+    def add(self, index: int, outcome: Outcome, directories: list[tuple[Entry, Attributes]]) -> None:
+        """Take an outcome; writes when it is time to."""
+        self._held[index] = outcome
+        now = self._context.clock.now()
+        if now - self._written_at >= tuning.CHECKPOINT_SECONDS:
+            self.flush(directories)
+        if self._notes is not None and now >= self._notes.due_at:
+            self._note(self._notes)
+
+    def _note(self, notes: TaskNotes) -> None:
+        """Note how far this task is; what is held has yet to be written, and is on its way."""
+        held = self._held.values()
+        size = self._settled_bytes + sum(outcome.size for outcome in held)
+        notes.write(Count(self.written + len(held), size), self.failures + failures_of(held))
+
+    def flush(self, directories: list[tuple[Entry, Attributes]]) -> None:
+        """Write what is held. Directories and records first: without them an outcome must not count."""
+        self._written_at = self._context.clock.now()
+        if not self._held:
+            return
+        ledger, nonce = self._context.ledger, self._context.nonce
+        taken, directories[:] = list(directories), []
+        if taken:
+            key = keys.directories_key(self._shard.id, nonce, self._files)
+            ledger.write_rows(key, (_directory_row(entry, attributes) for entry, attributes in taken))
+        write_made(self._take_made(), ledger, nonce, self._files)
+        counts = tally(self._held.values())
+        seconds, self._noted_at = self._written_at - self._noted_at, self._written_at
+        name = keys.outcomes_name(nonce, self._files, len(taken))
+        if self._plan is not None:
+            report_done(self._plan, ledger, "copy", f"{self._shard.id}-{name}", self._held.values())
+        write_unread(self._shard.id, name, self._held, ledger)
+        ledger.write_outcomes(self._shard.id, name, self._held, counts, seconds)
+        self.written += len(self._held)
+        self.copied += counts[Result.COPIED]
+        self.failures += failures_of(self._held.values())
+        self._settled_bytes += sum(count.bytes for count in counts.values())
+        self._files += 1
+        self._held = {}
+
+
+def write_made(made: Iterable[Made], ledger: Ledger, name: str, number: int) -> None:
+    """Record what an attempt made of a version, before its outcomes say that it is there; ``name`` is its own."""
+    ordered = sorted(made, key=lambda one: os.fsencode(one.path))
+    if ordered:
+        key = keys.made_key(ordered[0].path, ordered[-1].path, name, number)
+        ledger.whole_run().write_rows(key, map(made_row, ordered))
+
+
+def settled_indexes(shard: Shard, ledger: Ledger) -> set[int]:
+    """The indexes of the shard's entries that have an outcome."""
+    return {index for file in ledger.outcome_files(shard.id) for index in indexes_of(file.ranges)}
+
+
+def out_of_time_outcome(entry: Entry) -> Outcome:
+    """The outcome of an entry that a whole function could not copy."""
+    return Outcome.because(entry, Reason.OUT_OF_TIME, too_large(entry, "copies"))
+
+
+def _directory_row(entry: Entry, attributes: Attributes) -> Json:
+    """A directory that was made, with what is to be set on it at the end."""
+    mode, uid, gid = attributes.mode, attributes.uid, attributes.gid
+    made = MadeDirectory(entry.path, mode, uid, gid, attributes.copied_mtime_ns, attributes.atime_ns)
+    row: Json = to_builtins(made)
+    return row
