@@ -35,7 +35,7 @@ def _publish(event: Json, context: Any) -> Json:
 
 
 def _restore(event: Json, shards: Json, context: Any) -> Json:
-    from fanout.copying.restore_objects import restore_objects
+    from fanout.restoring.restore_objects import restore_objects
 
     found = handle("RestoreObjects", event, context, lambda step: restore_objects(shards["restores"], step))
     return {**shards, "paced": shards["paced"] and not shards["restores"], **found}

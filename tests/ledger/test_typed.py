@@ -23,7 +23,7 @@ NOT_OF_THE_LEDGER = {
     "listing/index/copied_index.py": "rows of an index, written and read in this file alone",
     "forecast/costs.py": "the table of prices",
     "forecast/datasync.py": "the table of prices",
-    "forecast/restoring.py": "the table of prices",
+    "restoring/forecast.py": "the table of prices",
     "efs/model.py": "the table of quotas",
     "staging/unpack_shard.py": "the answer to the state machine",
     "deleting/remove_directories.py": "the answer to the state machine",

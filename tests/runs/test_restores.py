@@ -7,8 +7,6 @@ from math import inf
 
 import pytest
 
-from fanout.copying import restore_objects as restoring
-from fanout.copying.restore_objects import wait_seconds
 from fanout.facts import archives, tuning
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
@@ -17,7 +15,9 @@ from fanout.model.outcome import Reason
 from fanout.partition.partition_shards import partition_shards
 from fanout.ports.aws import Look
 from fanout.request.parts.restore import Restore
-from fanout.shards.archives import last_stand, restores_asked
+from fanout.restoring import restore_objects as restoring
+from fanout.restoring.restore_objects import wait_seconds
+from fanout.restoring.stand import last_stand, restores_asked
 from tests.support.archives import DAY, ArchivedTree, FakeArchive, Object
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree

@@ -16,7 +16,7 @@ from fanout.model.outcome import Reason
 from fanout.model.segment import Prunes, Segment, no_pruning
 from fanout.ports.aws import Look
 from fanout.request.parts.restore import Restore
-from fanout.shards.archives import seconds_to_restore
+from fanout.restoring.archives import seconds_to_restore
 from tests.support.flow import ManualClock
 from tests.support.memory import MemorySource, MemoryTree
 

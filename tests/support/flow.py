@@ -11,7 +11,6 @@ from msgspec import convert
 
 from fanout.adapters.given_tree import with_given_attributes
 from fanout.copying.copy_shard import copy_shard
-from fanout.copying.restore_objects import restore_objects
 from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.delete_shard import delete_shard
 from fanout.deleting.remove_directories import remove_directories
@@ -36,6 +35,7 @@ from fanout.ports.pacing import Account
 from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
+from fanout.restoring.restore_objects import restore_objects
 from fanout.resuming.carry_over import list_or_carry_over
 from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.verifying.begin_verification import begin_verification

@@ -12,7 +12,7 @@ from fanout.ledger.ledger import Ledger
 from fanout.planning.waiting import Waiting
 from fanout.request.parts.window import opens_again, parse_window
 from fanout.request.plan import Plan
-from fanout.shards.archives import last_stand
+from fanout.restoring.stand import last_stand
 from fanout_cli.progress.model import WITH_SHARDS, Look, course_of
 from fanout_cli.progress.stage import Stage
 from fanout_cli.progress.work import Standing

@@ -17,7 +17,7 @@ from fanout.planning.waiting import Waiting
 from fanout.request.course import Mode
 from fanout.request.options import Verify
 from fanout.request.request import Request
-from fanout.shards.archives import RestoreStand
+from fanout.restoring.stand import RestoreStand
 from fanout_cli.progress.work import Standing
 
 # The phases that deal with shards, and so have a share.

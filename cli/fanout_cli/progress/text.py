@@ -8,7 +8,7 @@ from fanout.model.books import Count
 from fanout.model.outcome import Reason
 from fanout.planning.waiting import Waiting
 from fanout.report.text import size, visible
-from fanout.shards.archives import RestoreStand
+from fanout.restoring.stand import RestoreStand
 from fanout_cli.progress.model import WITH_SHARDS, Phase, Progress
 
 # Classes of failures that a line names.

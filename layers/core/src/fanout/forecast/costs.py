@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from fanout.efs.load import S3Requests, Work
 from fanout.efs.model import FileSystemState, Load
+from fanout.facts.units import GB
 from fanout.forecast.listing import ListingWalk
 from fanout.forecast.overhead import Beside
 from fanout.model.file_system import ThroughputMode
 from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS
 
-GB = 1e9
 # As template.yaml sets the functions that list, copy and verify.
 FUNCTION_GB = 1.769
 # Chosen: requests to the ledger, of a segment and of a shard: its rows, its record, its attempts and checkpoints.

@@ -22,7 +22,8 @@ from msgspec import Struct
 from fanout.efs.load import S3Requests, Work, loads_of, loads_to_list, reading, requests_of
 from fanout.efs.model import FileSystemState
 from fanout.facts import aws
-from fanout.forecast.costs import GB, metering_dollars, request_dollars
+from fanout.facts.units import GB
+from fanout.forecast.costs import metering_dollars, request_dollars
 from fanout.model.location import Location
 from fanout.request.options import Verify
 from fanout.request.request import Request

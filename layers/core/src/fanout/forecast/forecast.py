@@ -30,7 +30,6 @@ from fanout.forecast.datasync import DataSync, datasync_of
 from fanout.forecast.deleting import EFS_LOOK_SECONDS, Deleting, deleting_of, deletion_loads, end_deleted_from
 from fanout.forecast.listing import ListingWalk, walk_listing
 from fanout.forecast.overhead import beside_run, is_paced
-from fanout.forecast.restoring import restore_dollars, restore_seconds
 from fanout.model.books import Count
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.pacing.concurrency import Pace, pace, rates_at
@@ -38,6 +37,7 @@ from fanout.pacing.start import limited_bytes, paced_at_first, seen_at_first
 from fanout.request.course import Mode
 from fanout.request.options import Verify
 from fanout.request.request import Request
+from fanout.restoring.forecast import restore_dollars, restore_seconds
 
 # Assumed: seconds of a state that calls one function which has little to do, and of starting the Map of a phase.
 STATE_SECONDS = 3.0

@@ -22,7 +22,6 @@ from fanout.forecast.deleting import deleting_of, deletion_loads
 from fanout.forecast.forecast import NOT_MEASURED
 from fanout.forecast.listing import ListingWalk
 from fanout.forecast.overhead import beside_run
-from fanout.forecast.restoring import restore_dollars
 from fanout.ledger import keys
 from fanout.ledger.documents import Spending
 from fanout.ledger.ledger import Ledger
@@ -30,7 +29,8 @@ from fanout.model.books import Count
 from fanout.model.errors import OutOfBudget
 from fanout.rates.run_limits import PacedRate
 from fanout.request.plan import Plan
-from fanout.shards.archives import restores_asked
+from fanout.restoring.forecast import restore_dollars
+from fanout.restoring.stand import restores_asked
 from fanout.shards.rounds import rounds_done
 from fanout.shards.tasks.attempt import Attempt
 from fanout.shards.tasks.attempts import attempts_by_shard

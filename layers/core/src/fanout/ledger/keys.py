@@ -49,10 +49,6 @@ UNREAD = "unread/"
 ARCHIVED = "archived/"
 CERTIFIED = "certified/"
 CERTIFICATE = "certificate.json"
-# What lies in an archive: the shards to copy before it is restored, and how far each look at the others came.
-COPIES_AT_ONCE = "restores/copies-at-once.json"
-RESTORES = "restores/"
-RESTORE_STANDS = "restores/stand-"
 OWNERS = "owners.json"
 # Marks: earlier writers can write no more; all is in place; nothing is staged, and the run can write no more.
 FENCED = "fencing/fenced.json"
@@ -367,16 +363,6 @@ def not_told_prefix(shard_id: str) -> str:
 def archived_prefix(shard_id: str) -> str:
     """Which entries of a shard a verification could not read because they are archived."""
     return f"{ARCHIVED}{shard_id}/"
-
-
-def restore_copies_key(at: float, nonce: str) -> str:
-    """Shards that are restored: what one more Map copies."""
-    return f"{RESTORES}copies-{round(at * 1000):015d}-{nonce}.json"
-
-
-def restore_key(at: float, nonce: str) -> str:
-    """How far the restoring is after one task; later ones sort after it."""
-    return f"{RESTORE_STANDS}{round(at * 1000):015d}-{nonce}.json"
 
 
 def owners_key(mount: str) -> str:

@@ -27,7 +27,7 @@ from fanout.model.shard import BigFile, Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import OnConflict
 from fanout.request.plan import Plan
-from fanout.shards.archives import not_restorable
+from fanout.restoring.archives import not_restorable
 from fanout.shards.big_files import block_bytes_of
 from fanout.shards.crowds import Crowds
 from fanout.shards.entry_report import report_done

@@ -26,7 +26,8 @@ from fanout.request.options import Verify
 from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.shards.archives import archived_of
+from fanout.restoring.archives import archived_of
+from fanout.restoring.stand import write_copies_at_once
 from fanout.shards.big_files import cut
 from fanout.shards.crowds import Crowds
 from fanout.shards.packing import pack, spread, target_seconds
@@ -78,20 +79,16 @@ def partition_shards(context: Context) -> Json:
     shards.sort(key=lambda shard: (-shard.seconds, shard.id))
     functions = plan.request.limits.max_concurrency
     if not ledger.is_verification:
-        archived = archived_of(shards, lambda key: ledger.read_big_file(key).entry)
+        waiting = archived_of(shards, lambda key: ledger.read_big_file(key).entry)
         compared = there if reads_before_copying(plan.request) else Count()
         to_delete = _to_delete(plan, extra, ledger)
-        work = work_of(listed, len(big_files), shards, crowds.largest, to_delete, archived, compared)
+        work = work_of(listed, len(big_files), shards, crowds.largest, to_delete, waiting, compared)
         found = write_forecast(plan, work, context)
         _within_budget(plan, found.dollars.total, ledger)
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context)
     ledger.write(keys.BIG_FILES, ListedBigFiles(big_files))
     ledger.write_documents(keys.SHARDS, map(MapItem, shards))
-    at_once = [shard for shard in shards if not shard.archive] if plan.request.course.writes else shards
-    copies = keys.SHARDS
-    if len(at_once) < len(shards):  # what lies in an archive waits for it, and is copied by later Maps
-        copies = keys.COPIES_AT_ONCE
-        ledger.write_documents(copies, map(MapItem, at_once))
+    copies, archived = write_copies_at_once(shards, ledger) if plan.request.course.writes else (keys.SHARDS, 0)
     if shards and not plan.request.course.plans:
         context.begin(plan.request.course.work)
     return {
@@ -101,9 +98,9 @@ def partition_shards(context: Context) -> Json:
         "verify": _verifies_after(plan.request),
         "extras": extra,
         "max_concurrency": min(functions, max(1, len(shards))),
-        "paced": len(at_once) > 1,
+        "paced": len(shards) - archived > 1,
         "copies": ledger.prefix + copies,
-        "archived": len(shards) - len(at_once),
+        "archived": archived,
         "restores": "",
         "wait": 0,
     }

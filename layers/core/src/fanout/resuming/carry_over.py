@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import listed_outcomes, name_from_row
-from fanout.listing.deciding.archived import looked_at
 from fanout.listing.deciding.clocks import ahead_of_runs
 from fanout.listing.hand_back import hand_segment_back
 from fanout.listing.list_segment import list_segment, noting_failure
@@ -33,6 +32,7 @@ from fanout.ports.tree import Tree
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.request.units import parse_time
+from fanout.restoring.look import looked_at
 from fanout.resuming.look_there import look_of
 from fanout.resuming.rules import (
     Carried,

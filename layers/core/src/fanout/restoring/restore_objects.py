@@ -22,7 +22,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fanout.facts import tuning
-from fanout.ledger import keys
 from fanout.model.books import Count
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
@@ -32,7 +31,8 @@ from fanout.model.outcome import Outcome, Reason
 from fanout.model.shard import Shard
 from fanout.ports.aws import Look, ObjectArchive
 from fanout.request.plan import Plan
-from fanout.shards.archives import RestoreStand, not_restorable, restores_asked, seconds_to_restore
+from fanout.restoring.archives import not_restorable, seconds_to_restore
+from fanout.restoring.stand import COPIES_AT_ONCE, RestoreStand, copies_key, restores_asked, stand_key
 from fanout.shards.blocks import failed_block
 from fanout.shards.partitioned import MapItem, shards_of
 from fanout.shards.tasks.outcome_writer import OutcomeWriter, settled_indexes
@@ -48,7 +48,7 @@ PATIENCE, LOOKS = 2, 12
 LEAST_WAIT_SECONDS = 60
 
 
-def restore_objects(stand_key: str, context: Context) -> Json:
+def restore_objects(key: str, context: Context) -> Json:
     """Go on from a stand, or begin where there is none.
 
     Returns ``step``: ``again`` where the time was up, ``copy`` the shards under ``copies``, or ``wait`` for so many
@@ -60,7 +60,7 @@ def restore_objects(stand_key: str, context: Context) -> Json:
     archive = context.archive(plan)
     assert archive is not None
     shards = {shard.id: shard for shard in shards_of(ledger) if shard.archive}
-    stand = ledger.read(stand_key, RestoreStand) if stand_key else _begun(list(shards), context)
+    stand = ledger.read(key, RestoreStand) if key else _begun(list(shards), context)
     # With what an attempt asked for whose answer did not arrive.
     stand = replace(stand, asked=restores_asked(ledger))
     stand = _visit_all(stand, shards, archive, plan, context)
@@ -105,7 +105,7 @@ def _visit_all(
         if visit.asked and context.clock.now() - noted_at >= tuning.CHECKPOINT_SECONDS:
             noted_at = context.clock.now()
             known = replace(stand, at=noted_at, cursor=cursor, asked=dict(asked), refused=refused, missed=missed)
-            context.ledger.write(keys.restore_key(noted_at, context.nonce), known)
+            context.ledger.write(stand_key(noted_at, context.nonce), known)
         if visit.cut_off:  # the next task visits it again, and finds on their way what this one asked for
             break
         cursor += 1
@@ -120,7 +120,7 @@ def _ended_round(stand: RestoreStand, shards: dict[str, Shard], plan: Plan, cont
         longest = max((seconds_to_restore(one.archive, plan.request.restore) for one in shards.values()), default=0.0)
         stand = replace(stand, asked_at=now, expected_at=now + longest, ends_at=now + PATIENCE * longest)
     given = stand.left if now >= stand.ends_at else stand.ready
-    at_once = ledger.read_documents(keys.COPIES_AT_ONCE, MapItem) if stand.round == 0 else []
+    at_once = ledger.read_documents(COPIES_AT_ONCE, MapItem) if stand.round == 0 else []
     names = set(given)
     left = [one for one in stand.left if one not in names]
     _note(stand, len(given) - len(stand.ready), plan, context)
@@ -129,7 +129,7 @@ def _ended_round(stand: RestoreStand, shards: dict[str, Shard], plan: Plan, cont
     after = replace(stand, round=stand.round + 1, cursor=0, left=left, ready=[], missed=0, asks=asks, waiting=waiting)
     if not given and not at_once:
         return _answer("wait", after, context, wait=wait_seconds(now, stand.expected_at, stand.ends_at, plan.ends_at))
-    key = keys.restore_copies_key(now, context.nonce)
+    key = copies_key(now, context.nonce)
     ledger.write_documents(key, [*at_once, *(MapItem(shards[one]) for one in given)])
     return _answer("copy", after, context, copies=ledger.prefix + key)
 
@@ -143,7 +143,7 @@ def wait_seconds(now: float, expected_at: float, ends_at: float, run_ends_at: fl
 
 def _answer(step: str, stand: RestoreStand, context: Context, copies: str = "", wait: int = 0) -> Json:
     now = context.clock.now()
-    key = keys.restore_key(now, context.nonce)
+    key = stand_key(now, context.nonce)
     context.ledger.write(key, replace(stand, at=now))
     return {"step": step, "restores": key, "copies": copies, "wait": wait, "archived": len(stand.left)}
 

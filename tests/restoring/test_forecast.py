@@ -6,9 +6,9 @@ import pytest
 
 from fanout.facts import archives
 from fanout.facts.prices import prices_with
-from fanout.forecast.restoring import restore_dollars, restore_seconds
 from fanout.model.books import Count
 from fanout.request.parts.restore import Restore, Tier
+from fanout.restoring.forecast import restore_dollars, restore_seconds
 
 GB, HOUR = 10**9, 3600.0
 # repost.aws/knowledge-center/s3-manage-data-retrieval: 15 million objects of 100 TB in GLACIER.

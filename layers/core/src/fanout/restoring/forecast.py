@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fanout.facts import archives
-from fanout.forecast.costs import GB
+from fanout.facts.units import GB
 from fanout.model.books import Count
 from fanout.request.parts.restore import Restore, Tier
-from fanout.shards.archives import seconds_to_restore
+from fanout.restoring.archives import seconds_to_restore
 
 _MONTH_DAYS = 30
 # The price of a request and of a GB by archive and tier, below its name; what is not here is free.
