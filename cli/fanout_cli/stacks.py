@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fanout_cli.account import is_chosen, session_options, stated
+from fanout_cli.bucket_owner import held_to_owner
 from fanout_cli.command_error import CommandError, code_of
 from fanout_cli.local.errors import LocalRunError
 from fanout_cli.local.paths import LocalPaths
@@ -105,6 +106,7 @@ def deployed_stack(name: str) -> Stack:
     missing = [output for output in NEEDED if output not in outputs]
     if missing:
         raise CommandError(f"the stack {name!r} has no output {missing[0]}: it is not a fan-out transfer; name another")
+    client = held_to_owner(client, outputs)
     return Stack(name, outputs, client, f"--stack {name}{stated()}", POLL_SECONDS_REMOTE, parameters)
 
 
@@ -144,4 +146,4 @@ def local_stack(state: Path | None) -> Stack:
 
 def stack_at(clients: Clients, outputs: Mapping[str, str]) -> Stack:
     """The stack in the emulator that these are clients of."""
-    return Stack("local", outputs, clients.client, "--local", poll_seconds=0.1)
+    return Stack("local", outputs, held_to_owner(clients.client, outputs), "--local", poll_seconds=0.1)

@@ -61,6 +61,7 @@ def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
         "AWS_REGION": "us-east-1",
         "AWS_ENDPOINT_URL": s3_url,
         "FANOUT_WORK_BUCKET": "work-bucket",
+        "FANOUT_ACCOUNT": "123456789012",
         "FANOUT_MOUNTS": json.dumps({"data": str(tmp_path)}),
         "POWERTOOLS_SERVICE_NAME": "fanout",
         "POWERTOOLS_METRICS_NAMESPACE": "FanOutTransfer",

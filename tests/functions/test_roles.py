@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import pytest
@@ -114,6 +115,8 @@ def recorded(monkeypatch: pytest.MonkeyPatch, by_boto3: set[str]) -> dict[str, s
     def recording(self: Transport, method: str, url: str, *others: Any, **named: Any) -> Any:
         if "authorization" in others[0]:  # what only asks whether S3 answers is not signed
             found[HandlerFlow.running].update(needs(method, url, *others[:2]))
+            if urlsplit(url).path.startswith(f"/{WORK}/"):
+                assert others[0]["x-amz-expected-bucket-owner"] == PARAMETERS["AWS::AccountId"]
         return begin(self, method, url, *others, **named)
 
     send = URLLib3Session.send

@@ -77,7 +77,7 @@ class LocalRuns:
         stack = stack_at(self.stack.clients, self.stack.outputs)
         start_run(stack, request, run_id)
         ended = watch_run(stack, run_id, self._console)
-        store = BucketStore(self.stack.clients.s3, self.stack.work_bucket)
+        store = BucketStore(stack.client("s3"), stack.work_bucket)
         with self._timed("collect"):
             ledger = self._collect(store, run_id)
             if (ledger / SUMMARY).is_file():

@@ -16,7 +16,7 @@ from fanout.adapters.given_tree import with_given_attributes
 from fanout.adapters.posix.probe.probe_directory import PosixProbeDirectory
 from fanout.adapters.posix.tree import PosixTree
 from fanout.adapters.s3.archives.object_archive import S3Archive
-from fanout.adapters.s3.client.bucket_headers import headers_of_buckets
+from fanout.adapters.s3.client.bucket_headers import headers_of_buckets, own_bucket
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.copier import S3EntryCopier
 from fanout.adapters.s3.metadata import write_headers
@@ -67,10 +67,15 @@ def settings() -> Settings:
     return settings_from(os.environ)
 
 
+def work_client(here: Settings) -> S3Client:
+    """A client for the work bucket, which must belong to the stack's account."""
+    client = S3Client(Endpoint(here.region, here.endpoint_url), LooksEverySecond(credentials_from_environment))
+    return client.for_buckets(own_bucket(here.work_bucket, here.account))
+
+
 @cache
 def _work_client() -> S3Client:
-    here = settings()
-    return S3Client(Endpoint(here.region, here.endpoint_url), LooksEverySecond(credentials_from_environment))
+    return work_client(settings())
 
 
 @cache

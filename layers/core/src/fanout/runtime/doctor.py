@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from msgspec import to_builtins
 
-from fanout.adapters.aws.credentials import credentials_from_environment
 from fanout.adapters.aws.endpoint import Endpoint
 from fanout.adapters.posix.probe.probe import probe_mount
 from fanout.adapters.s3.client.client import S3Client
@@ -15,7 +14,7 @@ from fanout.adapters.s3.client.reach import reach
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError, Unreachable
 from fanout.ports.finding import Finding, fail, ok
-from fanout.runtime.bootstrap import settings
+from fanout.runtime.bootstrap import settings, work_client
 from fanout.runtime.settings import Settings
 
 PROBE_KEY = "runs/doctor/probe"
@@ -48,7 +47,7 @@ def findings(here: Settings, kms_key_id: str) -> Iterator[Finding]:
         yield fail("S3 from the network", what, remedy)
     else:
         yield ok("S3 from the network", f"connected in {1000 * seconds:.0f} ms")
-        yield from _bucket(S3Client(endpoint, credentials_from_environment), here, kms_key_id)
+        yield from _bucket(work_client(here), here, kms_key_id)
     for name, path in here.mounts.items():
         yield from probe_mount(name, path, secrets.token_hex(4))
 

@@ -27,7 +27,7 @@ class Settings(Struct, frozen=True):
     CloudWatch, Step Functions, Lambda and KMS are asked, empty for those of the region. ``reserved_concurrency`` is
     what each function that runs many times at once has for itself, 0 for none. Batches of S3's events start
     ``state_machine`` with ``event_request``. ``certificate_key`` is the ARN of the key that signs certificates, empty
-    for none.
+    for none. ``account`` is the stack's, which must own the work bucket.
     """
 
     work_bucket: str
@@ -47,6 +47,7 @@ class Settings(Struct, frozen=True):
     reserved_concurrency: int = 0
     kms_url: str = ""
     certificate_key: str = ""
+    account: str = ""
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -82,4 +83,5 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         reserved_concurrency=int(environment.get("FANOUT_RESERVED_CONCURRENCY", "0")),
         kms_url=environment.get("AWS_ENDPOINT_URL_KMS") or environment.get("AWS_ENDPOINT_URL", ""),
         certificate_key=environment.get("FANOUT_CERTIFICATE_KEY", ""),
+        account=environment.get("FANOUT_ACCOUNT", ""),
     )

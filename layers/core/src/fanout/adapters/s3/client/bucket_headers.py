@@ -1,5 +1,8 @@
 """The headers that each request to a bucket carries: who pays, and the account that must own the bucket.
 
+The run's own bucket must belong to the stack's account, whatever a request says: the name of a bucket that was deleted
+is free for whoever makes it next.
+
 Source: docs.aws.amazon.com/AmazonS3/latest/userguide, ObjectsinRequesterPaysBuckets and bucket-owner-condition.
 """
 
@@ -22,6 +25,11 @@ def headers_of_buckets(options: Mapping[str, BucketOptions]) -> dict[str, Header
     return {bucket: headers for bucket, headers in found.items() if headers}
 
 
+def own_bucket(bucket: str, account: str) -> dict[str, Headers]:
+    """The headers of the stack's work bucket; none where the account is not known."""
+    return {bucket: {OWNER: account}} if account else {}
+
+
 def _headers(options: BucketOptions) -> dict[str, str]:
     headers = {PAYER: "requester"} if options.requester_pays else {}
     return headers | ({OWNER: options.expected_owner} if options.expected_owner else {})
@@ -36,7 +44,7 @@ def as_source(headers: Headers) -> dict[str, str]:
 def remedy_for(headers: Headers, bucket: str, operation: str) -> str:
     """Names the cause, other than a missing permission, for which S3 may deny a request with these headers."""
     if OWNER in headers:
-        return f", or correct expected_owner: {bucket} may not belong to {headers[OWNER]}"
+        return f"; {bucket} may not belong to {headers[OWNER]}: look whose it is (expected_owner is of the request)"
     if operation == "ListObjectsV2" and PAYER not in headers:
         return "; if its requesters pay, set requester_pays"
     return ""

@@ -65,12 +65,12 @@ class S3Requests:
         self._of_buckets: Mapping[str, Headers] = {}
 
     def for_buckets(self, headers: Mapping[str, Headers]) -> Self:
-        """The same client, each of whose requests to one of these buckets carries the bucket's headers.
+        """The same client, each of whose requests to one of these buckets carries the bucket's headers too.
 
-        Both share connections and signing keys.
+        What the client says of a bucket already stays. Both share connections and signing keys.
         """
         other = copy(self)
-        other._of_buckets = headers
+        other._of_buckets = {**headers, **self._of_buckets}
         return other
 
     def source_headers(self, bucket: str) -> Headers:
