@@ -6,7 +6,7 @@ TOOLS := .fanout/tools
 PY := $(VENV)/bin/python
 UV := $(TOOLS)/uv/bin/uv
 
-.PHONY: help setup setup-tests demo check test unit adversary docs site screenshots audit sbom bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
+.PHONY: help setup setup-tests demo check test unit adversary nfs docs site screenshots audit sbom bench bench-full bench-slow bench-s3 bench-s3-tls toxics cold-start lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -48,6 +48,9 @@ unit: setup-tests ## The tests that need no emulator
 SECONDS ?= 600
 adversary: setup-tests ## New seeds of the adversary for SECONDS: whole runs among faults, lies and other writers
 	$(PY) -m tests.adversary --seconds $(SECONDS)
+
+nfs: setup-tests ## Tests on a real NFSv4.1 client and server in a virtual machine (root, QEMU): hours without KVM
+	FANOUT_NFS=whole $(PY) -m pytest -v tests/nfs
 
 docs: setup ## Write the generated parts of docs/
 	$(PY) scripts/generate_docs.py

@@ -1,0 +1,56 @@
+"""Selections of tests on a real NFSv4.1 client and server, in a virtual machine; each inner test is a subtest here."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.nfs.lab.kernel import CACHE
+from tests.nfs.lab.machine import lacks, run
+from tests.nfs.selections import ASKED, Selection, asked_for
+
+ROOT = Path(__file__).parents[2]
+BOOT_SECONDS = 300
+
+pytestmark = [pytest.mark.nfs, pytest.mark.timeout(8000)]
+
+
+@pytest.fixture(autouse=True)
+def lab() -> None:
+    """Skips where no guest can run, and fails where one is required."""
+    reason = lacks() or ("" if ASKED or (CACHE / "initrd").exists() else "`make nfs` has not fetched a kernel yet")
+    if reason and ASKED:
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.mark.parametrize("selection", asked_for(), ids=lambda one: one.name)
+def test_on_nfs(selection: Selection, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    options = ["-p", "no:cacheprovider", "--basetemp", "/mnt/a/tests", "--junit-xml", "/run/results/junit.xml"]
+    inner = shlex.join([sys.executable, "-m", "pytest", "-q", "--timeout", "900", *options, *selection.arguments])
+    status = run(f"cd {shlex.quote(str(ROOT))} && {inner}", tmp_path, BOOT_SECONDS + selection.seconds)
+    console = (tmp_path / "console").read_text(errors="replace")
+    assert status is not None, f"not done in time:\n{console[-5000:]}"
+    cases = list(ElementTree.parse(tmp_path / "junit.xml").iter("testcase"))
+    for case in cases:
+        with subtests.test(msg=f"{case.get('classname')}::{case.get('name')}"):
+            _report(case)
+    assert cases, console[-5000:]
+    assert (status == 0) == (not any(map(_problem, cases))), console[-5000:]
+
+
+def _report(case: ElementTree.Element) -> None:
+    problem, skipped = _problem(case), case.find("skipped")
+    if problem:
+        pytest.fail(problem, pytrace=False)
+    if skipped is not None:
+        pytest.skip(skipped.get("message") or "")
+
+
+def _problem(case: ElementTree.Element) -> str:
+    return "\n".join(one.text or "" for one in case if one.tag in ("failure", "error"))
