@@ -13,12 +13,14 @@ from fanout.deleting.remove_directories import remove_directories
 from fanout.finishing.finish_tree import finish_tree
 from fanout.ledger.keys import BESIDE_THE_RUNS
 from fanout.model.document import Json
+from fanout.model.entry import Kind
 from fanout.model.errors import AccessDenied, InvalidRequest
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 from tests.support.flow import World
+from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryObjects
 from tests.support.two_mounts import TwoMounts
 
@@ -125,7 +127,8 @@ def test_a_manifest_is_not_read_from_the_work_bucket_under_another_name(key: str
         ({"mode": "sync", "destination": "s3://other-s3alias/"}, "p/.fanout-place-run-1"),
         ({"destination": "s3://other-s3alias/p/deeper/"}, "p/deeper/.fanout-place-run-1"),
         ({"destination": "s3://other-s3alias/q/"}, None),
-        ({"mode": "verify"}, None),
+        ({"mode": "verify"}, "p/.fanout-place-run-1"),
+        ({"mode": "verify", "destination": "s3://other-s3alias/q/"}, None),
         ({"mode": "plan"}, None),
     ],
 )
@@ -145,6 +148,44 @@ def test_one_bucket_under_two_names_is_looked_for_where_prefixes_nest(change: Js
             planned(world, BUCKETS | change, context)
         assert not world.ledger.has("plan.json")
     assert asked == ([] if key is None else [key])
+
+
+def _verified(change: Json, *, one: bool, denied: bool = False) -> tuple[World, Json]:
+    """A run that only reads buckets of two names, which are one bucket or are not."""
+    tree = MemoryTree()
+    tree.put("a", Kind.FILE, b"a")
+    other = MemoryTree()
+    other.put("a", Kind.FILE, b"a")
+    other.put("b", Kind.FILE, b"b")
+
+    def is_one(_plan: Plan, place: str) -> bool:
+        if denied:
+            raise AccessDenied("CreateMultipartUpload", place, "allow it")
+        return one
+
+    world = World(source=tree, destination=tree if one else other)
+    return world, planned(world, BUCKETS | change, replace(world.context(), is_one_bucket=is_one))
+
+
+def test_a_verification_of_one_bucket_under_two_names_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="are names of one bucket"):
+        _verified({"mode": "verify"}, one=True)
+
+
+def test_a_verification_that_may_not_tell_an_access_point_from_its_bucket_is_refused() -> None:
+    with pytest.raises(AccessDenied, match="name the bucket behind the access point"):
+        _verified({"mode": "verify"}, one=True, denied=True)
+    assert _verified({"mode": "verify", "destination": "s3://copy/p/"}, one=True, denied=True)[1]["list"]["count"] == 1
+
+
+def test_a_verification_of_buckets_that_differ_makes_no_upload() -> None:
+    assert _verified({"mode": "verify"}, one=False, denied=True)[1]["list"]["count"] == 1
+
+
+def test_a_plan_says_that_it_does_not_tell_one_bucket_from_another() -> None:
+    world, _ = _verified({"mode": "plan"}, one=True, denied=True)
+    (note,) = world.ledger.read_json("notes/measure.json")["notes"]
+    assert note.startswith("s3://a-bucket/p/ and s3://other-s3alias/p/ show the same entries: a copy would first tell")
 
 
 class OneDirectory(TwoMounts):
@@ -192,6 +233,30 @@ def test_two_mounts_of_one_directory_are_one_place(
     with pytest.raises(InvalidRequest, match=said):
         ends(filled).list_all({"mode": mode})
     assert held(filled) == before
+
+
+@pytest.mark.parametrize("mode", ["verify", "plan"])
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        (OneDirectory, "efs://archive/out is seen as efs://data/in/"),
+        (Above, "efs://data/in is seen as efs://archive/in/"),
+        (Below, "efs://archive/out is seen as efs://data/in/d/deep/"),
+    ],
+)
+def test_a_run_that_only_reads_one_directory_under_two_names_is_refused(
+    filled: Path, ends: Callable[[Path], TwoMounts], said: str, mode: str
+) -> None:
+    run = ends(filled)
+    before = sorted(filled.rglob("*"))
+    with pytest.raises(InvalidRequest, match=said):
+        run.list_all({"mode": mode})
+    assert sorted(filled.rglob("*")) == before
+
+
+def test_a_plan_to_a_directory_of_another_mount_that_is_not_there_yet_is_no_refusal(filled: Path) -> None:
+    ends = TwoMounts(filled)
+    assert ends.list_all({"mode": "plan"})["next"] == "plan"
 
 
 @pytest.mark.parametrize("mode", ["copy", "move"])

@@ -16,7 +16,7 @@ from fanout.ports.turns import Fence, Turn
 from fanout.publishing.begin_publishing import begin_publishing, check_versions, keep_versions
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
-from fanout.staging.roots import are_apart, note_root
+from fanout.staging.roots import are_apart, note_root, refuse_one_root
 from fanout.verifying.verify_rules import note_owners, recall_owners
 from fanout.work.context import Context
 
@@ -74,12 +74,17 @@ def _leave_nothing(plan: Plan, context: Context) -> None:
 
 
 def _note_roots(plan: Plan, context: Context) -> None:
-    """Note which directory the source's root is, if the run deletes; of two mounts, the root that is seen here."""
+    """Note which directory the source's root is, if the run deletes; of two mounts, the root that is seen here.
+
+    Raises ``InvalidRequest`` where a run that leaves no mark finds one directory under the names of both mounts.
+    """
     request, ledger = plan.request, context.ledger
-    if request.between_mounts and request.course.copies:
+    if request.between_mounts and not request.course.goes_back:
         for field, tree in (("source", context.source(plan)), ("destination", context.destination(plan))):
             if tree.file_system is not None:
                 note_root(field, tree, ledger, apart=are_apart(plan, ledger))
+        if not request.course.writes:
+            refuse_one_root(plan, ledger)
     elif request.course.deletes:
         note_root("source", context.source(plan), ledger)
 

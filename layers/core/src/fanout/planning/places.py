@@ -12,15 +12,26 @@ Ends are told apart by looking, and not by what they are called.
 | in the work bucket by its name  | always                                                    | PlanTransfer    |
 | in the work bucket, other name  | the run's own plan is listed there                        | CheckMount      |
 
-The marks are made where the run writes, so only runs that write are held to those rows.
+The marks are made where the run writes. A run that only reads marks nothing at a mount: the inodes of both roots are
+compared instead. In buckets of two names it asks as much as it may:
+
+| the first entries under both names | mode   | then                                                                |
+|------------------------------------|--------|---------------------------------------------------------------------|
+| differ in name, ETag or time       | any    | two places                                                          |
+| are the same, or there are none    | verify | the mark tells; where it may not be made, an access point is refused |
+| are the same, or there are none    | plan   | a note: a plan makes no mark, and a copy would                      |
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from fanout.ledger import keys
 from fanout.model.errors import AccessDenied, InvalidRequest
+from fanout.model.location import ACCESS_POINT_ALIAS
+from fanout.model.segment import Segment
+from fanout.ports.tree import Tree
 from fanout.request.manifest import ManifestLocation
 from fanout.request.plan import Plan
 from fanout.request.request import Request
@@ -31,6 +42,12 @@ MARK = ".fanout-place-"
 _WORK_PREFIXES = ("runs/", "staged/", "locks/", "probes/")
 _ANOTHER_BUCKET = "name another bucket: this one holds what the runs of the stack write about themselves"
 _FAILURES_ALONE = "only the failures.jsonl of a run is read there"
+_NAME_THE_BUCKET = (
+    "name the bucket behind the access point at both ends, or allow the upload by which they are told apart"
+)
+_PLAN_DOES_NOT_TELL = "a copy would first tell by an upload whether they are one place, which a plan does not begin"
+# Chosen: a page of a listing holds as many; two trees that agree in all of them may be one.
+_ENTRIES_COMPARED = 1_000
 _LET_IT_BE_LISTED = "let the function's role list it: this tells the bucket from the stack's work bucket"
 
 
@@ -74,16 +91,47 @@ def _in_buckets(request: Request) -> Iterator[tuple[str, ManifestLocation, bool,
         yield "manifest", manifest, is_batch or keys.is_failures(manifest.key), _FAILURES_ALONE
 
 
-def refuse_same_bucket(plan: Plan, context: Context) -> None:
-    """Raise ``InvalidRequest`` for ends in one bucket under two names, of which one is, or holds, the other."""
-    source, destination = plan.request.source, plan.request.destination
-    if not plan.request.course.copies or not plan.request.inside_s3:
-        return
+def refuse_same_bucket(plan: Plan, context: Context) -> list[str]:
+    """Raise ``InvalidRequest`` for ends in one bucket under two names, of which one is, or holds, the other.
+
+    Returns a note where a plan cannot tell. Raises ``AccessDenied`` where a bucket does not tell, and one of the names
+    is that of an access point.
+    """
+    request = plan.request
+    source, destination = request.source, request.destination
+    if request.course.goes_back or not request.inside_s3:
+        return []
     if source.bucket == destination.bucket or not _nest(source.place, destination.place):
-        return
+        return []
+    if not request.course.writes and not _look_alike(plan, context):
+        return []
+    if request.course.plans:
+        return [f"{source} and {destination} show the same entries: {_PLAN_DOES_NOT_TELL}"]
     place = max(source.place, destination.place, key=len)
-    if context.is_one_bucket(plan, f"{place}{MARK}{plan.run_id}"):
-        raise overlapping(plan.request, f"{destination.bucket} and {source.bucket} are names of one bucket")
+    try:
+        is_one = context.is_one_bucket(plan, f"{place}{MARK}{plan.run_id}")
+    except AccessDenied as error:
+        if request.course.writes:
+            raise
+        if not any(end.bucket.endswith(ACCESS_POINT_ALIAS) for end in (source, destination)):
+            return []  # S3 gives no other second name to a bucket
+        raise AccessDenied("CreateMultipartUpload", str(destination), _NAME_THE_BUCKET) from error
+    if is_one:
+        raise overlapping(request, f"{destination.bucket} and {source.bucket} are names of one bucket")
+    return []
+
+
+def _look_alike(plan: Plan, context: Context) -> bool:
+    """Whether the first entries that both ends should share, were they one bucket, are the same objects."""
+    place = max(plan.request.source.place, plan.request.destination.place, key=len)
+    ends = ((context.source(plan), plan.request.source), (context.destination(plan), plan.request.destination))
+    first, second = (_first_entries(tree, place.removeprefix(end.place)) for tree, end in ends)
+    return first == second
+
+
+def _first_entries(tree: Tree, below: str) -> list[tuple[str, str, int]]:
+    found = islice(tree.list(Segment("", below)), _ENTRIES_COMPARED)
+    return [(entry.path.removeprefix(below), entry.etag, entry.changed_ns) for entry in found if entry.path != below]
 
 
 def mark_destination(plan: Plan, context: Context) -> None:

@@ -80,7 +80,7 @@ def plan_transfer(
         move_began=_move_began(request, earlier, began),
     )
     check_ends(plan, context, on_mount=False)
-    refuse_same_bucket(plan, context)
+    notes += refuse_same_bucket(plan, context)
     ledger = context.ledger
     check_new(ledger)
     other = take_turn(plan, execution, context)

@@ -21,6 +21,7 @@ from fanout.efs.measure import file_system_ids
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import ItemError, Transient
+from fanout.model.outcome import Reason
 from fanout.ports.tree import Tree
 from fanout.request.plan import Plan
 from fanout.request.same_place import same_place
@@ -39,12 +40,27 @@ class Root(Struct, frozen=True):
 
 
 def note_root(field: str, tree: Tree, ledger: Ledger, *, apart: bool = False) -> None:
-    """Note which directory the root of an end is. Raises ``Transient`` for no answer."""
+    """Note which directory the root of an end is; a destination that is not there yet is none.
+
+    Raises ``Transient`` for no answer.
+    """
     try:
         identity = identity_of(tree)
     except ItemError as error:
+        if field == "destination" and error.reason is Reason.SOURCE_VANISHED:
+            ledger.write(_KEYS[field], Root("", apart))
+            return
         raise Transient(f"the root of the {field}: {error.message}") from error
     ledger.write(_KEYS[field], Root(identity, apart))
+
+
+def refuse_one_root(plan: Plan, ledger: Ledger) -> None:
+    """Raise ``InvalidRequest`` where both ends noted one directory as their root; the later of the two finds it."""
+    source, destination = (ledger.find(key, Root) for key in (keys.SOURCE_ROOT, keys.DESTINATION_ROOT))
+    if source is None or destination is None or source.apart or not source.identity:
+        return
+    if source.identity == destination.identity:
+        raise same_place(plan.request, "destination", plan.request.source.place)
 
 
 def identity_of(tree: Tree) -> str:
