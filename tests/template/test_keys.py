@@ -89,6 +89,7 @@ def test_the_map_and_what_takes_messages_may_use_it_and_nobody_else() -> None:
         ("LedgerPolicy", both, str(via("s3"))),
         ("TransferRole", both, str(via("s3"))),
         ("StartBatchPolicy", ("kms:Decrypt",), str(via("sqs"))),
+        ("RunEndedPolicy", both, str(via("sns"))),
     }
 
 

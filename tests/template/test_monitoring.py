@@ -17,6 +17,7 @@ from tests.template.templates import (
     NESTED,
     PACING,
     PROBE,
+    actions,
     functions,
     of_type,
     policies,
@@ -79,6 +80,7 @@ def test_a_run_that_does_not_succeed_alarms_however_it_ends() -> None:
     assert above_none == {
         *("ExecutionsFailed", "ExecutionsAborted", "ExecutionsTimedOut"),
         "ApproximateNumberOfMessagesVisible",
+        "FailedInvocations",
     }
     runs = [one for one in alarms if one["Namespace"] == "AWS/States"]
     assert all(one["Dimensions"][0]["Value"] == {"Ref": "StateMachineArn"} for one in runs) and len(runs) == 3
@@ -149,21 +151,47 @@ def test_the_rule_tells_of_this_machine_s_own_runs_alone() -> None:
     assert template.startswith('"') and template.endswith('"')
 
 
-@pytest.mark.parametrize("service", ["events.amazonaws.com", "cloudwatch.amazonaws.com"])
-def test_who_publishes_may_also_use_the_key(service: str) -> None:
-    granted = {
-        (name, action)
-        for name, s in policies()
-        if name.startswith("Notification") and s["Effect"] == "Allow" and s.get("Principal") == {"Service": service}
-        for action in ([s["Action"]] if isinstance(s["Action"], str) else s["Action"])
-    }
-    assert granted == {
+def test_alarms_publish_and_may_also_use_the_key() -> None:
+    assert _let_in({"Service": "cloudwatch.amazonaws.com"}) == {
         ("NotificationKey", "kms:GenerateDataKey"),
         ("NotificationKey", "kms:Decrypt"),
         ("NotificationTopicPolicy", "sns:Publish"),
     }
     own = {"Ref": "NotificationKey"}  # where there is no EncryptionKeyArn: tests/template/test_keys.py
     assert resources()["NotificationTopic"]["Properties"]["KmsMasterKeyId"]["Fn::If"][2] == own
+
+
+def test_the_rule_publishes_by_its_role_and_no_policy_lets_eventbridge_in() -> None:
+    """EventBridge names no source to a topic: whoever let it in let in that of every account."""
+    assert _let_in({"Service": "events.amazonaws.com"}) == set()
+    role = {"Fn::GetAtt": ["RunEndedRole", "Arn"]}
+    [target] = resources()["RunEndedRule"]["Properties"]["Targets"]
+    assert (target["Arn"], target["RoleArn"]) == ({"Ref": "NotificationTopic"}, role)
+    keys = {("NotificationKey", "kms:GenerateDataKey"), ("NotificationKey", "kms:Decrypt")}
+    assert _let_in({"AWS": role}) == keys
+    held = {(action, str(s["Resource"])) for name, s in policies() if name == "RunEndedPolicy" for action in _held(s)}
+    customers = {(action, str({"Ref": "EncryptionKeyArn"})) for _, action in keys}
+    assert held == {("sns:Publish", str({"Ref": "NotificationTopic"}))} | customers
+
+
+def test_an_end_of_a_run_that_cannot_be_told_alarms() -> None:
+    alarm = resources()["NotToldAlarm"]["Properties"]
+    assert (alarm["Namespace"], alarm["MetricName"]) == ("AWS/Events", "FailedInvocations")
+    assert alarm["Dimensions"] == [{"Name": "RuleName", "Value": {"Ref": "RunEndedRule"}}]
+
+
+def _let_in(principal: Any) -> set[tuple[str, str]]:
+    """What the policies of the topic and of its key allow somebody."""
+    return {
+        (name, action)
+        for name, s in policies()
+        if name in ("NotificationKey", "NotificationTopicPolicy") and s.get("Principal") == principal
+        for action in _held(s)
+    }
+
+
+def _held(statement: Any) -> list[str]:
+    return actions(statement) if statement["Effect"] == "Allow" and "Resource" in statement else []
 
 
 def test_a_saved_query_asks_every_function() -> None:

@@ -143,7 +143,7 @@ def test_every_host_is_of_the_partition_and_every_principal_is_not(stack: Stack)
     place, hosts = stack.place, {host for text in everything_said(stack) for host in HOST.findall(text)}
     principals = {"states", "lambda", "delivery.logs", "events", "cloudwatch", "scheduler"}
     named = {f"{name}.amazonaws.com" for name in principals}
-    assert hosts - named <= {f"{name}.{place.region}.{place.suffix}" for name in ("s3", "sqs")}
+    assert hosts - named <= {f"{name}.{place.region}.{place.suffix}" for name in ("s3", "sqs", "sns")}
     if stack.given.get("EncryptionKeyArn"):
         assert f"s3.{place.region}.{place.suffix}" in hosts
 

@@ -22,7 +22,7 @@ CHANGES = {
     *("xray:PutTraceSegments", "xray:PutTelemetryRecords"),
     *("s3:DeleteObject", "s3:AbortMultipartUpload", "s3:RestoreObject"),
     *("states:UpdateMapRun", "states:StopExecution", "states:RedriveExecution"),
-    *("sqs:ReceiveMessage", "sqs:DeleteMessage", "sts:AssumeRole", "lambda:InvokeFunction"),
+    *("sqs:ReceiveMessage", "sqs:DeleteMessage", "sts:AssumeRole", "lambda:InvokeFunction", "sns:Publish"),
     *("kms:Decrypt", "kms:GenerateDataKey", "s3:PutObjectAcl"),
     *(action for action in CALLED_BY_SERVICES["Lambda mounts the file system"]),
     *("ec2:DeleteNetworkInterface", "ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses"),
@@ -31,7 +31,7 @@ CHANGES = {
 
 def held() -> set[str]:
     """What the roles of the stack may do."""
-    kinds = {"AWS::IAM::Role", "AWS::IAM::ManagedPolicy"}
+    kinds = {"AWS::IAM::Role", "AWS::IAM::ManagedPolicy", "AWS::IAM::Policy"}
     return {
         action
         for name, statement in policies()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.template.templates import of_type
+from tests.template.templates import of_type, policies
 
 ACCOUNT = {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
 # By service, how the ARN ends for which it may assume a role. A role of a function is older than the ARN of that.
@@ -14,6 +14,8 @@ SOURCES = {
     "lambda.amazonaws.com": None,
     "states.amazonaws.com": ":stateMachine:",
     "scheduler.amazonaws.com": ":schedule-group/",
+    # The rule has no ARN before its role has one.
+    "events.amazonaws.com": None,
 }
 
 
@@ -26,6 +28,21 @@ def test_a_role_is_assumed_by_one_service_for_this_account_alone(name: str) -> N
     if source:
         arn = {**trust["Condition"]["StringEquals"], **trust["Condition"].get("ArnLike", {})}["aws:SourceArn"]
         assert source in _text(arn) or _text(arn) == "ScheduleGroup.Arn"
+
+
+def test_a_service_is_let_in_by_a_policy_of_a_resource_only_for_a_source() -> None:
+    """Otherwise any account that knows its ARN has the service use it."""
+    open_to_all = [
+        (name, statement["Action"])
+        for name, statement in policies()
+        if statement["Effect"] == "Allow" and "Service" in statement.get("Principal", {})
+        if not {"aws:SourceAccount", "aws:SourceArn"} & {key for one in _conditions(statement) for key in one}
+    ]
+    assert open_to_all == []
+
+
+def _conditions(statement: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(statement.get("Condition", {}).values())
 
 
 def _text(arn: Any) -> str:
