@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args
 
 from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, structs
 
+from fanout.facts.units import MIB
 from fanout.model.errors import InvalidRequest
 from fanout.request.units import size_of
 
@@ -20,6 +21,7 @@ Checked = TypeVar("Checked", bound=Struct)
 _AT = re.compile(r" - at `\$\.?(.*)`$")
 _UNKNOWN = re.compile(r"unknown field `(.*?)`")
 _MISSING = re.compile(r"missing required field `(.*?)`")
+_OUTSIDE = re.compile(r"Expected `(?:int|float)` ([<>]=) ")
 _KINDS = {list: "list", int: "integer", float: "number", str: "text", Mapping: "object"}
 
 
@@ -39,9 +41,8 @@ def checked(document: Mapping[str, Any], fields: type[Checked]) -> Checked:
     """
     given = _without_nulls(document)
     _refuse_broken_values("", given)
-    given = _with_numbers("", given, fields)
     try:
-        return convert(given, fields)
+        return convert(_with_numbers("", given, fields), fields)
     except ValidationError as error:
         raise _problem(str(error), given, fields) from error
 
@@ -110,8 +111,21 @@ def _with_numbers(path: str, document: dict[str, Any], fields: type[Struct]) -> 
         if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, Struct):
             found[one.encode_name] = _with_numbers(f"{inner}.", value, kind)
         elif isinstance(value, str) and meta is not None and (meta.extra or {}).get("units"):
-            found[one.encode_name] = size_of(inner, value)
+            found[one.encode_name] = _size(inner, value.removesuffix(_per(meta)), value, one.type)
     return found
+
+
+def _size(path: str, text: str, given: str, annotation: Any) -> int | None:
+    """The number of a text with a unit; what is none is refused with what the field allows."""
+    try:
+        return size_of(path, text)
+    except InvalidRequest as error:
+        raise InvalidRequest(path, f"{given!r:.80} is not a size", f"allowed: {_allowed(annotation)}") from error
+
+
+def _per(meta: Meta) -> str:
+    """What may stand behind the unit of a rate."""
+    return str((meta.extra or {}).get("per", ""))
 
 
 def _refuse_broken_values(path: str, value: Any) -> None:
@@ -148,9 +162,33 @@ def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> In
         meaning = next(field.meaning for field in known if field.path == name)
         return InvalidRequest(name, "is missing", meaning)
     name, given = _given(path, document, fields)
+    if found := _OUTSIDE.search(message):
+        return InvalidRequest(name, _outside(given, found[1], _meta_of(name, fields)), "")
     allowed = next((f"allowed: {field.allowed}" for field in known if name == field.path), "")
     words = allowed or message.partition(" - at")[0][0].lower() + message.partition(" - at")[0][1:]
     return InvalidRequest(name, f"{given!r:.80} is not allowed", words.replace("`", ""))
+
+
+def _outside(given: Any, sign: str, meta: Meta) -> str:
+    """What is wrong with a number that is too small or too large; both as they were written, or could have been."""
+    low = sign == ">="
+    bound: Any = meta.ge if low else meta.le
+    in_bytes = (meta.extra or {}).get("units") and bound >= MIB and bound % MIB == 0
+    shown = f"{bound // MIB:g} MiB" if in_bytes else f"{bound:,}"
+    return f"{given} is {'less than the least' if low else 'more than the most'}, {shown}{_per(meta)}"
+
+
+def _meta_of(path: str, fields: type[Struct]) -> Meta:
+    """The bounds of a field, or of the values of a table."""
+    name, _, rest = path.partition(".")
+    annotation = next(field.type for field in structs.fields(fields) if field.encode_name == name)
+    kind, meta = kind_of(annotation)
+    if rest and isinstance(kind, type) and issubclass(kind, Struct):
+        return _meta_of(rest, kind)
+    if rest:
+        meta = kind_of(get_args(kind)[1])[1]
+    assert meta is not None
+    return meta
 
 
 def _given(path: str, document: Any, fields: type[Struct]) -> tuple[str, Any]:

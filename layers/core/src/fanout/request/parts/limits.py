@@ -15,6 +15,8 @@ CREDIT_RESERVE_PERCENT = 20.0
 DEFAULT_PERCENT = 10.0
 # Marks a field that also takes text with a unit.
 UNITS = {"units": True}
+# And behind it "/s".
+RATES = {**UNITS, "per": "/s"}
 
 
 class DeleteGuard(Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,7 +81,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=LEAST_BYTES_PER_SECOND,
                 description="bytes a second of all functions together; default: no limit",
-                extra=UNITS,
+                extra=RATES,
             ),
         ]
         | None
@@ -115,7 +117,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=LEAST_FILES_PER_SECOND,
                 description="entries a second of all functions together; default: no limit",
-                extra=UNITS,
+                extra=RATES,
             ),
         ]
         | None
