@@ -27,8 +27,11 @@ def parsed(fields: dict[str, Any]) -> Request:
             r" versioning",
         ),
         ({"source": "efs://more/in"}, r"publish: the ends efs://more/in and efs://data/site lie on two file systems"),
-        ({"mode": "sync"}, r"mode: mode sync deletes at the destination, and a version is never changed"),
-        ({"mode": "verify"}, r"publish: mode verify publishes nothing"),
+        (
+            {"mode": "sync"},
+            r"publish: a sync deletes at the destination, .*; with mode sync: mode copy",
+        ),
+        ({"mode": "verify"}, r"publish: a verification publishes nothing; with mode verify: leave it out"),
         ({"manifest": "s3://a-bucket/list.csv"}, r"manifest: a version is a whole tree"),
         ({"overwrite": "never"}, r"overwrite: in a new version there is nothing to keep"),
         ({"compare": "checksum"}, r"compare: an entry is linked where its source is as it was"),

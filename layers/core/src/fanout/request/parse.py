@@ -13,6 +13,7 @@ from fanout.model.location import Location, parse_location
 from fanout.request.checked import checked
 from fanout.request.filtering.filters import GLOB_CHARACTERS, Filters
 from fanout.request.manifest import parse_manifest_location
+from fanout.request.mode_fields import check_mode_fields
 from fanout.request.object_options import ContentType, ObjectOptions, check_metadata, check_tags
 from fanout.request.options import Options, Verify
 from fanout.request.parts.backup import parse_backup
@@ -149,6 +150,7 @@ def parse_request(document: Any, mounts: tuple[str, ...], max_concurrency: int) 
         backup_to=None if fields.backup_to is None else parse_backup(fields.backup_to, source, destination, mounts),
         manifest=None if fields.manifest is None else parse_manifest_location(fields.manifest, source),
     )
+    check_mode_fields(request)
     check_move(request)
     check_publish(request)
     check_request(request)

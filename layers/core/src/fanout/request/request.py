@@ -121,9 +121,6 @@ def check_request(request: Request) -> None:
         problem = f"what overwrite: {request.overwrite.value} leaves at the destination differs from the source"
         raise InvalidRequest("verify", problem, "with it, none and copied are allowed")
     _check_certificate(request)
-    if request.manifest is not None and request.course.deletes_extras:
-        problem = "what it does not name is not missing at the source, and a sync would delete it"
-        raise InvalidRequest("manifest", problem, "leave it out, or mode copy")
     if request.manifest is not None and request.symlinks is Symlinks.FOLLOW:
         raise InvalidRequest("manifest", "its paths are not followed", "leave it out, or symlinks: keep or skip")
     if request.course.deletes_extras and not knows_extras(request):

@@ -25,14 +25,6 @@ def check_move(request: Request) -> None:
             "what a symlink leads to is copied under the symlink's name, and has another name itself",
             "keep, or skip",
         ),
-        ("publish", request.publish is not None, "the next version is compared with the source", "leave it out"),
-        ("certificate", request.certificate, "nobody could find the source again to check it", "leave it out"),
-        (
-            "delete_guard.max_percent",
-            request.delete_guard.max_percent is not None,
-            "a move is to delete all of the source that it proves",
-            "leave it out, or say max_count",
-        ),
     )
     for field, is_wrong, problem, allowed in refused:
         if is_wrong:

@@ -31,12 +31,6 @@ def _check_publish(request: Request) -> None:
     if request.between_mounts:
         problem = f"the ends {source} and {destination} lie on two file systems"
         raise InvalidRequest("publish", problem, "with it, a source in S3 or on the destination's own file system")
-    if request.course.deletes_extras:
-        problem = "mode sync deletes at the destination, and a version is never changed"
-        raise InvalidRequest("mode", problem, "mode copy: what the source lacks is not in the new version")
-    if request.course.compares:
-        problem = "mode verify publishes nothing"
-        raise InvalidRequest("publish", problem, f"leave it out, and name {destination}/versions/ID as the destination")
     refused: tuple[tuple[str, bool, str, str], ...] = (
         ("manifest", request.manifest is not None, "a version is a whole tree", "leave it out"),
         (

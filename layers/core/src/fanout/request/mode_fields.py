@@ -1,0 +1,99 @@
+"""Which field of a request a mode does not take, and why: one table for the checks and for the command line.
+
+A refused field makes the request an ``InvalidRequest``. An idle one is read by nothing in that mode. A document may
+hold it, because a request can be started again with another mode; the mode's command has no option for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Any
+
+from msgspec import Struct
+
+from fanout.model.errors import InvalidRequest
+from fanout.request.course import Course, Mode
+
+_TAKES_OUT = "leave it out"
+
+
+class NotTaken(Struct, frozen=True):
+    """A row: modes of this course do not take these fields; ``allowed`` is what to do instead, empty for idle ones."""
+
+    of: Callable[[Course], bool]
+    fields: tuple[str, ...]
+    why: str
+    allowed: str = ""
+
+
+_deletes_proven, _deletes_extras = attrgetter("deletes_proven"), attrgetter("deletes_extras")
+_compares = attrgetter("compares")
+
+
+def _deletes_nothing(course: Course) -> bool:
+    return course.copies and not course.deletes
+
+
+NOT_TAKEN = (
+    NotTaken(_deletes_proven, ("publish",), "the next version is compared with the source", _TAKES_OUT),
+    NotTaken(_deletes_proven, ("certificate",), "nobody could find the source again to check it", _TAKES_OUT),
+    NotTaken(
+        _deletes_proven,
+        ("delete_guard.max_percent",),
+        "a move is to delete all of the source that it proves",
+        "leave it out, or say max_count",
+    ),
+    NotTaken(
+        _deletes_extras,
+        ("publish",),
+        "a sync deletes at the destination, and a version is never changed",
+        "mode copy: what the source lacks is not in the new version",
+    ),
+    NotTaken(
+        _deletes_extras,
+        ("manifest",),
+        "what it does not name is not missing at the source, and a sync would delete it",
+        "leave it out, or mode copy",
+    ),
+    NotTaken(
+        _compares,
+        ("publish",),
+        "a verification publishes nothing",
+        "leave it out, and name DESTINATION/versions/ID as the destination",
+    ),
+    NotTaken(_deletes_proven, ("overwrite",), "what stays at the destination would be no copy of the source's"),
+    NotTaken(_deletes_nothing, ("delete_guard.max_count", "delete_guard.max_percent"), "it deletes nothing"),
+    NotTaken(
+        _compares,
+        (
+            *("delete_guard.max_count", "delete_guard.max_percent", "storage_class", "kms_key_id", "content_type"),
+            *("object_tags", "object_metadata", "object_acl"),
+        ),
+        "it compares, and writes and deletes nothing",
+    ),
+)
+
+
+def refused(mode: Mode) -> Iterator[NotTaken]:
+    """The rows that make a request of this mode invalid."""
+    return (row for row in NOT_TAKEN if row.of(mode.course) and row.allowed)
+
+
+def why_not(mode: Mode, field: str) -> str:
+    """Why a mode does not take a field, of which a part may be meant; empty where it does."""
+    rows = (row for row in NOT_TAKEN if row.of(mode.course))
+    return next((row.why for row in rows if any(field == one or field.startswith(f"{one}.") for one in row.fields)), "")
+
+
+def modes_taking(field: str) -> tuple[Mode, ...]:
+    """The modes that take a field."""
+    return tuple(mode for mode in Mode if not why_not(mode, field))
+
+
+def check_mode_fields(request: Any) -> None:
+    """Raise ``InvalidRequest`` for a field that the request's mode refuses."""
+    for row in refused(request.mode):
+        for field in row.fields:
+            if attrgetter(field)(request) not in (None, False):
+                raise InvalidRequest(field, row.why, f"with mode {request.mode.value}: {row.allowed}")
