@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from typer.main import get_command
 
 from fanout import __version__
+from fanout.request.command_line import VERBS
 from fanout_cli.commands.lazy_group import COMMANDS
 from fanout_cli.main import app
 
@@ -42,14 +43,17 @@ def page() -> str:
         ".SH OPTIONS",
         *options(root),
     ]
+    transfers = {one.value: root.commands[one.value] for one in VERBS}
     panel = ""
     for each, known in COMMANDS.items():
         if known.panel != panel:
             panel = known.panel
             lines.append(f".SH {panel.upper()}")
-        lines += command(root.commands[each], f"{name} {each}")
+        made = root.commands[each]
+        lines += verb(made, transfers) if each in transfers else command(made, f"{name} {each}")
         if known.examples:
             lines += [".PP", "Examples:", ".PP", ".nf", *map(roff, known.examples), ".fi"]
+    lines += [".SH OPTIONS OF A TRANSFER", *shared_options(transfers)]
     lines += [
         ".SH EXIT STATUS",
         "The page \\fIdocs/reference/commands.md\\fR has the table of exit statuses, of the variables of the",
@@ -71,6 +75,29 @@ def command(made: Any, path: str) -> Iterator[str]:
         yield from command(each, f"{path} {each.name}")
 
 
+def verb(made: Any, transfers: Mapping[str, Any]) -> Iterator[str]:
+    """The section of a command that transfers: its options stand once for all of them."""
+    yield f'.SS "fanout {made.name} SOURCE DESTINATION"'
+    yield roff(made.help)
+    own = {one.opts[0] for one in made.params}
+    others = {one.opts[0]: None for each in transfers.values() for one in each.params}
+    lacks = ", ".join(f"\\fB{roff(option)}\\fR" for option in others if option not in own)
+    yield f"Takes the options of a transfer, see below{f', but not {lacks}' if lacks else ''}."
+
+
+def shared_options(transfers: Mapping[str, Any]) -> Iterator[str]:
+    """The options of all transfers by their parts of the help, each once."""
+    found: dict[str, dict[str, Any]] = {}
+    for made in transfers.values():
+        for one in made.params:
+            if one.param_type_name == "option":
+                found.setdefault(one.rich_help_panel or "Other options", {}).setdefault(one.opts[0], one)
+    for panel, known in found.items():
+        yield f".SS {panel}"
+        for one in known.values():
+            yield from option(one)
+
+
 def argument(one: Any) -> str:
     """An argument as the head of a section shows it, in brackets where it may be left out."""
     word = roff(one.metavar or one.name.upper())
@@ -80,13 +107,17 @@ def argument(one: Any) -> str:
 def options(made: Any) -> Iterator[str]:
     """A paragraph for each option that the help shows."""
     for one in made.params:
-        if one.param_type_name != "option" or getattr(one, "hidden", False):
-            continue
-        flags = ", ".join(f"\\fB{roff(flag)}\\fR" for flag in (*one.opts, *one.secondary_opts))
-        takes = "" if one.is_flag else f" \\fI{roff(one.metavar or one.name.upper())}\\fR"
-        yield ".TP"
-        yield flags + takes
-        yield roff(one.help or "\\&")
+        if one.param_type_name == "option" and not getattr(one, "hidden", False):
+            yield from option(one)
+
+
+def option(one: Any) -> Iterator[str]:
+    """The paragraph of an option."""
+    flags = ", ".join(f"\\fB{roff(flag)}\\fR" for flag in (*one.opts, *one.secondary_opts))
+    takes = "" if one.is_flag else f" \\fI{roff(one.metavar or one.name.upper())}\\fR"
+    yield ".TP"
+    yield flags + takes
+    yield roff(one.help or "\\&")
 
 
 def main(arguments: list[str]) -> int:

@@ -28,6 +28,17 @@ def session_options() -> dict[str, Any]:
     return {"region_name": _REGION.get() or os.environ.get("AWS_REGION") or None, "profile_name": _PROFILE.get()}
 
 
+def new_session() -> Any:
+    """A session of botocore: boto3's would bring what transfers files, which takes longer to import than all else."""
+    from botocore.session import Session
+
+    options = session_options()
+    session = Session(profile=options["profile_name"])
+    if options["region_name"]:
+        session.set_config_variable("region", options["region_name"])
+    return session
+
+
 def is_chosen() -> bool:
     """Whether an option names an account or a region on AWS."""
     return bool(_REGION.get() or _PROFILE.get())

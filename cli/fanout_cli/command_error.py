@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
 
-# The status of a command that Ctrl-C ended.
+# The status of a command that did its work and found that something failed, and of one that Ctrl-C ended.
+EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
 
 _EXPIRED = ("ExpiredToken", "ExpiredTokenException", "UnrecognizedClientException", "InvalidClientTokenId")

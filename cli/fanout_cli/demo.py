@@ -22,10 +22,11 @@ from rich.table import Table
 from fanout.ledger.documents import document_row
 from fanout.model.location import S3Location
 from fanout.publishing.kept_versions import PublishedTree
-from fanout_cli.commands.versions_command import published_tree, request_to_go_back, versions_lines
+from fanout_cli.command_error import EXIT_FAILED
 from fanout_cli.local.paths import LocalPaths
+from fanout_cli.published import published_tree, request_to_go_back, versions_lines
 from fanout_cli.runs.local_run import LocalOptions, local_runs, make_bucket
-from fanout_cli.runs.results import EXIT_FAILED, EXIT_SUCCEEDED, RunResult
+from fanout_cli.runs.results import EXIT_SUCCEEDED, RunResult
 from fanout_cli.stacks import stack_at
 
 BUCKET = "fanout-demo"

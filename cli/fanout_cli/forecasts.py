@@ -12,6 +12,7 @@ from fanout.ledger.keys import FORECAST
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import LedgerBroken
 from fanout.report.text import dollars, duration, size, spoken
+from fanout_cli.loudness import is_verbose
 
 # Chosen: the forecast of a shorter run is one line.
 SHORT_SECONDS = 60.0
@@ -49,7 +50,7 @@ def watched_forecast(row: dict[str, Any], *, is_local: bool, is_over: bool = Fal
     The local stack has neither the states of AWS, which take seconds, nor its prices.
     """
     seconds = sum(row["predicted_seconds"].values())
-    if is_local or is_over or seconds < SHORT_SECONDS:
+    if not is_verbose() and (is_local or is_over or seconds < SHORT_SECONDS):
         where = " on AWS" if is_local else ""
         yield f"forecast{where}: {duration(seconds)}, {dollars(row['dollars']['total'])}"
     else:

@@ -13,7 +13,8 @@ app = typer.Typer(
     cls=LazyGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
+    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="The guide: docs/index.md. Most commands take --stack, --region and --profile, or --local.",
 )
@@ -25,10 +26,37 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _install_completion(ctx: typer.Context, param: typer.CallbackParam, wanted: bool) -> None:
+    from typer.completion import install_callback
+
+    install_callback(ctx, param, wanted)
+
+
+def _show_completion(ctx: typer.Context, param: typer.CallbackParam, wanted: bool) -> None:
+    from typer.completion import show_callback
+
+    show_callback(ctx, param, wanted)
+
+
 @app.callback()
 def fanout(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version")
+    ] = False,
+    install_completion: Annotated[
+        bool,
+        typer.Option(
+            "--install-completion",
+            callback=_install_completion,
+            is_eager=True,
+            help="Have the shell complete the words of fanout",
+        ),
+    ] = False,
+    show_completion: Annotated[
+        bool,
+        typer.Option(
+            "--show-completion", callback=_show_completion, is_eager=True, help="Print what the shell needs for that"
+        ),
     ] = False,
 ) -> None:
     """Moves trees of files between Amazon S3 and Amazon EFS."""

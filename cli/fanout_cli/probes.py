@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,13 +16,15 @@ from rich.progress import Progress as Bar
 
 from fanout.ledger import probe_keys
 from fanout.ledger.keys import run_prefix
-from fanout.model.errors import NotFound
-from fanout_cli.command_error import CommandError
-from fanout_cli.runs.progress import BucketStore
+from fanout.model.errors import NotFound, cause_message
+from fanout_cli.command_error import EXIT_FAILED, CommandError
+from fanout_cli.runs.progress import BucketStore, dump
+from fanout_cli.runs.results import EXIT_INVALID_REQUEST
 from fanout_cli.runs.runs import describe_run, start_run
 from fanout_cli.stacks import Stack
 
 ARNS = {"first": "ProbeStateMachineArn", "second": "SecondProbeStateMachineArn"}
+REFUSED = ("InvalidRequest", "AccessDenied")
 NO_SECOND = "the stack has no second file system to probe; deploy it with SecondAccessPointArn, or leave --second out"
 
 
@@ -85,3 +88,29 @@ def bring_probe(stack: Stack, probe_id: str, directory: Path) -> dict[str, str]:
         (directory / key).write_bytes(data)
         paths[name] = str(directory / key)
     return paths
+
+
+def show_probe(
+    probe_id: str, described: Mapping[str, Any], paths: Mapping[str, str], console: Console, *, json_output: bool
+) -> int:
+    """Print what came of the probe; returns the exit status."""
+    error = None
+    if described["status"] != "SUCCEEDED":
+        name = described.get("error") or described["status"]
+        error = {"name": name, "message": cause_message(described.get("cause") or "")}
+        console.print(f"{name}: {error['message']}", style="red", markup=False, highlight=False, soft_wrap=True)
+    document = json.loads(Path(paths["result"]).read_bytes()) if "result" in paths else {}
+    if json_output:
+        answer = {
+            "probe_id": probe_id,
+            "status": described["status"],
+            "error": error,
+            "calibration": document.get("calibration"),
+            "paths": {key: paths.get(key) for key in ("result", "page")},
+        }
+        sys.stdout.write(dump(answer) + "\n")
+    for what in paths.values():
+        console.print(what, markup=False, highlight=False, soft_wrap=True)
+    if error is None:
+        return 0
+    return EXIT_INVALID_REQUEST if error["name"] in REFUSED else EXIT_FAILED

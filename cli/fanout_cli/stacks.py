@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fanout_cli.account import is_chosen, session_options, stated
+from fanout_cli.account import is_chosen, new_session, stated
 from fanout_cli.bucket_owner import held_to_owner
 from fanout_cli.command_error import CommandError, code_of
 from fanout_cli.local.errors import LocalRunError
@@ -79,6 +79,8 @@ def find_stack(name: str | None, local: bool, state: Path | None) -> Stack:
         raise CommandError("--stack and --local exclude each other; give one of them")
     if local:
         return local_stack(state)
+    if os.environ.get("FANOUT_LOCAL") and not name and not is_chosen():
+        return local_stack(state)
     named = name or os.environ.get("FANOUT_STACK")
     if not named and not is_chosen():
         with suppress(LocalRunError):  # not in a checkout
@@ -112,18 +114,16 @@ def deployed_stack(name: str) -> Stack:
 
 def aws_client_maker() -> Callable[[str], Any]:
     """Makes clients of services with the person's own credentials, region and profile, each once."""
-    import boto3
     from botocore.config import Config
 
-    session = boto3.Session(**session_options())
+    session = new_session()
     config = Config(
         connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, retries={"mode": "standard", "max_attempts": 4}
     )
 
     @cache
     def client(service: str) -> Any:
-        make: Any = session.client
-        return make(service, config=config)
+        return session.create_client(service, config=config)
 
     return client
 

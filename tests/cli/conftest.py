@@ -139,7 +139,7 @@ def session() -> boto3.Session:
 def aws(session: boto3.Session, environment: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
         found = Aws(tmp_path, tmp_path / "state", session)
-        monkeypatch.setattr("boto3.Session", lambda **_: session)
+        monkeypatch.setattr("fanout_cli.stacks.new_session", lambda: session._session)
         machine = found.client("stepfunctions").create_state_machine(
             name="mine-transfer", roleArn="arn:aws:iam::123456789012:role/transfer", definition=json.dumps(DEFINITION)
         )

@@ -214,16 +214,16 @@ def test_less_concurrency_than_the_stack_starts_is_a_warning(
     aws: Aws, whole: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit: list[int] = [1_000]
-    plain = aws.session.client
+    plain = aws.session._session.create_client
 
     def client(service: str, **options: Any) -> Any:
-        made: Any = plain(service, **options)  # type: ignore[call-overload]
+        made: Any = plain(service, **options)
         if service == "lambda":
             account = {"AccountLimit": {"UnreservedConcurrentExecutions": limit[0]}}
             monkeypatch.setattr(made, "get_account_settings", lambda: account)
         return made
 
-    monkeypatch.setattr(aws.session, "client", client)
+    monkeypatch.setattr(aws.session._session, "create_client", client)
     found = examined(aws)["Lambda concurrency"]
     assert found["level"] == "warn"
     few = "1,000 functions without a reservation may run in the account; a run starts up to 900 of the stack's 5,000"
@@ -272,19 +272,19 @@ def asked(aws: Aws, whole: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> d
     text = template(**{**whole, "PlanTransferFunction": "plan-1"})
     aws.client("cloudformation").update_stack(StackName=STACK, TemplateBody=text)
     said: dict[str, Any] = {"answer": {}, "invoked": []}
-    plain = aws.session.client
+    plain = aws.session._session.create_client
 
     def invoke(**asking: Any) -> Any:
         said["invoked"].append(asking)
         return {key: io.BytesIO(value) if key == "Payload" else value for key, value in said["answer"].items()}
 
     def client(service: str, **options: Any) -> Any:
-        made: Any = plain(service, **options)  # type: ignore[call-overload]
+        made: Any = plain(service, **options)
         if service == "lambda":
             monkeypatch.setattr(made, "invoke", invoke)
         return made
 
-    monkeypatch.setattr(aws.session, "client", client)
+    monkeypatch.setattr(aws.session._session, "create_client", client)
     return said
 
 

@@ -11,10 +11,20 @@ import pytest
 
 from fanout_cli.commands.lazy_group import COMMANDS
 
-# typer itself brings pydantic.
-HEAVY = {"boto3", "botocore", "awscrt", "jinja2", "pycurl", "moto"}
-# A completion of options makes one command, whose own definitions it needs.
+HEAVY = {"boto3", "botocore", "awscrt", "jinja2", "pycurl", "moto", "pydantic", "rich", "croniter", "cryptography"}
+# The fields of a request and the names of outcomes are what options are made of.
 ENGINE = HEAVY | {"msgspec", "fanout.ledger", "fanout.model", "fanout.request"}
+# What works on runs: no help needs it.
+WORK = HEAVY | {
+    "fanout.ledger",
+    "fanout.adapters",
+    "fanout.report",
+    "fanout.forecast",
+    "fanout_cli.runs",
+    "fanout_cli.local.stack",
+}
+COMMANDS_OF = {"schedule": ("add", "list"), "certificate": ("get", "check")}
+HELPS = [(name,) for name in COMMANDS] + [(name, inner) for name, found in COMMANDS_OF.items() for inner in found]
 RUN = """
 import atexit, json, sys
 atexit.register(lambda: sys.stderr.write("\\n" + json.dumps(sorted(sys.modules))))
@@ -36,6 +46,19 @@ def test_the_version_needs_neither_the_client_of_aws_nor_the_engine() -> None:
     said, modules = imported("--version")
     assert said.startswith("fanout ")
     assert not modules & ENGINE
+
+
+def test_the_help_of_all_commands_makes_none_of_them() -> None:
+    said, modules = imported("--help")
+    assert all(name in said for name in COMMANDS)
+    assert not modules & ENGINE
+
+
+@pytest.mark.parametrize("words", HELPS, ids=" ".join)
+def test_the_help_of_a_command_imports_nothing_that_does_its_work(words: tuple[str, ...]) -> None:
+    said, modules = imported(*words, "--help")
+    assert f"fanout {' '.join(words)}" in said
+    assert not modules & WORK
 
 
 def test_a_tab_after_fanout_offers_commands_and_makes_none() -> None:

@@ -17,6 +17,7 @@ from fanout.ledger.documents import document_row
 from fanout.ledger.keys import WAITING
 from fanout.ledger.seals import sealed_json
 from fanout.planning.waiting import Waiting
+from fanout_cli.account import session_options
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.main import app
 from fanout_cli.runs.listed import ListedRun, show
@@ -147,7 +148,7 @@ def test_control_c_while_the_result_is_read_says_how_to_come_back(aws: Aws, monk
         raise KeyboardInterrupt
 
     aws.start("run-1")
-    monkeypatch.setattr("fanout_cli.commands.run_commands.result_of_run", interrupted)
+    monkeypatch.setattr("fanout_cli.runs.following.result_of_run", interrupted)
     watched = aws.fanout("watch", "run-1", *MINE)
     assert (watched.exit_code, "run-1 was not stopped; come back" in watched.stderr) == (130, True)
 
@@ -156,7 +157,7 @@ def test_control_c_anywhere_else_ends_a_command_with_130(aws: Aws, monkeypatch: 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fanout_cli.commands.run_commands.list_runs", interrupted)
+    monkeypatch.setattr("fanout_cli.runs.listed.list_runs", interrupted)
     listed = aws.fanout("list", *MINE)
     assert (listed.exit_code, listed.stderr.strip()) == (130, "interrupted")
 
@@ -381,11 +382,11 @@ def test_region_and_profile_are_options(
 ) -> None:
     asked: list[dict[str, str | None]] = []
 
-    def session(**options: str | None) -> object:
-        asked.append(options)
+    def session() -> object:
+        asked.append(session_options())
         raise NoRegionError
 
-    monkeypatch.setattr("boto3.Session", session)
+    monkeypatch.setattr("fanout_cli.stacks.new_session", session)
     runner = CliRunner()
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     runner.invoke(app, ["list", "--stack", "mine", "--region", "eu-north-1", "--profile", "prod"])

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from fanout.request.checked import fields_of
 from fanout.request.course import Mode
-from fanout.request.parse import Fields
+from fanout.request.mode_fields import NOT_TAKEN
 from fanout_cli.commands.request_options import field_options
 from fanout_cli.runs.figures import figures
 from fanout_cli.runs.results import result_of_summary
@@ -18,18 +17,73 @@ ENDS = ("s3://a-bucket/in/", "efs:///out")
 MINE = ("--stack", "mine", "--detach")
 
 
-def test_every_field_has_an_option_of_its_own() -> None:
-    options = {option.field.path: option.name for option in field_options()}
-    without = {"source", "destination", "mode", "resume_from"}
-    assert options.keys() == {field.path for field in fields_of(Fields)} - without
-    assert len(set(options.values())) == len(options)
+@pytest.mark.parametrize("mode", sorted(set(Mode) - {Mode.ROLLBACK}))
+def test_a_command_offers_the_options_that_its_mode_takes(mode: Mode) -> None:
+    refused = [field for row in NOT_TAKEN if row.of(mode.course) for field in row.fields]
+    offered = [option.field.path for option in field_options(mode)]
+    assert not [path for path in offered if path in refused or path.partition(".")[0] in refused]
+    assert ("delete_guard.max_count" in offered) is (mode in (Mode.SYNC, Mode.MOVE, Mode.PLAN))
+
+
+def test_an_option_of_another_command_is_refused_by_name_with_the_reason(aws: Aws) -> None:
+    refused = aws.fanout("copy", *ENDS, "--max-delete", "3", *MINE)
+    said = "--max-delete is no option of fanout copy: it deletes nothing; it is one of fanout sync, fanout move, "
+    assert (refused.exit_code, said in refused.stderr) == (2, True)
+    assert "No such option: --exlude; did you mean --exclude?" in aws.fanout("copy", *ENDS, "--exlude", "a").stderr
+
+
+def test_the_help_has_the_common_options_first_and_no_name_is_cut(aws: Aws) -> None:
+    shown = aws.fanout("move", "--help").stdout
+    assert shown.index("\nCommon:") < shown.index("\nFilters:") < shown.index("\nDeleting:")
+    assert "--compare [size-mtime|checksum|always]" in shown
+    assert "--destination-requester-pays " in shown
+    assert "--publish" not in shown
+
+
+@pytest.mark.parametrize("verb", ["copy", "sync", "move", "verify"])
+def test_a_dry_run_plans_with_the_same_options(aws: Aws, verb: str) -> None:
+    assert aws.fanout(verb, *ENDS, "--exclude", "a", "--dry-run", "--name", "run-1", *MINE).exit_code == 0
+    asked = aws.request_of("run-1")
+    assert (asked["mode"], asked["exclude"]) == ("plan", ["a"])
+
+
+def test_a_variable_stands_for_a_common_option(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"COMPARE": "checksum", "EXCLUDE": "*.tmp .git", "RATE": "5 MiB", "DETACH": "1"}.items():
+        monkeypatch.setenv(f"FANOUT_{name}", value)
+    assert aws.fanout("copy", *ENDS, "--name", "run-1", "--stack", "mine").exit_code == 0
+    asked = aws.request_of("run-1")
+    assert (asked["compare"], asked["exclude"], asked["limits"]) == (
+        "checksum",
+        ["*.tmp", ".git"],
+        {"bytes_per_second": "5 MiB"},
+    )
+
+
+def test_a_place_has_a_name(aws: Aws) -> None:
+    (aws.directory / "fanout.toml").write_text('[places]\nphotos = "s3://my-photos/originals/"\n')
+    assert aws.fanout("copy", "photos:2026/", "efs:///out", "--name", "run-1", *MINE).exit_code == 0
+    assert aws.fanout("copy", "photos:", "efs:///out", "--name", "run-2", *MINE).exit_code == 0
+    assert aws.request_of("run-1")["source"] == "s3://my-photos/originals/2026/"
+    assert aws.request_of("run-2")["source"] == "s3://my-photos/originals/"
+    wrong = aws.fanout("copy", "photo:", "efs:///out", *MINE)
+    assert (wrong.exit_code, "photo: is no place; did you mean photos?" in wrong.stderr) == (2, True)
+    here = aws.fanout("copy", "./src", "efs:///out", *MINE)
+    assert "./src is on this machine, which no stack sees" in here.stderr
+
+
+def test_quiet_says_the_verdict_alone(aws: Aws) -> None:
+    aws.summary("run-1", "SUCCEEDED", listed=1, copied=1)
+    ended = aws.fanout("copy", *ENDS, "--name", "run-1", "--stack", "mine", "-q")
+    assert ended.stderr.partition(": ")[2].startswith("listed 1, copied 1")
+    assert "watching" not in ended.stderr
 
 
 @pytest.mark.parametrize("mode", sorted(set(Mode) - {Mode.ROLLBACK}))
 def test_a_command_starts_its_mode(aws: Aws, mode: Mode) -> None:
     started = aws.fanout(mode.value, *ENDS, "--name", "run-1", *MINE)
     assert started.exit_code == 0, started.stderr
-    assert aws.request_of("run-1") == {"source": ENDS[0], "destination": ENDS[1], "mode": mode.value}
+    expected = {"source": ENDS[0], "destination": ENDS[1], "mode": mode.value, "allow_empty_source": False}
+    assert aws.request_of("run-1") == expected
 
 
 def test_options_become_fields(aws: Aws) -> None:
@@ -46,7 +100,7 @@ def test_options_become_fields(aws: Aws) -> None:
         "7",
         "--source-requester-pays",
     ]
-    words.append("--refuse-empty-source")
+    words.append("--allow-empty-source")
     started = aws.fanout("sync", *ENDS, *words, "--price", "s3_get=0.1", "--name", "run-1", *MINE)
     assert started.exit_code == 0, started.stderr
     assert aws.request_of("run-1") == {
@@ -58,17 +112,18 @@ def test_options_become_fields(aws: Aws) -> None:
         "limits": {"bytes_per_second": "50MiB", "max_concurrency": 7},
         "source_bucket": {"requester_pays": True},
         "prices": {"s3_get": 0.1},
-        "allow_empty_source": False,
     }
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--compare", "never"), "compare: 'never' is not allowed; allowed: size-mtime, checksum, always"),
-        (("--rate", "fast"), "limits.bytes_per_second: 'fast' is not a size"),
+        (("--compare", "never"), "Invalid value for '--compare'"),
+        (("--rate", "fast"), "--rate fast is not a size; allowed: number, at least 1048576, or text"),
+        (("--rate", "300KiB"), "--rate 300KiB is less than the least, 1 MiB/s"),
+        (("--rate", "1MB/s"), "--rate 1MB/s is less than the least, 1 MiB/s"),
         (("--price", "s3"), "--price: 's3' is not NAME=VALUE"),
-        (("--max-concurrency", "0"), "limits.max_concurrency: 0 is not allowed"),
+        (("--max-concurrency", "0"), "--max-concurrency 0 is less than the least, 1"),
         (("--older-than", "2026-01-31T00:00:00Z"), 'is not an age; from "1s" to'),
     ],
 )

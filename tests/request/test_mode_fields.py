@@ -18,7 +18,7 @@ VALUES: dict[str, Any] = {
     "delete_guard.max_percent": {"delete_guard": {"max_percent": 5}},
     "manifest": {"manifest": "s3://lists/a.jsonl"},
 }
-REFUSED = [(row.mode, field) for mode in Mode for row in refused(mode) for field in row.fields]
+REFUSED = [(mode, field) for mode in Mode for row in refused(mode) for field in row.fields]
 
 
 def test_every_row_names_fields_that_there_are() -> None:

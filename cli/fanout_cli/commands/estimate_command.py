@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fanout.efs.calibration import Calibration
-from fanout.efs.model import FileSystemState
-from fanout.efs.probe_result import ProbeResult
-from fanout.facts.units import MIB
-from fanout.forecast.document import forecast_document
-from fanout.forecast.estimate import Known, estimate, idle_state
-from fanout.ledger.documents import document_of, document_row
-from fanout.model.errors import InvalidRequest
 from fanout.model.file_system import ThroughputMode
-from fanout.request.parse import parse_request
-from fanout.request.units import size_of
-from fanout_cli.arguments import mounts_of, read_request
-from fanout_cli.commands.run_commands import JsonOption, command
-from fanout_cli.forecasts import forecast_tables, say_forecast
-from fanout_cli.runs.progress import dump
-from fanout_cli.terminal import Terminal
+from fanout_cli.commands.shared import JsonOption, RequestArgument, command
 
 # As template.yaml sets MaxConcurrency.
 STACK_CONCURRENCY = 100
 
 
 def estimate_(
-    request: Annotated[
-        Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request, or - for standard input")
-    ],
+    request: RequestArgument,
     entries: Annotated[str, typer.Option(help="Entries that are to be copied, as a number or as 10M")] = "0",
     size: Annotated[str, typer.Option("--bytes", help='Their bytes, as a number or as "3 TiB"')] = "0",
     unchanged: Annotated[
@@ -64,21 +46,31 @@ def estimate_(
     json_output: JsonOption = False,
 ) -> None:
     """Predict a run: seconds by phase, what limits it, burst credits, dollars. Asks nobody and changes nothing."""
-    console = Terminal(stderr=True)
-    with command(console):
+    with command():
+        from fanout.forecast.document import forecast_document
+        from fanout.forecast.estimate import Known, estimate
+        from fanout.ledger.documents import document_row
+        from fanout.model.errors import InvalidRequest
+        from fanout.request.parse import parse_request
+        from fanout_cli.arguments import mounts_of, read_request
+        from fanout_cli.estimates import calibration_of, number_of, state_of
+        from fanout_cli.forecasts import forecast_tables, say_forecast
+        from fanout_cli.runs.progress import dump
+        from fanout_cli.terminal import Terminal
+
         document = read_request(request)
         mounts = mounts_of(document)
         parsed = parse_request(document, mounts, max_concurrency)
-        state = _state(throughput_mode, standard, credits_, provisioned_mibps)
+        state = state_of(throughput_mode, standard, credits_, provisioned_mibps)
         known = Known(
-            _bytes("--entries", entries),
-            _bytes("--bytes", size),
+            number_of("--entries", entries),
+            number_of("--bytes", size),
             largest_directory,
             extras,
             dict.fromkeys(mounts, state),
-            dict(_calibration(text, mounts) for text in probe or []),
-            _bytes("--unchanged", unchanged),
-            _bytes("--unchanged-bytes", unchanged_size),
+            dict(calibration_of(text, mounts) for text in probe or []),
+            number_of("--unchanged", unchanged),
+            number_of("--unchanged-bytes", unchanged_size),
         )
         if not known.entries and not known.unchanged:
             remedy = "say how many entries are copied, or with --unchanged how many are not"
@@ -91,32 +83,6 @@ def estimate_(
     say_forecast(row, out)
     for table in forecast_tables(row):
         out.print(table)
-
-
-def _state(mode: ThroughputMode, standard: str, credits_: str, provisioned_mibps: float) -> FileSystemState:
-    if mode is ThroughputMode.PROVISIONED and not provisioned_mibps:
-        raise InvalidRequest("--provisioned-mibps", "is missing", "say what throughput is provisioned")
-    left = float(_bytes("--credits", credits_)) if credits_ else None
-    return idle_state(mode, _bytes("--standard", standard), provisioned_mibps * MIB, left)
-
-
-def _bytes(option: str, text: str) -> int:
-    found = size_of(option, int(text) if text.isdecimal() else text)
-    return found or 0
-
-
-def _calibration(text: str, mounts: tuple[str, ...]) -> tuple[str, Calibration]:
-    name, separator, file = text.partition("=")
-    mount, path = (name, Path(file)) if separator else (mounts[0], Path(text))
-    if mount not in mounts:
-        raise InvalidRequest("--probe", f"the request names no mount {mount!r}", f"it names {', '.join(mounts)}")
-    try:
-        found = document_of(json.loads(path.read_bytes()), ProbeResult).calibration
-    except (OSError, ValueError) as error:
-        raise InvalidRequest("--probe", f"{path} cannot be read ({error})", "name a probe.json") from error
-    if found is None:
-        raise InvalidRequest("--probe", f"the probe of {path} ended before it had a calibration", "probe again")
-    return mount, found
 
 
 def register(app: typer.Typer) -> None:

@@ -12,6 +12,8 @@ from typer.main import get_group
 
 from fanout_cli.account import choose_profile, choose_region
 from fanout_cli.command_error import EXIT_INTERRUPTED
+from fanout_cli.commands.help import CommandApp, QuickGroup
+from fanout_cli.loudness import choose_quiet, choose_verbose
 
 TRANSFER, RUNS, STACK, LOCAL = "Move files", "Runs", "A stack on AWS", "This machine"
 
@@ -151,7 +153,7 @@ class LazyCommands(MutableMapping[str, Any]):
         return len(COMMANDS)
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(QuickGroup):
     """``fanout``: knows the names of its commands, and makes only the one that is run."""
 
     def __init__(self, **attrs: Any) -> None:
@@ -166,9 +168,24 @@ class LazyGroup(TyperGroup):
             typer.echo("interrupted", err=True)
             raise typer.Exit(EXIT_INTERRUPTED) from None
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See ``TyperGroup``; ``fanout help COMMAND`` and ``fanout version`` mean the options of that name."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        elif args[:1] == ["version"]:
+            args = ["--version"]
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of the help."""
         return list(COMMANDS)
+
+    def _main_shell_completion(self, *given: Any, **named: Any) -> None:
+        """See ``TyperGroup``: what answers a shell is known to typer only where it adds its own options for it."""
+        from typer._completion_classes import completion_init
+
+        completion_init()
+        super()._main_shell_completion(*given, **named)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Names and options that begin so; no command is made for that."""
@@ -177,14 +194,19 @@ class LazyGroup(TyperGroup):
         found = [CompletionItem(name, help=one.help) for name, one in COMMANDS.items() if name.startswith(incomplete)]
         return found if incomplete[:1] != "-" else super(TyperGroup, self).shell_complete(ctx, incomplete)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands by their groups, of ``COMMANDS`` alone."""
+        for panel in dict.fromkeys(one.panel for one in COMMANDS.values()):
+            with formatter.section(panel):
+                formatter.write_dl([(name, one.help) for name, one in COMMANDS.items() if one.panel == panel])
+
 
 def _made(name: str, known: Known) -> Any:
-    part = typer.Typer(rich_markup_mode="rich")
+    part = CommandApp()
     import_module(f"fanout_cli.commands.{known.module}").register(part)
     part.command("account")(_account)
     commands = get_group(part).commands
     command: Any = commands[name]
-    command.rich_help_panel = known.panel
     command.short_help = known.help
     command.epilog = "\n\n".join(("Examples:", *known.examples)) if known.examples else None
     for one in getattr(command, "commands", {"": command}).values():
@@ -205,5 +227,25 @@ def _account(
     profile: Annotated[
         str | None, typer.Option(callback=choose_profile, expose_value=False, help="AWS profile; default: AWS_PROFILE")
     ] = None,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            callback=choose_quiet,
+            expose_value=False,
+            help="Only the verdict, and what is wrong",
+        ),
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            callback=choose_verbose,
+            expose_value=False,
+            help="All failed entries, the whole forecast",
+        ),
+    ] = False,
 ) -> None:
     """The options of every command that works on a stack."""

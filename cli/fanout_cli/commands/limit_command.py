@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated
 
 import typer
 
-from fanout.facts.tuning import LEAST_BYTES_PER_SECOND, LEAST_FILES_PER_SECOND
-from fanout.ledger.documents import document_of, document_row
-from fanout.ledger.keys import LIMITS, PLAN, run_prefix
-from fanout.rates.run_limits import RunLimits
-from fanout.request.plan import Plan
-from fanout.request.units import size_of
-from fanout_cli.command_error import CommandError
-from fanout_cli.commands.run_commands import JsonOption, LocalOption, RunArgument, StackOption, StateOption, command
-from fanout_cli.runs.progress import dump
-from fanout_cli.runs.runs import describe_run, newest_run, read_ledger
-from fanout_cli.stacks import Stack, find_stack
-from fanout_cli.terminal import Terminal
+from fanout_cli.commands.shared import JsonOption, LocalOption, RunArgument, StackOption, StateOption, command
+from fanout_cli.stacks import find_stack
 
-NONE = "none"
 BytesOption = Annotated[
     str | None,
     typer.Option(help='Bytes a second of all functions together, or "50 MiB"; none for no limit'),
@@ -39,8 +27,11 @@ def limit(
     state: StateOption = None,
 ) -> None:
     """Change the rates that all functions of a run keep to, while it goes on; without any, show them."""
-    console = Terminal(stderr=True)
-    with command(console):
+    with command() as console:
+        from fanout_cli.runs.progress import dump
+        from fanout_cli.runs.rates import change_limits, describe
+        from fanout_cli.runs.runs import newest_run
+
         found = find_stack(stack, local, state)
         run = run or newest_run(found)
         limits = change_limits(found, run, bytes_per_second, files_per_second)
@@ -51,50 +42,6 @@ def limit(
             console.print(f"{run}: {describe(limits)}", markup=False, highlight=False, soft_wrap=True)
 
 
-def change_limits(stack: Stack, run_id: str, bytes_per_second: str | None, files_per_second: str | None) -> RunLimits:
-    """Write what is given to the run's ledger; what is not stays. Returns what holds then. Raises ``CommandError``."""
-    status = describe_run(stack, run_id)["status"]
-    plan = read_ledger(stack, run_id, PLAN)
-    if status != "RUNNING":
-        raise CommandError(f"{run_id} has ended ({status}); only a run that goes on has rates to change")
-    if plan is None:
-        raise CommandError(f"{run_id} has no plan yet; try again in some seconds")
-    known = read_ledger(stack, run_id, LIMITS)
-    limits = RunLimits() if known is None else document_of(known, RunLimits)
-    changed = RunLimits(
-        _rate("--bytes-per-second", bytes_per_second, limits.bytes_per_second, LEAST_BYTES_PER_SECOND),
-        _rate("--files-per-second", files_per_second, limits.files_per_second, LEAST_FILES_PER_SECOND),
-    )
-    request = document_of(plan, Plan).request
-    if request.inside_s3 and changed.bytes_per_second is not None:
-        raise CommandError("--bytes-per-second: S3 copies between two buckets by itself; --files-per-second works")
-    if changed != limits:
-        body = json.dumps(document_row(changed), indent=1).encode()
-        stack.client("s3").put_object(Bucket=stack.work_bucket, Key=run_prefix(run_id) + LIMITS, Body=body)
-    return changed
-
-
-def describe(limits: RunLimits) -> str:
-    """The limits in a sentence; functions follow within 10 seconds."""
-    found = [
-        f"{value:,.0f} {what} a second"
-        for value, what in ((limits.bytes_per_second, "bytes"), (limits.files_per_second, "entries"))
-        if value is not None
-    ]
-    return f"at most {' and '.join(found)}, within 10 seconds" if found else "no limit"
-
-
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command()(limit)
-
-
-def _rate(option: str, given: str | None, known: float | None, least: int) -> float | None:
-    if given is None:
-        return known
-    if given == NONE:
-        return None
-    rate = size_of(option, given)
-    if rate is None or rate < least:
-        raise CommandError(f"{option}: {given} is too little; at least {least:,}, or none for no limit")
-    return float(rate)

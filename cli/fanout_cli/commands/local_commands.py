@@ -7,11 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fanout_cli.arguments import parse_load, parse_mounts
-from fanout_cli.commands.run_commands import JsonOption, StateOption, command
-from fanout_cli.local.paths import LocalPaths
-from fanout_cli.runs.progress import dump
-from fanout_cli.terminal import Terminal
+from fanout_cli.commands.shared import JsonOption, StateOption, command
 
 
 def up(
@@ -28,13 +24,15 @@ def up(
     state: StateOption = None,
 ) -> None:
     """Start the stack on this machine and keep it, for start, watch, list and the others with --local."""
-    from fanout_cli.local.access import Access
-    from fanout_cli.local.clients import Clients
-    from fanout_cli.local.keeper import bring_up
-    from fanout_cli.runs.local_run import data_endpoint, load_all
+    with command() as console:
+        from fanout_cli.arguments import parse_load, parse_mounts
+        from fanout_cli.local.access import Access
+        from fanout_cli.local.clients import Clients
+        from fanout_cli.local.keeper import bring_up
+        from fanout_cli.local.paths import LocalPaths
+        from fanout_cli.runs.local_run import data_endpoint, load_all
+        from fanout_cli.runs.progress import dump
 
-    console = Terminal(stderr=True)
-    with command(console):
         paths = LocalPaths.find(state=state)
         loads = [parse_load(text) for text in s3_load or []]
         mounts = parse_mounts(mount or [], paths.state / "mount")
@@ -52,10 +50,11 @@ def up(
 
 def down(json_output: JsonOption = False, state: StateOption = None) -> None:
     """End the stack that `fanout up` started; runs that go on end with it, buckets and ledgers stay."""
-    from fanout_cli.local.keeper import bring_down
+    with command() as console:
+        from fanout_cli.local.keeper import bring_down
+        from fanout_cli.local.paths import LocalPaths
+        from fanout_cli.runs.progress import dump
 
-    console = Terminal(stderr=True)
-    with command(console):
         ended = bring_down(LocalPaths.find(state=state))
         if json_output:
             sys.stdout.write(dump({"ended": ended}) + "\n")

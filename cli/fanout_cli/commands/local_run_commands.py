@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from fanout.model.errors import AccessDenied, FanoutError, InvalidRequest
-from fanout.request.parse import parse_request
-from fanout_cli.arguments import parse_load, parse_mounts, parse_save, read_request
-from fanout_cli.command_error import EXIT_INTERRUPTED, CommandError
+from fanout_cli.command_error import EXIT_FAILED, EXIT_INTERRUPTED, CommandError
+from fanout_cli.commands.shared import RequestArgument
 from fanout_cli.local.errors import LocalRunError
-from fanout_cli.local.paths import LocalPaths
-from fanout_cli.runs.ending import say_result
-from fanout_cli.runs.progress import dump
-from fanout_cli.runs.results import EXIT_FAILED, RunResult, refused
-from fanout_cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from fanout_cli.runs.results import RunResult
+    from fanout_cli.terminal import Terminal
 
 StateOption = Annotated[
     Path | None, typer.Option("--state", help="Where the local stack keeps its state; default: .fanout in the checkout")
@@ -34,7 +30,10 @@ def demo(json_output: JsonOption = False, state: StateOption = None) -> None:
 
     Every step is a run of the state machine. Exit status: 0 if all files are equal.
     """
+    from fanout.model.errors import FanoutError
     from fanout_cli.demo import run_demo
+    from fanout_cli.runs.progress import dump
+    from fanout_cli.terminal import Terminal
 
     try:
         shown = run_demo(Terminal(stderr=json_output), state)
@@ -51,9 +50,7 @@ def demo(json_output: JsonOption = False, state: StateOption = None) -> None:
 
 
 def local(
-    request: Annotated[
-        Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request, or - for standard input")
-    ],
+    request: RequestArgument,
     mount: Annotated[
         list[str] | None, typer.Option(help="NAME=DIRECTORY serves efs://NAME/; the first is efs:///; may be repeated")
     ] = None,
@@ -77,6 +74,12 @@ def local(
     Exit status: 0 if the run succeeded, 1 if it failed or has failed entries, 2 if the request is invalid,
     3 if it was skipped, 130 after Ctrl-C.
     """
+    from fanout.model.errors import AccessDenied, InvalidRequest
+    from fanout_cli.runs.ending import say_result
+    from fanout_cli.runs.progress import dump
+    from fanout_cli.runs.results import refused
+    from fanout_cli.terminal import Terminal
+
     console = Terminal(stderr=True)
     try:
         result = _run_local(request, mount, s3_endpoint, s3_load, s3_save, output, state, console)
@@ -102,8 +105,11 @@ def _run_local(
     s3_save: list[str] | None,
     output: Path | None,
     state: Path | None,
-    console: Console,
+    console: Terminal,
 ) -> RunResult:
+    from fanout.request.parse import parse_request
+    from fanout_cli.arguments import parse_load, parse_mounts, parse_save, read_request
+    from fanout_cli.local.paths import LocalPaths
     from fanout_cli.runs.local_run import LocalOptions, local_runs
 
     document = read_request(request)

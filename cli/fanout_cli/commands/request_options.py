@@ -3,58 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from inspect import Parameter
-from typing import Annotated, Any, NamedTuple, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
 from msgspec import Struct, structs
 
 from fanout.model.errors import InvalidRequest
 from fanout.request.checked import Field, fields_of, kind_of
+from fanout.request.command_line import COMMON, OPTIONS
+from fanout.request.course import Mode
+from fanout.request.mode_fields import modes_taking, why_not
 from fanout.request.parse import Fields
+from fanout_cli.command_error import CommandError
 
-# Of the command itself: its arguments, its name, and what `fanout retry` is for.
-_NOT_OPTIONS = frozenset({"source", "destination", "mode", "resume_from"})
-# Names that people know from other tools; the others are those of the field.
-_NAMES = {
-    "limits.bytes_per_second": "rate",
-    "delete_guard.max_count": "max-delete",
-    "delete_guard.max_percent": "max-delete-percent",
-    "source_bucket.requester_pays": "source-requester-pays",
-    "source_bucket.expected_owner": "source-owner",
-    "destination_bucket.requester_pays": "destination-requester-pays",
-    "destination_bucket.expected_owner": "destination-owner",
-    "attributes.from": "attributes-from",
-    "attributes.set_ids": "keep-set-ids",
-    "attributes.override": "override-attributes",
-    "publish.link": "publish",
-    "publish.keep": "keep-versions",
-    "restore.tier": "restore-tier",
-    "restore.days": "restore-days",
-    "allow_empty_source": "refuse-empty-source",
-    "prices": "price",
-    "object_tags": "tag",
-    "object_metadata": "metadata",
+# The field that a command turns round: its option is given for what is the default of a document.
+ALLOW_EMPTY = "allow_empty_source"
+# Where the meaning of a field does not say what its option does.
+_MEANINGS = {ALLOW_EMPTY: "go on where the source holds nothing; without it, such a run fails"}
+_TEXTS = {
+    "include": "GLOB",
+    "exclude": "GLOB",
+    "older_than": "AGE",
+    "newer_than": "AGE",
+    "modified_after": "TIME",
+    "modified_before": "TIME",
+    "limits.window": "HOURS",
+    "manifest": "S3-URL",
+    "backup_to": "PLACE",
 }
 
 
 class FieldOption(NamedTuple):
-    """An option: the field that it fills, its name, and whether it is a list, a table or a switch."""
+    """An option: the field that it fills, its name, its part of the help, and what kind of value it takes."""
 
     field: Field
     name: str
-    kind: type
+    panel: str
+    kind: Any
+    metavar: str
+
+    @property
+    def variable(self) -> str | None:
+        """The variable of the environment that stands for a common option."""
+        return f"FANOUT_{self.name.replace('-', '_').upper()}" if self.panel == COMMON else None
 
     @property
     def parameter(self) -> Parameter:
         """The parameter of a command that takes the option."""
-        meaning = self.field.meaning
-        if self.kind is dict:
-            meaning = f"NAME=VALUE: {meaning}; may be repeated"
-        elif self.kind is list:
-            meaning = f"{meaning}; may be repeated"
-        option = typer.Option(f"--{self.name}", help=meaning, show_default=False)
-        hint: Any = bool if self.kind is bool else list[str] | None if self.kind in (list, dict) else str | None
+        meaning = _MEANINGS.get(self.field.path, self.field.meaning)
+        option = typer.Option(
+            f"--{self.name}",
+            help=f"{meaning}; may be repeated" if self.kind in (list, dict) else meaning,
+            show_default=False,
+            metavar=self.metavar or None,
+            rich_help_panel=self.panel,
+            envvar=self.variable,
+            show_envvar=True,
+        )
+        is_choice = get_origin(self.kind) is Literal or (isinstance(self.kind, type) and issubclass(self.kind, Enum))
+        one: Any = self.kind if is_choice else str
+        hint: Any = bool if self.kind is bool else list[str] | None if self.kind in (list, dict) else one | None
         return Parameter(
             self.name.replace("-", "_"),
             Parameter.KEYWORD_ONLY,
@@ -63,11 +73,11 @@ class FieldOption(NamedTuple):
         )
 
     def value(self, given: Any) -> Any:
-        """The fields of the request. Raises ``InvalidRequest`` that names the option."""
+        """The value of the field. Raises ``InvalidRequest`` that names the option."""
         if self.kind is dict:
             return dict(self._pair(text) for text in given)
-        if self.kind is bool:
-            return self.field.default != "true"
+        if isinstance(given, Enum):
+            return given.value
         return _number(given) if self.kind in (int, float) else given
 
     def _pair(self, text: str) -> tuple[str, Any]:
@@ -77,35 +87,81 @@ class FieldOption(NamedTuple):
         return name, _number(value) if self.field.path == "prices" else value
 
 
-def field_options() -> Iterator[FieldOption]:
-    """The options of all fields, in the order of docs/reference/request.md."""
-    kinds = dict(_kinds(Fields))
-    for field in fields_of(Fields):
-        if field.path not in _NOT_OPTIONS:
-            last = field.path.rpartition(".")[2]
-            yield FieldOption(field, _NAMES.get(field.path, last.replace("_", "-")), kinds[field.path])
+def field_options(mode: Mode) -> Iterator[FieldOption]:
+    """The options of the fields that a mode takes, in the order of the help."""
+    kinds, fields = dict(_kinds(Fields)), {field.path: field for field in fields_of(Fields)}
+    for path, named in OPTIONS.items():
+        if not why_not(mode, path):
+            kind, has_unit = kinds[path]
+            yield FieldOption(fields[path], named.option, named.panel, kind, _metavar(path, kind, has_unit))
 
 
-def request_of(mode: str, source: str, destination: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def why_no_option(mode: Mode, name: str) -> str:
+    """Why the command of a mode does not have the option of a field; empty where no field has that option."""
+    path = next((path for path, named in OPTIONS.items() if f"--{named.option}" == name), "")
+    if not path or not (why := why_not(mode, path)):
+        return ""
+    others = ", ".join(f"fanout {one.value}" for one in modes_taking(path) if one is not Mode.ROLLBACK)
+    return f"{name} is no option of fanout {mode.value}: {why}; it is one of {others}"
+
+
+def request_of(mode: Mode, source: str, destination: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The request of a command line. Raises ``InvalidRequest``."""
-    document: dict[str, Any] = {"source": source, "destination": destination, "mode": mode}
-    for option in field_options():
+    document: dict[str, Any] = {"source": source, "destination": destination, "mode": mode.value}
+    for option in field_options(mode):
         value = given.get(option.name.replace("-", "_"))
-        if value:
+        if option.field.path == ALLOW_EMPTY:
+            document |= {} if value else {ALLOW_EMPTY: False}
+        elif value:
             outer, dot, inner = option.field.path.partition(".")
             inside = document.setdefault(outer, {}) if dot else document
             inside[inner or outer] = option.value(value)
     return document
 
 
-def _kinds(fields: type[Struct], prefix: str = "") -> Iterator[tuple[str, type]]:
+def in_words(error: InvalidRequest, mode: Mode, given: Mapping[str, Any]) -> Exception:
+    """An error of a request as one of the option that was typed."""
+    option = next((one for one in field_options(mode) if error.field == one.field.path), None)
+    typed = given.get(option.name.replace("-", "_")) if option else None
+    if option is None or not typed:
+        return error
+    if not isinstance(typed, str):
+        return error.of_field(f"--{option.name}")
+    for shown in (repr(typed), typed):
+        if error.problem.startswith(f"{shown} "):
+            sentence = f"--{option.name} {error.problem.replace(shown, typed, 1)}"
+            return CommandError(f"{sentence}; {error.allowed}" if error.allowed else sentence)
+    return error.of_field(f"--{option.name} {typed}")
+
+
+def _kinds(fields: type[Struct], prefix: str = "") -> Iterator[tuple[str, tuple[Any, bool]]]:
+    """The kind of each field, and whether it takes a unit."""
     for one in structs.fields(fields):
-        kind, _ = kind_of(one.type)
+        kind, meta = kind_of(one.type)
+        kind = kind_of(kind)[0]
         if isinstance(kind, type) and issubclass(kind, Struct):
             yield from _kinds(kind, f"{prefix}{one.encode_name}.")
         else:
             origin = get_origin(kind)
-            yield f"{prefix}{one.encode_name}", dict if origin is Mapping else list if origin is list else kind
+            plain = dict if origin is Mapping else list if origin is list else kind
+            has_unit = meta is not None and bool((meta.extra or {}).get("units"))
+            yield f"{prefix}{one.encode_name}", (plain, has_unit)
+
+
+def _metavar(path: str, kind: Any, has_unit: bool) -> str:
+    """The value of an option as the help shows it; empty of a flag."""
+    if kind is bool:
+        return ""
+    words = get_args(kind) if get_origin(kind) is Literal else ()
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        words = tuple(one.value for one in kind)
+    if words:
+        return f"[{'|'.join(words)}]"
+    if kind is dict:
+        return "NAME=VALUE"
+    if path in ("min_size", "max_size", "limits.bytes_per_second", "limits.split_bytes"):
+        return "SIZE"
+    return _TEXTS.get(path, "NUMBER" if has_unit or kind in (int, float) else "TEXT")
 
 
 def _number(text: str) -> Any:

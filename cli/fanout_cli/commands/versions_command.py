@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from fanout.ledger.documents import document_row
-from fanout.ledger.keys import VERSIONS
-from fanout.ledger.ledger import Ledger
-from fanout.model.document import utc
-from fanout.publishing.kept_versions import PublishedTree, VersionNote
-from fanout.report.text import size, visible
-from fanout_cli.command_error import CommandError
-from fanout_cli.commands.run_commands import JsonOption, LocalOption, StackOption, StateOption, begin, command
-from fanout_cli.runs.progress import BucketStore, dump
-from fanout_cli.runs.runs import start_run
-from fanout_cli.stacks import Stack, find_stack
-from fanout_cli.terminal import Terminal
+from fanout_cli.commands.shared import DetachOption, JsonOption, LocalOption, StackOption, StateOption, command
+from fanout_cli.stacks import find_stack
 
 TreeArgument = Annotated[str, typer.Argument(metavar="DESTINATION", help="The published tree: efs://MOUNT/path")]
 VersionArgument = Annotated[
     str | None, typer.Argument(metavar="[VERSION]", help="The version to publish again; default: the one before")
 ]
-DetachOption = Annotated[bool, typer.Option("--detach", help="Return at once; `fanout watch` follows the run")]
-_PUBLISH_FIRST = "publish with: fanout copy SOURCE DESTINATION --publish current"
 
 
 def versions(
@@ -38,7 +26,11 @@ def versions(
 
     A star marks the version that the link names.
     """
-    with command(Terminal(stderr=True)):
+    with command():
+        from fanout.ledger.documents import document_row
+        from fanout_cli.published import published_tree, versions_lines
+        from fanout_cli.runs.progress import dump
+
         tree = published_tree(find_stack(stack, local, state), destination)
         if json_output:
             typer.echo(dump(document_row(tree)))
@@ -56,62 +48,14 @@ def rollback(
     state: StateOption = None,
 ) -> None:
     """Publish a version of a tree again: a run switches the link to it. Nothing is copied or removed."""
-    console = Terminal(stderr=True)
-    with command(console):
+    with command() as console:
+        from fanout_cli.published import published_tree, request_to_go_back
+        from fanout_cli.runs.following import begin
+        from fanout_cli.runs.runs import start_run
+
         found = find_stack(stack, local, state)
         document = request_to_go_back(published_tree(found, destination), version)
         begin(found, lambda: start_run(found, document, ""), not detach, json_output, console)
-
-
-def published_tree(stack: Stack, destination: str) -> PublishedTree:
-    """The versions that the last run to publish there knew; ``efs:///path`` is that path on whichever mount.
-
-    Raises ``CommandError`` where nothing was published, or to that path on several mounts.
-    """
-    ledger = Ledger(BucketStore(stack.client("s3"), stack.work_bucket), VERSIONS)
-    known = [ledger.read(key, PublishedTree) for key in ledger.keys("")]
-    asked = destination.rstrip("/")
-    found = [one for one in known if asked in (one.destination, _without_mount(one.destination))]
-    if not found:
-        others = f"published are {', '.join(one.destination for one in known)}" if known else _PUBLISH_FIRST
-        raise CommandError(f"no list of versions of {destination}: it goes WorkRetentionDays after a run; {others}")
-    if len(found) > 1:
-        raise CommandError(f"{destination}: name the mount, {' or '.join(one.destination for one in found)}")
-    return found[0]
-
-
-def _without_mount(destination: str) -> str:
-    return f"efs:///{destination.removeprefix('efs://').partition('/')[2]}".rstrip("/")
-
-
-def request_to_go_back(tree: PublishedTree, version: str | None) -> dict[str, Any]:
-    """The request of a rollback. Raises ``CommandError`` for a version that is not there, or is published now."""
-    names = [note.version for note in tree.versions]
-    known = f"known are {', '.join(names)}" if names else "there is none"
-    if version is None:
-        older = names[names.index(tree.published) + 1 :] if tree.published in names else names
-        if not older:
-            raise CommandError(f"{tree.destination} has no version before {tree.published}; {known}")
-        version = older[0]
-    if version not in names:
-        raise CommandError(f"{tree.destination} has no version {version!r}; {known}")
-    if version == tree.published:
-        raise CommandError(f"{tree.link} names version {version} already; {known}")
-    source = f"{tree.destination.rstrip('/')}/versions/{version}"
-    return {"mode": "rollback", "source": source, "destination": tree.destination, "publish": {"link": tree.link}}
-
-
-def versions_lines(tree: PublishedTree) -> list[str]:
-    """The versions of a tree for people, a line each."""
-    return [_line(note, tree.published) for note in tree.versions]
-
-
-def _line(note: VersionNote, published: str) -> str:
-    """A version for people, in columns that a tab divides."""
-    mark = "*" if note.version == published else " "
-    own = "of its own: unknown" if note.own is None else f"of its own: {note.own.entries:,}, {size(note.own.bytes)}"
-    held = f"{note.held.entries:,} entries, {size(note.held.bytes)}"
-    return "\t".join((f"{mark} {note.version}", utc(note.published_at), held, own, visible(note.source)))
 
 
 def register(app: typer.Typer) -> None:

@@ -15,6 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.segment import Segment
 from rich.text import Text
 
+from fanout_cli.loudness import is_quiet
 from fanout_cli.progress.model import Progress
 from fanout_cli.progress.text import clipped, details, failures_line, fitted, line_of, phases_line
 
@@ -92,11 +93,20 @@ class JsonDisplay:
             self._out.flush()
 
 
+class NoDisplay:
+    """Shows nothing."""
+
+    def show(self, progress: Progress) -> None:
+        """See ``Display``."""
+
+
 @contextmanager
 def display_on(console: Console, json_lines: TextIO | None = None) -> Iterator[Display]:
     """The display that suits a console; JSON lines go elsewhere, and then the console shows nothing."""
     if json_lines is not None:
         yield JsonDisplay(json_lines, time.monotonic, time.time)
+    elif is_quiet():
+        yield NoDisplay()
     elif console.is_terminal:
         with Live(console=console, transient=True, auto_refresh=False) as live:
             yield LiveDisplay(live, time.time)

@@ -61,6 +61,11 @@ def list_runs(stack: Stack, limit: int, schedule: str | None = None) -> list[Lis
 
     With ``schedule`` only the runs of that one.
     """
+    return _read(stack, newest_executions(stack, limit, schedule))
+
+
+def newest_executions(stack: Stack, limit: int, schedule: str | None = None) -> list[dict[str, Any]]:
+    """Names, times and statuses of the newest runs, the newest first."""
     page = limit if schedule is None else LOOKED_THROUGH
     wanted = (one for one in _executions(stack, page) if schedule is None or schedule_of(one["name"]) == schedule)
     executions = list(islice(wanted, limit))
@@ -73,7 +78,7 @@ def list_runs(stack: Stack, limit: int, schedule: str | None = None) -> list[Lis
         ]
         executions += [_execution(stack, one) for one in forgotten[:limit]]
     executions.sort(key=lambda execution: execution["startDate"], reverse=True)
-    return _read(stack, executions[:limit])
+    return executions[:limit]
 
 
 def last_runs(stack: Stack, schedules: Collection[str]) -> dict[str, ListedRun]:

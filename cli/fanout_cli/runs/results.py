@@ -17,9 +17,9 @@ from fanout.model.books import Books
 from fanout.model.errors import InvalidRequest, cause_message
 from fanout.model.outcome import Result
 from fanout.request.course import Mode
+from fanout_cli.command_error import EXIT_FAILED
 
 EXIT_SUCCEEDED = 0
-EXIT_FAILED = 1
 EXIT_INVALID_REQUEST = 2
 EXIT_SKIPPED = 3
 PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "publish", "summarise")

@@ -11,6 +11,7 @@ from rich.console import Console
 from fanout.ledger.ledger import Ledger
 from fanout.model.errors import LedgerBroken
 from fanout_cli.forecasts import read_forecast, watched_forecast
+from fanout_cli.loudness import is_quiet
 from fanout_cli.progress.display import display_on
 from fanout_cli.progress.ledger_looks import LedgerLooks
 from fanout_cli.progress.model import progress_of
@@ -56,6 +57,7 @@ def watch_run(stack: Stack, run_id: str, console: Console, json_lines: TextIO | 
 def _tell_forecast(ledger: Ledger, stack: Stack, console: Console, *, is_over: bool = False) -> bool:
     """Say what is forecast, once it is known; whether it was."""
     found = read_forecast(ledger)
-    for line in watched_forecast(found, is_local=stack.is_local, is_over=is_over) if found is not None else ():
+    shown = found is not None and not is_quiet()
+    for line in watched_forecast(found, is_local=stack.is_local, is_over=is_over) if found and shown else ():
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return found is not None

@@ -93,7 +93,7 @@ def test_a_file_system_is_read_from_the_ledger_of_a_plan(aws: Aws, monkeypatch: 
             aws.put(f"runs/{run_id}/{name}", "".join(json.dumps(line) + "\n" for line in lines).encode())
         return {"status": "FAILED", "error": "FailedWithItems"}
 
-    monkeypatch.setattr("fanout_cli.commands.audit_command.watch_run", lists)
+    monkeypatch.setattr("fanout_cli.audit.looks.watch_run", lists)
     answer = aws.fanout("audit", "efs:///p", "--to", f"s3://{BUCKET}/prefix/", "--stack", "mine", "--json")
     assert answer.exit_code == 1, answer.stderr
     [arn] = aws.executions()

@@ -12,12 +12,10 @@ import typer
 
 from fanout_cli.account import stated
 from fanout_cli.command_error import CommandError
-from fanout_cli.commands.run_commands import StackOption, command
+from fanout_cli.commands.shared import StackOption, command
 from fanout_cli.commands.stack.doctor_command import doctor
 from fanout_cli.local.paths import LocalPaths
-from fanout_cli.local.toolchain import sam_of
 from fanout_cli.stacks import DEFAULT_STACK
-from fanout_cli.terminal import Terminal
 
 NO_SAM = (
     "sam was not found, and it builds and deploys the stack; run `make setup`, which installs it, or install the AWS "
@@ -32,8 +30,7 @@ def deploy(
     stack: StackOption = None,
 ) -> None:
     """Build and deploy the stack with sam, then run doctor. Status: 0, or that of what failed."""
-    console = Terminal(stderr=True)
-    with command(console):
+    with command() as console:
         paths = LocalPaths.find()
         sam = find_sam(paths)
         name = stack or stack_name(paths.samconfig, config_env)
@@ -48,6 +45,8 @@ def deploy(
 
 def find_sam(paths: LocalPaths) -> str:
     """The SAM command line on PATH, else that of the set-up. Raises ``CommandError`` where neither is there."""
+    from fanout_cli.local.toolchain import sam_of
+
     own = sam_of(paths.repo)
     found = shutil.which("sam") or (str(own) if own.is_file() else None)
     if found is None:

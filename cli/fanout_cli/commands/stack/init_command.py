@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fanout.model.errors import InvalidRequest
 from fanout_cli.account import session_options
-from fanout_cli.commands.run_commands import command
+from fanout_cli.commands.shared import command
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.setup.answers import Answers, ExistingFileSystem, check, check_section, parameters
 from fanout_cli.setup.samconfig import add_section, section
-from fanout_cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from fanout_cli.terminal import Terminal
 
 NIGHTLY = "cron(0 3 * * ? *)"
 
@@ -38,8 +40,7 @@ def init(
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: options and defaults are the answers")] = False,
 ) -> None:
     """Ask five things and write a section of samconfig.toml. Status: 0, or 2 where an answer cannot be."""
-    console = Terminal(stderr=True)
-    with command(console):
+    with command() as console:
         if not yes and not _is_terminal():
             raise InvalidRequest("--yes", "there is no terminal to ask at", "give --yes, and the answers as options")
         name = config_env or stack

@@ -9,18 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from fanout_cli.command_error import EXIT_INTERRUPTED, CommandError
-from fanout_cli.commands.run_commands import (
-    JsonOption,
-    LocalOption,
-    StackOption,
-    StateOption,
-    command,
-)
-from fanout_cli.runs.progress import dump
-from fanout_cli.runs.results import EXIT_FAILED
+from fanout_cli.command_error import EXIT_FAILED, EXIT_INTERRUPTED, CommandError
+from fanout_cli.commands.shared import JsonOption, LocalOption, StackOption, StateOption, command
 from fanout_cli.stacks import find_stack
-from fanout_cli.terminal import Terminal
 
 BUDGET_DOLLARS = 20.0
 NO_DATASYNC = (
@@ -52,21 +43,20 @@ def selftest(
 
     Exit status: 0 as expected, 1 something was wrong, 2 refused or not confirmed, 130 Ctrl-C.
     """
-    from fanout_cli.selftest.cases import Place
-    from fanout_cli.selftest.sizes import PROFILES
-    from fanout_cli.selftest.whole import Asked, bucket_of, clean, new_id, run_selftest
+    with command() as console:
+        from fanout_cli.runs.progress import dump
+        from fanout_cli.selftest.cases import Place
+        from fanout_cli.selftest.sizes import PROFILES
+        from fanout_cli.selftest.whole import Asked, bucket_of, clean, new_id, run_selftest
 
-    console = Terminal(stderr=True)
+        def say(text: str) -> None:
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def say(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        def confirm(text: str) -> bool:
+            if yes:
+                say(text)
+            return yes or typer.confirm(text, err=True)
 
-    def confirm(text: str) -> bool:
-        if yes:
-            say(text)
-        return yes or typer.confirm(text, err=True)
-
-    with command(console):
         if with_datasync:
             raise CommandError(NO_DATASYNC)
         if size not in PROFILES:
@@ -82,12 +72,12 @@ def selftest(
             raise typer.Exit(EXIT_FAILED if left else 0)
         directory = output or Path(place.name)
         answer = run_selftest(found, Asked(place, size, budget_dollars, directory, confirm), say)
-    if answer is None:
-        raise typer.Exit(2)
-    document, paths = answer
-    if json_output:
-        sys.stdout.write(dump(document) + "\n")
-    raise typer.Exit(_say(document, paths, say))
+        if answer is None:
+            raise typer.Exit(2)
+        document, paths = answer
+        if json_output:
+            sys.stdout.write(dump(document) + "\n")
+        raise typer.Exit(_say(document, paths, say))
 
 
 def _say(document: dict[str, Any], paths: dict[str, str], say: Any) -> int:

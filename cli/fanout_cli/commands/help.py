@@ -1,0 +1,80 @@
+"""The help of commands, quick to show: plain text in sections, without what draws tables and checks values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import typer
+from typer._click.exceptions import NoSuchOption, UsageError
+from typer.core import TyperCommand, TyperGroup
+
+# The section of options that name none.
+OPTIONS = "Options"
+
+
+class _QuickHelp:
+    """What commands and groups share.
+
+    Typer checks values by pydantic, and draws its help by rich: each takes longer to import than the whole command.
+    A flag that is False is not checked, and a help without markup is not drawn.
+    """
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option ``--help``."""
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        if option is not None:
+            option.default = False
+        return option
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """The examples, a line each."""
+        lines = (self.epilog or "").split("\n\n")  # type: ignore[attr-defined]
+        if lines != [""]:
+            formatter.write_paragraph()
+            for line in lines:
+                formatter.write(f"{line}\n")
+
+
+class QuickCommand(_QuickHelp, TyperCommand):
+    """A command whose options stand in sections, those of the section that was named first before the others."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See ``typer.core.TyperCommand``; an option that there is not is answered with what helps."""
+        try:
+            return super().parse_args(ctx, args)
+        except NoSuchOption as error:
+            raise UsageError(self.no_such_option(error.option_name, error.possibilities or ()), ctx) from error
+
+    def no_such_option(self, name: str, like: Sequence[str]) -> str:
+        """The sentence about an option that the command does not have; ``like`` are those with a similar name."""
+        closest = get_close_matches(name, like, 1)
+        return f"No such option: {name}" + (f"; did you mean {closest[0]}?" if closest else "")
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options by their ``rich_help_panel``."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                default = "Arguments" if parameter.param_type_name == "argument" else OPTIONS
+                sections.setdefault(getattr(parameter, "rich_help_panel", None) or default, []).append(record)
+        for name, records in sections.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+class QuickGroup(_QuickHelp, TyperGroup):
+    """A command that has commands."""
+
+
+class CommandApp(typer.Typer):
+    """A ``Typer`` whose commands are ``QuickCommand``."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(cls=QuickGroup, rich_markup_mode=None, add_completion=False, **how)
+
+    def command(self, name: str | None = None, **how: Any) -> Any:
+        """See ``typer.Typer``."""
+        return super().command(name, **{"cls": QuickCommand, **how})

@@ -1,0 +1,68 @@
+"""What commands share: their common options, and the end of one that cannot do its work.
+
+A command's module holds its options and its few words of help. It imports what does the work inside of the command,
+so that ``--help`` and a TAB need none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fanout_cli.command_error import CommandError, human_errors
+from fanout_cli.commands.completion import complete_runs
+from fanout_cli.local.errors import LocalRunError
+
+if TYPE_CHECKING:
+    from fanout_cli.terminal import Terminal
+
+EXIT_COMMAND = 2
+# The first part of the help of a transfer, as fanout.request.command_line names it.
+COMMON = "Common"
+
+RunArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN", show_default=False, help="The run's id; default: the newest run", autocompletion=complete_runs
+    ),
+]
+RequestArgument = Annotated[
+    Path, typer.Argument(metavar="REQUEST.json", help="A file that holds the request, or - for standard input")
+]
+StackOption = Annotated[
+    str | None, typer.Option(help="Name of the CloudFormation stack; default: FANOUT_STACK, or fanout")
+]
+LocalOption = Annotated[
+    bool, typer.Option("--local", help="The stack on this machine, which `fanout up` started; or FANOUT_LOCAL=1")
+]
+StateOption = Annotated[Path | None, typer.Option(help="Where the local stack keeps its state")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document")]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Follow the run until it ends")]
+DetachOption = Annotated[bool, typer.Option("--detach", help="Return at once; `fanout watch` follows the run")]
+
+
+def in_common(option: Any, variable: str = "") -> Any:
+    """An option in the first part of a help, with a variable of the environment that stands for it."""
+    kind, info = option.__origin__, copy(option.__metadata__[0])
+    info.rich_help_panel, info.envvar, info.show_envvar = COMMON, variable or None, True
+    return Annotated[kind, info]
+
+
+@contextmanager
+def command() -> Iterator[Terminal]:
+    """The terminal of a command, which ends with one sentence and exit status 2 where it cannot do its work."""
+    from fanout.model.errors import FanoutError
+    from fanout_cli.terminal import Terminal
+
+    console = Terminal(stderr=True)
+    try:
+        with human_errors():
+            yield console
+    except (CommandError, LocalRunError, FanoutError) as error:
+        console.say_error(error)
+        raise typer.Exit(EXIT_COMMAND) from error
