@@ -6,8 +6,6 @@ import json
 import re
 from typing import Any
 
-import pytest
-
 from fanout.summary.metrics import run_metrics
 from fanout.summary.summarise_transfer import PHASES
 from tests.support.summaries import summary_of
