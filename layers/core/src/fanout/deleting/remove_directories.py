@@ -118,7 +118,7 @@ def _remove_directories(plan: Plan, context: Context) -> Json:
                 gone += len(outcomes)
                 if deadline.passed:
                     if not removed + gone:
-                        nothing_done(f"none of {waiting:,} directories that were looked at could be removed", context)
+                        nothing_done(f"{waiting:,} directories were looked at and none could be removed", context)
                     return {"removed": removed + gone, "done": False}
         removed += gone
         if last or not waiting:
