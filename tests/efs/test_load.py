@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.efs.load import Work, loads_of, loads_to_verify, requests_of, requests_to_verify
+from fanout.efs.load import Work, loads_of, requests_of
 from fanout.facts import tuning, units
+from fanout.forecast.verifying import loads_to_verify, requests_to_verify
 from fanout.request.parse import parse_request
 from fanout.request.request import Request
 

@@ -8,13 +8,13 @@ import pytest
 
 from fanout.efs.load import Work
 from fanout.efs.model import Load
+from fanout.efs.phase_cost import Beside, PhaseCost
 from fanout.facts.units import GIB, MIB
 from fanout.forecast import overhead as beside
-from fanout.forecast.deleting import Deleting, deletion_loads
+from fanout.forecast.deleting import Deleting, deletion, deletion_loads
 from fanout.forecast.document import by_service
 from fanout.forecast.estimate import Known, estimate, idle_state
 from fanout.forecast.forecast import Forecast
-from fanout.forecast.overhead import Beside
 from fanout.model.file_system import ThroughputMode
 from fanout.request.parse import parse_request
 
@@ -35,10 +35,11 @@ def test_a_rate_makes_functions_look_twice_as_often_and_at_each_other() -> None:
 
 
 def test_deleting_by_hand() -> None:
-    found = beside.deleting(Deleting(seconds=20, shards=3, function_seconds=50, looks=9))
-    assert found == Beside(9, 12, 0.0, 50 * 1.769, 3, 15)
-    assert beside.deleting(Deleting()) == Beside()
     asked = parse_request({"source": "efs:///a", "destination": "efs:///b", "mode": "sync"}, ("data",), 100)
+    found = deletion(asked, 10, Deleting(seconds=20, shards=3, function_seconds=50, looks=9))
+    assert found.beside == Beside(9, 12, 0.0, 50 * 1.769, 3, 15)
+    assert found.requests.gets == 9
+    assert deletion(asked, 0, Deleting()) == PhaseCost()
     assert deletion_loads(asked, 10) == {"data": Load(20, 2 * 40_960, 10, 40_960)}
     assert deletion_loads(asked, 0) == {}
 

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
+from fanout.request.phases import PHASES
 from fanout.summary.metrics import run_metrics
-from fanout.summary.summarise_transfer import PHASES
 from tests.support.summaries import summary_of
 from tests.template.templates import (
     BESIDE,

@@ -14,8 +14,7 @@ from msgspec.structs import asdict, replace
 
 from fanout.model.books import Count
 from fanout.planning.waiting import Waiting
-from fanout.request.course import Mode
-from fanout.request.options import Verify
+from fanout.request.phases import phases_of
 from fanout.request.request import Request
 from fanout.restoring.stand import RestoreStand
 from fanout_cli.progress.work import Standing
@@ -24,6 +23,8 @@ from fanout_cli.progress.work import Standing
 WITH_SHARDS = ("copy", "verify")
 # The phases whose tasks are held to the window of the run.
 PAUSES = ("list", "copy", "finish", "delete", "verify", "publish")
+# A phase too short to show, and one that goes on beside the copy.
+_NOT_SHOWN = ("partition", "restore")
 # By how much the predictions of the phases to come may be corrected, by how those of the phases before have held.
 MOST_CORRECTED = 5.0
 
@@ -111,18 +112,7 @@ class Progress(Struct, frozen=True):
 
 def course_of(request: Request) -> tuple[str, ...]:
     """The phases of a run that are shown."""
-    if request.mode is Mode.PLAN:
-        return ("plan", "list", "summarise")
-    if request.mode is Mode.VERIFY:
-        return ("plan", "list", "verify", "summarise")
-    if request.mode is Mode.ROLLBACK:
-        return ("plan", "publish", "summarise")
-    publishes = () if request.publish is None else ("publish",)
-    deletes = ("delete",) if request.mode is Mode.SYNC else ()
-    verifies = () if request.verifies_after is Verify.NONE else ("verify",)
-    if request.mode is Mode.MOVE:  # only what is proven
-        return ("plan", "list", "copy", "finish", *verifies, "delete", "summarise")
-    return ("plan", "list", "copy", "finish", *deletes, *verifies, *publishes, "summarise")
+    return tuple(phase for phase in phases_of(request) if phase not in _NOT_SHOWN)
 
 
 def progress_of(look: Look) -> Progress:

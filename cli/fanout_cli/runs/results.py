@@ -17,12 +17,12 @@ from fanout.model.books import Books
 from fanout.model.errors import InvalidRequest, cause_message
 from fanout.model.outcome import Result
 from fanout.request.course import Mode
+from fanout.request.phases import PHASES
 from fanout_cli.command_error import EXIT_FAILED
 
 EXIT_SUCCEEDED = 0
 EXIT_INVALID_REQUEST = 2
 EXIT_SKIPPED = 3
-PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "publish", "summarise")
 # How the state machine ends an execution that has closed its books.
 _WITH_SUMMARY = ("SUCCEEDED", "FAILED")
 

@@ -23,7 +23,7 @@ from fanout_cli.local.paths import LocalPaths
 from fanout_cli.main import app
 from fanout_cli.runs.ending import did, so_far
 from fanout_cli.runs.local_run import LocalOptions, say_local_end
-from fanout_cli.runs.results import PHASES, RunResult, no_totals, result_of_summary
+from fanout_cli.runs.results import RunResult, no_totals, result_of_summary
 from fanout_cli.stacks import Stack
 from fanout_cli.terminal import Terminal
 from tests.support import runs
@@ -122,12 +122,6 @@ def test_a_stopped_run_says_how_far_it_came() -> None:
     assert stopped.document()["totals"] is None
     world.store.put(f"runs/run-1/{PLAN}", b"{")
     assert so_far(world.ledger) == ""
-
-
-def test_the_phases_are_those_that_a_summary_times() -> None:
-    from fanout.summary import summarise_transfer
-
-    assert PHASES == summarise_transfer.PHASES
 
 
 def test_the_tree_of_the_demonstration_is_counted_the_same_each_time(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from fanout.efs.model import Load
 from fanout.facts import aws, tuning, units
 from fanout.model.books import Count
 from fanout.model.location import Location
-from fanout.request.course import Mode
-from fanout.request.options import Compare, Verify
+from fanout.request.options import Compare
 from fanout.request.request import Request
 from fanout.shards.seconds import operations_of
 
@@ -57,6 +56,9 @@ class S3Requests(Struct, frozen=True):
     puts: float = 0.0
     lists: float = 0.0
 
+    def __add__(self, other: S3Requests) -> S3Requests:
+        return S3Requests(self.gets + other.gets, self.puts + other.puts, self.lists + other.lists)
+
 
 def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
     """Requests to the buckets of the request, and to stage between two mounts; not those to the ledger."""
@@ -75,34 +77,9 @@ def requests_of(request: Request, work: Work, segments: int) -> S3Requests:
     return S3Requests(blocks * ends[0] + looks, blocks * ends[1], lists)
 
 
-def requests_to_verify(request: Request, work: Work, segments: int) -> S3Requests:
-    """Requests of a verification after the copy: a HEAD for each entry at each end, as S3 keeps checksums.
-
-    For a certificate every object is read too.
-    """
-    if request.verifies_after is Verify.NONE:
-        return S3Requests()
-    ends = sum(end.is_keyed for end in (request.source, request.destination))
-    pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verifies_after.whole_trees else 0.0
-    read = work.entries + work.bytes / tuning.BLOCK_BYTES if request.certificate else 0.0
-    return S3Requests(gets=(work.entries + read) * ends, lists=pages * ends)
-
-
 def reads_before_copying(request: Request) -> bool:
     """Whether files that both ends hold are read at both, to copy those alone that differ."""
     return request.compare is Compare.CHECKSUM and not request.course.compares
-
-
-def to_verify(request: Request, work: Work) -> Work:
-    """The work of a verification after the copy: what was copied, or all that was listed."""
-    if not request.verifies_after.whole_trees:
-        return work
-    return replace(work, entries=max(work.entries, work.listed), bytes=max(work.bytes, work.listed_bytes))
-
-
-def loads_to_verify(request: Request, work: Work) -> Mapping[str, Load]:
-    """The load of a verification after the copy on each mount, by name: it reads both ends again."""
-    return loads_of(replace(request, mode=Mode.VERIFY), work) if request.verifies_after is not Verify.NONE else {}
 
 
 def reading(ends: Sequence[Location], work: Work) -> tuple[S3Requests, Mapping[str, Load]]:
@@ -126,14 +103,6 @@ def loads_of(request: Request, work: Work) -> Mapping[str, Load]:
             load = _written(request, work) if is_written else _read(work)
             loads[end.mount] = loads.get(end.mount, Load()) + load + _read(compared)
     return loads
-
-
-def loads_to_publish(request: Request, work: Work) -> Mapping[str, Load]:
-    """The load of removing one old version: a look at each of its names, and the removal, at the least metered size."""
-    if request.publish is None or request.destination.is_keyed:
-        return {}
-    names, least = float(work.listed), float(work.listed * aws.EFS_LEAST_METERED)
-    return {request.destination.mount: Load(names, least, names, least)}
 
 
 def loads_to_list(request: Request, entries: int) -> Mapping[str, Load]:

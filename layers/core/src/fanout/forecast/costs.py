@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from fanout.efs.load import S3Requests, Work
 from fanout.efs.model import FileSystemState, Load
+from fanout.efs.phase_cost import Beside
 from fanout.facts.units import GB
 from fanout.forecast.listing import ListingWalk
-from fanout.forecast.overhead import Beside
 from fanout.model.file_system import ThroughputMode
 from fanout.shards.tasks.attempt import NOTE_EVERY_SECONDS
 

@@ -13,10 +13,14 @@ but for the backup: it looks for the copy.
 from __future__ import annotations
 
 import math
+from math import inf
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from fanout.efs.load import S3Requests, Work
 from fanout.efs.model import Load
+from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, Beside, PhaseCost
 from fanout.facts import aws, tuning
 from fanout.model.location import Location
 from fanout.request.request import Request
@@ -28,6 +32,14 @@ S3_LOOK_SECONDS = 0.02
 DELETE_OBJECTS_SECONDS = 0.5
 
 
+# As templates set it: memory of a function that deletes.
+DELETE_GB = 1.769
+# Requests of a shard of deletions: reads of its rows, writes of attempt, outcomes and checkpoint; states of its child.
+DELETE_PUTS, DELETE_GETS, DELETE_TRANSITIONS = 4, 3, 3
+# The states around the deletions.
+AROUND_DELETING = 6
+
+
 class Deleting(Struct, frozen=True):
     """Seconds of the Map, its shards, seconds of all its functions together, and looks at the source in S3."""
 
@@ -35,6 +47,37 @@ class Deleting(Struct, frozen=True):
     shards: int = 0
     function_seconds: float = 0.0
     looks: int = 0
+
+
+def deleting(request: Request, work: Work, basis: Basis) -> PhaseCost:
+    """The deletion of a sync or a move."""
+    end = end_deleted_from(request)
+    writes = basis.states[end.mount].quota.write_iops if not end.is_keyed else inf
+    found = deleting_of(request, work.extras, writes)
+    seconds = 2 * STATE_SECONDS + MAP_SECONDS + found.seconds if found.shards else None
+    return replace(deletion(request, work.extras, found), seconds=seconds)
+
+
+def deletion(request: Request, extras: int, found: Deleting) -> PhaseCost:
+    """The requests and the load of deleting so many, and the functions that do; S3 takes nothing for deletions."""
+    return PhaseCost(
+        loads=deletion_loads(request, extras if found.shards else 0),
+        requests=S3Requests(gets=float(found.looks)),
+        beside=_beside(found),
+    )
+
+
+def _beside(found: Deleting) -> Beside:
+    """The functions that delete, and their ledger."""
+    if not found.shards:
+        return Beside()
+    return Beside(
+        gets=float(DELETE_GETS * found.shards),
+        puts=float(DELETE_PUTS * found.shards),
+        gb_seconds=found.function_seconds * DELETE_GB,
+        calls=float(found.shards),
+        transitions=float(AROUND_DELETING + DELETE_TRANSITIONS * found.shards),
+    )
 
 
 def end_deleted_from(request: Request) -> Location:

@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from math import inf
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.load import (
-    S3Requests,
-    Work,
-    loads_of,
-    loads_to_list,
-    loads_to_publish,
-    loads_to_verify,
-    requests_of,
-    requests_to_verify,
-    to_verify,
-)
+from fanout.efs.load import S3Requests, Work, loads_of, loads_to_list, requests_of
 from fanout.efs.model import Drain, FileSystemState, Load, assumed_state, iops_seconds
+from fanout.efs.phase_cost import MAP_SECONDS, STATE_SECONDS, Basis, PhaseCost, together
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
-from fanout.facts.tuning import CLIENT_OPERATIONS_IN_FLIGHT, LIST_CONCURRENCY
+from fanout.facts.tuning import LIST_CONCURRENCY
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
 from fanout.forecast.credits import Credits, credits_of, paced_drains, throughput_seconds
 from fanout.forecast.datasync import DataSync, datasync_of
-from fanout.forecast.deleting import EFS_LOOK_SECONDS, Deleting, deleting_of, deletion_loads, end_deleted_from
-from fanout.forecast.listing import ListingWalk, walk_listing
+from fanout.forecast.deleting import deleting
+from fanout.forecast.listing import walk_listing
 from fanout.forecast.overhead import beside_run, is_paced
+from fanout.forecast.publishing import publishing
+from fanout.forecast.verifying import verifying
 from fanout.model.books import Count
 from fanout.model.shard import CREATIONS_PER_SECOND, Rates
 from fanout.pacing.concurrency import Pace, pace, rates_at
 from fanout.pacing.start import limited_bytes, paced_at_first, seen_at_first
 from fanout.request.course import Mode
-from fanout.request.options import Verify
+from fanout.request.phases import phases_of
 from fanout.request.request import Request
-from fanout.restoring.forecast import restore_dollars, restore_seconds
+from fanout.restoring.forecast import restoring
 
-# Assumed: seconds of a state that calls one function which has little to do, and of starting the Map of a phase.
-STATE_SECONDS = 3.0
-MAP_SECONDS = 5.0
 # Assumed: seconds that SummariseTransfer takes for a shard: four requests of 20 ms, 16 shards at once.
 SUMMARY_SECONDS_PER_SHARD = 4 * 0.02 / 16
 NOT_MEASURED = "the file system was not measured"
@@ -128,36 +117,32 @@ def forecast(
         limit_of[lowered] = max(limit_of[lowered], alone / functions)
     shared = max(limit_of[limit] for limit in (Limit.FILE_SYSTEM, Limit.IOPS, Limit.S3_REQUESTS, Limit.REQUEST))
     copying = max(limit_of.values())
-    whole = to_verify(request, work)
-    verifies = request.verifies_after is not Verify.NONE
-    of_whole = rates.seconds(whole.entries, whole.bytes) if verifies else 0.0
     of_copy = max(alone, functions * shared)
-    busy = of_copy + (max(of_copy, of_whole) if verifies else 0.0) + _publishing_seconds(request, work)
-    removal = _deleting(request, work, states)
-    aside = beside_run(request, work, copying, busy, removal, len(measured.keys() & loads.keys()), held=bool(drains))
     price = prices_with(request.prices)
-    metering = metering_dollars(loads, states, price)
-    metering += metering_dollars(deletion_loads(request, work.extras if removal.shards else 0), states, price)
-    metering += metering_dollars(loads_to_verify(request, whole), states, price)
-    metering += metering_dollars(loads_to_publish(request, work), states, price)
+    basis = Basis(
+        list_seconds=listing.seconds,
+        segments=listing.segments,
+        copy_seconds=copying,
+        function_seconds=of_copy,
+        functions=most,
+        rates=rates,
+        states=states,
+        price=price,
+    )
+    costs = {phase: _COST[phase](request, work, basis) for phase in phases_of(request)}
+    added = together(costs.values())
+    busy = of_copy + added.function_seconds
+    aside = beside_run(request, work, copying, busy, len(measured.keys() & loads.keys()), held=bool(drains))
+    metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
     metering += metering_dollars(loads_to_list(request, work.looked_at), states, price)
-    again = requests_to_verify(request, whole, listing.segments)
-    requests = replace(requests, gets=requests.gets + removal.looks + again.gets, lists=requests.lists + again.lists)
     return Forecast(
-        seconds=_phases(request, work, copying, removal, listing, max(copying, of_whole / most)),
+        seconds={phase: cost.seconds for phase, cost in costs.items() if cost.seconds is not None},
         limit_seconds=limit_of,
         pace=chosen,
         states=states,
         credits=credits_of(drains, states, loads, free, percent),
         dollars=dollars_of(
-            work,
-            requests,
-            listing,
-            busy,
-            metering,
-            price,
-            aside,
-            restore_dollars(work.archived, request.restore, price),
+            work, requests + added.requests, listing, busy, metering, price, aside + added.beside, added.restores
         ),
         datasync=datasync_of(request, work, states, price),
         linked=work.linked,
@@ -190,44 +175,32 @@ def _s3_seconds(requests: S3Requests) -> float:
     return max(requests.gets / aws.S3_GET_PER_SECOND, requests.puts / aws.S3_PUT_PER_SECOND)
 
 
-def _deleting(request: Request, work: Work, states: Mapping[str, FileSystemState]) -> Deleting:
-    """The deletion of a sync or a move."""
-    if not request.course.deletes:
-        return Deleting()
-    end = end_deleted_from(request)
-    writes = states[end.mount].quota.write_iops if not end.is_keyed else inf
-    return deleting_of(request, work.extras, writes)
+def _copying(_: Request, work: Work, basis: Basis) -> PhaseCost:
+    return PhaseCost(seconds=MAP_SECONDS + basis.copy_seconds if work.shards else 0.0)
 
 
-def _publishing_seconds(request: Request, work: Work) -> float:
-    """Seconds of removing one old version, which one function does; a run that removes none is sooner done."""
-    each = (EFS_LOOK_SECONDS + aws.EFS_WRITE_SECONDS) / CLIENT_OPERATIONS_IN_FLIGHT
-    return STATE_SECONDS + work.listed * each if loads_to_publish(request, work) else 0.0
+def _listing(_: Request, work: Work, basis: Basis) -> PhaseCost:
+    return PhaseCost(seconds=basis.list_seconds)
 
 
-def _phases(
-    request: Request, work: Work, copying: float, removal: Deleting, listing: ListingWalk, verifying: float
-) -> dict[str, float]:
-    """Seconds by phase, in their order; a verification takes as long as the copying, or more if it reads more."""
-    seconds = {
-        "plan": STATE_SECONDS,
-        "list": listing.seconds,
-        "partition": STATE_SECONDS,
-        request.course.work: MAP_SECONDS + copying if work.shards else 0.0,
-    }
-    if work.archived:  # what is not archived is copied meanwhile
-        seconds["restore"] = max(0.0, restore_seconds(work.archived, request.restore) - copying)
-    if not request.course.compares:
-        seconds["finish"] = STATE_SECONDS
-    deletion = {"delete": 2 * STATE_SECONDS + MAP_SECONDS + removal.seconds} if removal.shards else {}
-    if not request.course.deletes_proven:
-        seconds |= deletion
-    if (after := request.verifies_after) is not Verify.NONE:
-        again = listing.seconds if after.whole_trees else 0.0
-        seconds["verify"] = MAP_SECONDS + verifying + again
-    if request.course.deletes_proven:  # only what is proven
-        seconds |= deletion
-    if publishing := _publishing_seconds(request, work):
-        seconds["publish"] = publishing
-    seconds["summarise"] = STATE_SECONDS + work.shards * SUMMARY_SECONDS_PER_SHARD
-    return seconds
+def _summing(_: Request, work: Work, basis: Basis) -> PhaseCost:
+    return PhaseCost(seconds=STATE_SECONDS + work.shards * SUMMARY_SECONDS_PER_SHARD)
+
+
+def _one_state(_: Request, work: Work, basis: Basis) -> PhaseCost:
+    return PhaseCost(seconds=STATE_SECONDS)
+
+
+# What each phase adds; the requests and the load of the copy itself are in no phase.
+_COST: Mapping[str, Callable[[Request, Work, Basis], PhaseCost]] = {
+    "plan": _one_state,
+    "list": _listing,
+    "partition": _one_state,
+    "copy": _copying,
+    "restore": restoring,
+    "finish": _one_state,
+    "delete": deleting,
+    "verify": verifying,
+    "publish": publishing,
+    "summarise": _summing,
+}

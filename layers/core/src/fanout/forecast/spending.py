@@ -12,16 +12,18 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.load import Work, loads_of, loads_to_verify, requests_of, requests_to_verify
+from fanout.efs.load import Work, loads_of, requests_of
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import assumed_state
+from fanout.efs.phase_cost import PhaseCost, together
 from fanout.facts import aws
 from fanout.facts.prices import prices_with
 from fanout.forecast.costs import Dollars, dollars_of, metering_dollars
-from fanout.forecast.deleting import deleting_of, deletion_loads
+from fanout.forecast.deleting import deleting_of, deletion
 from fanout.forecast.forecast import NOT_MEASURED
 from fanout.forecast.listing import ListingWalk
 from fanout.forecast.overhead import beside_run
+from fanout.forecast.verifying import verification
 from fanout.ledger import keys
 from fanout.ledger.documents import Spending
 from fanout.ledger.ledger import Ledger
@@ -108,21 +110,17 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     loads, known = loads_of(request, work), measured_file_systems(ledger)
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     price = prices_with(request.prices)
-    removal = deleting_of(request, done.deleted, inf)
-    requests = requests_of(request, work, segments)
-    requests = replace(requests, gets=requests.gets + removal.looks)
-    metering = metering_dollars(loads, states, price)
-    metering += metering_dollars(deletion_loads(request, done.deleted), states, price)
-    if done.verified != Count():
-        again = replace(work, entries=done.verified.entries, bytes=done.verified.bytes)
-        more = requests_to_verify(request, again, segments)
-        requests = replace(requests, gets=requests.gets + more.gets, lists=requests.lists + more.lists)
-        metering += metering_dollars(loads_to_verify(request, again), states, price)
+    again = replace(work, entries=done.verified.entries, bytes=done.verified.bytes)
+    deleted = deletion(request, done.deleted, deleting_of(request, done.deleted, inf))
+    verified = verification(request, again, segments) if done.verified != Count() else PhaseCost()
+    restored = PhaseCost(restores=restore_dollars(restores_asked(ledger), request.restore, price))
+    added = together((deleted, verified, restored))
+    requests = requests_of(request, work, segments) + added.requests
+    metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
     held = ledger.find(keys.PACED_RATE, PacedRate) is not None
     mounts = len(known.keys() & loads.keys())
-    aside = beside_run(request, work, done.copying_seconds, done.task_seconds, removal, mounts, held=held)
-    restores = restore_dollars(restores_asked(ledger), request.restore, price)
-    return dollars_of(work, requests, listing, done.task_seconds, metering, price, aside, restores)
+    aside = beside_run(request, work, done.copying_seconds, done.task_seconds, mounts, held=held) + added.beside
+    return dollars_of(work, requests, listing, done.task_seconds, metering, price, aside, added.restores)
 
 
 class _Tasks:

@@ -37,12 +37,12 @@ class Mode(StrEnum):
 
     @property
     def course(self) -> Course:
-        """What a run of this mode does."""
+        """The actions of a run of this mode."""
         return COURSES[self]
 
 
 class Course(Struct, frozen=True, kw_only=True):
-    """What a run of a mode does.
+    """The actions of a run of a mode.
 
     - ``work``: the phase that the run is for: copy, verify, plan or publish.
     - ``writes``: it changes an end. ``copies``: it brings entries of the source to the destination.

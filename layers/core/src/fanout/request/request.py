@@ -32,7 +32,7 @@ class Request(Options, frozen=True, kw_only=True):
 
     @property
     def course(self) -> Course:
-        """What a run of this request does."""
+        """The actions of a run of this request."""
         return self.mode.course
 
     @property

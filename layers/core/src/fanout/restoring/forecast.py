@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fanout.efs.load import Work
+from fanout.efs.phase_cost import Basis, PhaseCost
 from fanout.facts import archives
 from fanout.facts.units import GB
 from fanout.model.books import Count
 from fanout.request.parts.restore import Restore, Tier
+from fanout.request.request import Request
 from fanout.restoring.archives import seconds_to_restore
 
 _MONTH_DAYS = 30
@@ -21,6 +24,14 @@ _PRICE = {
 }
 # The archives whose restored objects are copies beside them, for days.
 _COPIES = (archives.GLACIER, archives.DEEP_ARCHIVE)
+
+
+def restoring(request: Request, work: Work, basis: Basis) -> PhaseCost:
+    """The wait that is left when all else is copied, and the dollars of the restoring."""
+    if not work.archived:
+        return PhaseCost()
+    seconds = max(0.0, restore_seconds(work.archived, request.restore) - basis.copy_seconds)
+    return PhaseCost(seconds=seconds, restores=restore_dollars(work.archived, request.restore, basis.price))
 
 
 def restore_dollars(archived: Mapping[str, Count], restore: Restore, price: Mapping[str, float]) -> float:

@@ -27,6 +27,7 @@ from fanout.model.errors import INFRASTRUCTURE, LedgerBroken, RunError, run_erro
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.pacing.pace_copy import decisions
 from fanout.request.options import ReportEntries
+from fanout.request.phases import PHASES
 from fanout.request.plan import Plan, settings_row
 from fanout.request.request import Request
 from fanout.shards.entry_report import report_done, write_entries
@@ -42,7 +43,6 @@ from fanout.work.context import Context
 
 # Rows of one file of failures: bounds the memory that writing it takes.
 FAILURES_PER_FILE = 100_000
-PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", keys.PUBLISH, "summarise")
 
 
 class FailureWriter:

@@ -1,0 +1,78 @@
+"""Values for the seconds, the load and the dollars that a phase adds to a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct, field
+from msgspec.structs import astuple
+
+from fanout.efs.load import S3Requests
+from fanout.efs.model import FileSystemState, Load
+from fanout.model.shard import Rates
+
+# Assumed: seconds of a state that calls one function which has little to do, and of starting the Map of a phase.
+STATE_SECONDS = 3.0
+MAP_SECONDS = 5.0
+
+
+class Beside(Struct, frozen=True):
+    """Requests to the work bucket, metrics, GB-seconds and calls of functions, transitions, and requests to KMS."""
+
+    gets: float = 0.0
+    puts: float = 0.0
+    metrics: float = 0.0
+    gb_seconds: float = 0.0
+    calls: float = 0.0
+    transitions: float = 0.0
+    signatures: float = 0.0
+
+    def __add__(self, other: Beside) -> Beside:
+        return Beside(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+
+class Basis(Struct, frozen=True, kw_only=True):
+    """The figures of the copy that the phases beside and after it are predicted from.
+
+    ``list_seconds`` are those of listing both ends in so many ``segments``, ``copy_seconds`` those of the copy, for
+    which its functions work ``function_seconds`` together, at most ``functions`` at once. ``states`` are by mount.
+    """
+
+    list_seconds: float
+    segments: int
+    copy_seconds: float
+    function_seconds: float
+    functions: int
+    rates: Rates
+    states: Mapping[str, FileSystemState]
+    price: Mapping[str, float]
+
+
+class PhaseCost(Struct, frozen=True, kw_only=True):
+    """The addition of one phase to a run; ``seconds`` is ``None`` of a phase that has nothing to do.
+
+    ``function_seconds`` are those of functions as large as those that copy, ``loads`` are by mount, ``restores`` are
+    the dollars that S3 takes to restore objects.
+    """
+
+    seconds: float | None = None
+    function_seconds: float = 0.0
+    loads: Mapping[str, Load] = field(default_factory=dict)
+    requests: S3Requests = S3Requests()
+    beside: Beside = Beside()
+    restores: float = 0.0
+
+
+def together(costs: Iterable[PhaseCost]) -> PhaseCost:
+    """The sum of phases, but for their seconds."""
+    function_seconds, restores = 0.0, 0.0
+    loads: dict[str, Load] = {}
+    requests, beside = S3Requests(), Beside()
+    for cost in costs:
+        function_seconds, restores = function_seconds + cost.function_seconds, restores + cost.restores
+        requests, beside = requests + cost.requests, beside + cost.beside
+        for mount, load in cost.loads.items():
+            loads[mount] = loads.get(mount, Load()) + load
+    return PhaseCost(
+        function_seconds=function_seconds, loads=loads, requests=requests, beside=beside, restores=restores
+    )

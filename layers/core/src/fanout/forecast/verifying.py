@@ -1,0 +1,57 @@
+"""Forecasts the verification after a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from fanout.efs.load import LIST_PAGE, LISTS_PER_SEGMENT, S3Requests, Work, loads_of
+from fanout.efs.model import Load
+from fanout.efs.phase_cost import MAP_SECONDS, Basis, PhaseCost
+from fanout.facts import tuning
+from fanout.request.course import Mode
+from fanout.request.options import Verify
+from fanout.request.request import Request
+
+
+def verifying(request: Request, work: Work, basis: Basis) -> PhaseCost:
+    """It takes as long as the copying, or more if it reads more; of whole trees it lists both ends again."""
+    if request.course.compares:  # then the work of the run is the comparison
+        return PhaseCost(seconds=MAP_SECONDS + basis.copy_seconds if work.shards else 0.0)
+    whole = to_verify(request, work)
+    alone = basis.rates.seconds(whole.entries, whole.bytes)
+    again = basis.list_seconds if request.verifies_after.whole_trees else 0.0
+    cost = verification(request, whole, basis.segments)
+    seconds = MAP_SECONDS + max(basis.copy_seconds, alone / basis.functions) + again
+    return replace(cost, seconds=seconds, function_seconds=max(basis.function_seconds, alone))
+
+
+def verification(request: Request, work: Work, segments: int) -> PhaseCost:
+    """The requests and the load of verifying so much."""
+    return PhaseCost(loads=loads_to_verify(request, work), requests=requests_to_verify(request, work, segments))
+
+
+def requests_to_verify(request: Request, work: Work, segments: int) -> S3Requests:
+    """Requests of a verification after the copy: a HEAD for each entry at each end, as S3 keeps checksums.
+
+    For a certificate every object is read too.
+    """
+    if request.verifies_after is Verify.NONE:
+        return S3Requests()
+    ends = sum(end.is_keyed for end in (request.source, request.destination))
+    pages = work.listed / LIST_PAGE + segments * LISTS_PER_SEGMENT if request.verifies_after.whole_trees else 0.0
+    read = work.entries + work.bytes / tuning.BLOCK_BYTES if request.certificate else 0.0
+    return S3Requests(gets=(work.entries + read) * ends, lists=pages * ends)
+
+
+def to_verify(request: Request, work: Work) -> Work:
+    """The work of a verification after the copy: what was copied, or all that was listed."""
+    if not request.verifies_after.whole_trees:
+        return work
+    return replace(work, entries=max(work.entries, work.listed), bytes=max(work.bytes, work.listed_bytes))
+
+
+def loads_to_verify(request: Request, work: Work) -> Mapping[str, Load]:
+    """The load of a verification after the copy on each mount, by name: it reads both ends again."""
+    return loads_of(replace(request, mode=Mode.VERIFY), work) if request.verifies_after is not Verify.NONE else {}
