@@ -98,6 +98,7 @@ def _listed() -> RoundRecord:
         directories=[],
         deletions=[],
         names=[],
+        heads=0,
         seconds=0.0,
         segments=1,
         left=0,

@@ -106,8 +106,8 @@ def test_a_file_with_the_time_of_its_copy_is_later_than_its_object(
         (Found(OBJECT, None, AT_7), Found(OBJECT, 1, AT_7), SAME),
         (Found(OBJECT, None, AT_7), Found(OBJECT, 1, AT_8), OTHER),
         (Found(OBJECT, None, AT_7), Found(OBJECT, 1), OTHER),
-        (Found(OBJECT, None), Found(OBJECT, 1, AT_7), NOTHING),
-        (Found(OBJECT, None), Found(OBJECT, None), NOTHING),
+        (Found(OBJECT, None), Found(OBJECT, 1, AT_7), SAME),
+        (Found(OBJECT, None), Found(OBJECT, None), SAME),
         (Found(OBJECT, 1), Found(OBJECT, 1, A_LINK), OTHER),
         (None, Found(OBJECT, 1), OTHER),
         (Found(OBJECT, 1), None, OTHER),
@@ -117,6 +117,49 @@ def test_a_file_with_the_time_of_its_copy_is_later_than_its_object(
 )
 def test_two_objects_say_their_checksums_or_mtimes(here: Found | None, there: Found | None, expected: Looked) -> None:
     assert looked(Ends.S3_TO_S3, OBJECT, OBJECT, here, there) is expected
+
+
+PARTS = replace(OBJECT, etag='"e-2"')
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "expected"),
+    [
+        (Found(PARTS, None), Found(PARTS, None), NOTHING),
+        (Found(PARTS, None), Found(PARTS, 1, AT_7), NOTHING),
+        (Found(PARTS, None, AT_7), Found(PARTS, None, AT_7), SAME),
+        (Found(PARTS, 1), Found(PARTS, 1), SAME),
+        (Found(PARTS, 1), Found(PARTS, 2), OTHER),
+    ],
+)
+def test_an_etag_of_parts_says_nothing_of_the_bytes(here: Found, there: Found, expected: Looked) -> None:
+    assert looked(Ends.S3_TO_S3, PARTS, PARTS, here, there) is expected
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "expected"),
+    [
+        (AT_7, replace(AT_7, mode=None), OTHER),
+        (AT_7, replace(AT_7, mode=0o100600), OTHER),
+        (AT_7, replace(AT_7, gid=9), OTHER),
+        (replace(AT_7, atime_ns=1), AT_7, OTHER),
+        (AT_7, replace(AT_7, atime_ns=1), SAME),
+        (Attributes(headers={"x-amz-meta-mtime": "7"}), Attributes(), OTHER),
+        (Attributes(headers={"content-type": "a/b"}), Attributes(headers={"content-type": "a/c"}), OTHER),
+        (Attributes(), Attributes(headers={"x-amz-meta-mtime": "7"}), SAME),
+        (Attributes(unreadable={"mode": "x"}), Attributes(unreadable={"mode": "x"}), SAME),
+        (Attributes(unreadable={"mode": "x"}), Attributes(), OTHER),
+        (Attributes(headers={"x-amz-meta-job": "7"}), Attributes(headers={"x-amz-meta-job": "8"}), SAME),
+    ],
+)
+def test_inside_s3_the_copy_tells_all_metadata_of_its_source(
+    here: Attributes, there: Attributes, expected: Looked
+) -> None:
+    """Whatever bytes and ETags say; what the request gives (``job``) is no concern of the source."""
+    found = looked(
+        Ends.S3_TO_S3, OBJECT, OBJECT, Found(OBJECT, 1, here), Found(OBJECT, 1, there), given=["x-amz-meta-job"]
+    )
+    assert found is expected
 
 
 TIMES = st.sampled_from([0, SECOND, SECOND + 1, 2 * SECOND])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fanout.facts import aws
 from fanout.listing.deciding.decisions import same_simple_etag
-from fanout.listing.deciding.told import MOUNT_TELLS, loses, names_of
+from fanout.listing.deciding.told import MOUNT_TELLS, loses, names_of, tells_metadata
 from fanout.model.checksum import NO_BYTES, crc64nvme, to_base64
 from fanout.model.deadline import Deadline
 from fanout.model.entry import Entry, Found, Kind
@@ -62,12 +62,16 @@ class SameContent:
     def _has_lost(self, entry: Entry, found: Found) -> bool:
         """Whether the object at the destination lost an attribute that its source tells; asked only where it may."""
         there = found.attributes
-        if there is None or not loses(names_of(entry.kind, there), MOUNT_TELLS, there):
+        if there is None:
+            return False
+        if not self._inside_s3 and not loses(names_of(entry.kind, there), MOUNT_TELLS, there):
             return False
         stored = self._source.find_stored(entry.path)
         if stored is None:
             return False  # what follows says that it vanished
         here = attributes_of(self._source, entry) if stored.attributes is None else stored.attributes
+        if self._inside_s3:
+            return not tells_metadata(here).keys() <= tells_metadata(there).keys()
         return loses(names_of(entry.kind, here), here, there)
 
     def _opened(self, tree: Tree, entry: Entry) -> tuple[bool, int]:

@@ -32,7 +32,8 @@ class Work(Struct, frozen=True):
     ``looked_at`` those that an estimate takes to be listed and left as they are. ``archived`` are entries and bytes to
     be restored, by archive. ``linked`` is what gets names of files that the destination holds; it is in no other
     figure but ``listed`` and ``shards``. ``listed_bytes`` are those of all entries listed. ``compared`` is what
-    ``compare: checksum`` reads at both ends, beside the copying of what differs.
+    ``compare: checksum`` reads at both ends, beside the copying of what differs. ``heads`` are the requests of the
+    listing beside its pages.
     """
 
     listed: int
@@ -47,6 +48,7 @@ class Work(Struct, frozen=True):
     linked: Count = Count()
     listed_bytes: int = 0
     compared: Count = Count()
+    heads: int = 0
 
 
 class S3Requests(Struct, frozen=True):

@@ -180,7 +180,7 @@ def _copying(_: Request, work: Work, basis: Basis) -> PhaseCost:
 
 
 def _listing(_: Request, work: Work, basis: Basis) -> PhaseCost:
-    return PhaseCost(seconds=basis.list_seconds)
+    return PhaseCost(seconds=basis.list_seconds, requests=S3Requests(gets=work.heads))
 
 
 def _summing(_: Request, work: Work, basis: Basis) -> PhaseCost:

@@ -31,6 +31,7 @@ def work_of(
     extras: int,
     archived: Mapping[str, Count] | None = None,
     compared: Count = Count(),  # noqa: B008
+    heads: int = 0,
 ) -> Work:
     """The work in the shards, and the extras. The parts of a big file hold its bytes; the file counts once.
 
@@ -51,6 +52,7 @@ def work_of(
         linked=sum((Count(shard.entries, shard.bytes) for shard in shards if shard.linked), Count()),
         listed_bytes=listed.bytes,
         compared=Count(min(entries, compared.entries), min(size, compared.bytes)),
+        heads=heads,
     )
 
 

@@ -12,7 +12,7 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fanout.efs.load import Work, loads_of, requests_of
+from fanout.efs.load import S3Requests, Work, loads_of, requests_of
 from fanout.efs.measure import measured_file_systems
 from fanout.efs.model import assumed_state
 from fanout.efs.phase_cost import PhaseCost, together
@@ -103,18 +103,19 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     of the copy and the deletion of extras are those of the forecast.
     """
     request = plan.request
-    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks, 0.0)
     rounds = [*rounds_done(ledger), *(rounds_done(ledger.verification()) if request.verifies_after.whole_trees else ())]
-    segments = sum(one.segments for one in rounds)
+    segments, heads = sum(one.segments for one in rounds), sum(one.heads for one in rounds)
+    work = Work(done.listed, done.moved.entries, done.moved.bytes, done.tasks, 0.0)
     listing = ListingWalk(len(rounds), segments, segments, 0.0, sum(one.seconds for one in rounds))
     loads, known = loads_of(request, work), measured_file_systems(ledger)
     states = {mount: known.get(mount) or assumed_state(NOT_MEASURED) for mount in loads}
     price = prices_with(request.prices)
     again = replace(work, entries=done.verified.entries, bytes=done.verified.bytes)
+    looks = PhaseCost(requests=S3Requests(gets=heads))
     deleted = deletion(request, done.deleted, deleting_of(request, done.deleted, inf))
     verified = verification(request, again, segments) if done.verified != Count() else PhaseCost()
     restored = PhaseCost(restores=restore_dollars(restores_asked(ledger), request.restore, price))
-    added = together((deleted, verified, restored))
+    added = together((looks, deleted, verified, restored))
     requests = requests_of(request, work, segments) + added.requests
     metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
     held = ledger.find(keys.PACED_RATE, PacedRate) is not None

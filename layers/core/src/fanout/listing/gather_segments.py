@@ -73,6 +73,7 @@ def _round_of(records: Sequence[SegmentRecord], left: int) -> RoundRecord:
         in_scope=sum((record.in_scope for record in records), Count()),
         destination=sum((record.destination for record in records), Count()),
         published=sum((record.published for record in records), Count()),
+        heads=sum(record.heads for record in records),
         seconds=round(sum(record.seconds for record in records), 3),
         segments=len(records),
         left=left,

@@ -34,6 +34,7 @@ def hand_segment_back(segment: Segment, context: Context) -> Json:
         directories=[],
         deletions=[],
         names=[],
+        heads=0,
         left=[segment],
         seconds=0.0,
     )

@@ -27,12 +27,16 @@ WAITING_FILES = 50_000
 
 
 class Pair(Struct, frozen=True):
-    """An entry of the source, what stands at its place, and what is to be done; ``None`` where that is no question."""
+    """An entry of the source, what stands at its place, and what is to be done; ``None`` where that is no question.
+
+    ``heads`` are the requests to S3 that its decision took.
+    """
 
     source: Entry
     destination: Entry | None
     place: Place
     decision: Decision | None = None
+    heads: int = 0
 
 
 Find = Callable[[str], Entry | None]

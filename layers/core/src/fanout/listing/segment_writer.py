@@ -79,6 +79,7 @@ class SegmentWriter:
         self.destination = Tally()
         self.listed = Tally()
         self.to_copy = Tally()
+        self.heads = 0
         self.complete = True
         self.directories: list[str] = []
 
@@ -349,6 +350,7 @@ class SegmentWriter:
             directories=self.directories,
             deletions=self._deletions.close(cut=bool(left)) if self._deletions else [],
             names=self._names.files,
+            heads=self.heads,
             left=left,
             seconds=round(self._context.clock.now() - self._began, 3),
         )

@@ -58,9 +58,10 @@ def partition_shards(context: Context) -> Json:
     loose: list[Shard] = []
     big_files: list[ListedBigFile] = []
     names: list[Shard] = []
-    listed, there, published, crowds = Count(), Count(), Count(), Crowds()
+    listed, there, published, heads, crowds = Count(), Count(), Count(), 0, Crowds()
     for done in whole_listing(ledger):
         listed, there, published = listed + done.listed, there + done.destination, published + done.published
+        heads += done.heads
         crowds.merge(done.crowds)
         full += done.shards
         loose += done.loose
@@ -82,7 +83,7 @@ def partition_shards(context: Context) -> Json:
         waiting = archived_of(shards, lambda key: ledger.read_big_file(key).entry)
         compared = there if reads_before_copying(plan.request) else Count()
         to_delete = _to_delete(plan, extra, ledger)
-        work = work_of(listed, len(big_files), shards, crowds.largest, to_delete, waiting, compared)
+        work = work_of(listed, len(big_files), shards, crowds.largest, to_delete, waiting, compared, heads)
         found = write_forecast(plan, work, context)
         _within_budget(plan, found.dollars.total, ledger)
         functions = begin_pacing(plan, work, found.pace.max_concurrency, context)

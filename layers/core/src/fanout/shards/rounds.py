@@ -43,7 +43,7 @@ class Listed(Struct, frozen=True, kw_only=True):
 
     ``sizes`` and ``crowds`` are rows of ``Sizes`` and ``Crowds``, ``loose`` shards that may be joined with others.
     ``in_scope`` and ``destination`` are what the delete guard counts at the two ends, ``published`` what a sync leaves
-    of published trees.
+    of published trees, ``heads`` the requests that looked at what seemed unchanged.
     """
 
     complete: bool
@@ -63,6 +63,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     directories: list[str]
     deletions: list[Deletion]
     names: list[Shard]
+    heads: int
     seconds: float
 
 

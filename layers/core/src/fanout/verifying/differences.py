@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
-from fanout.listing.deciding.told import OWNER, Kept, kept, names_of
+from fanout.listing.deciding.told import OWNER, Kept, kept, names_of, tells_metadata
 from fanout.model.entry import SET_IDS, Attributes, Kind, Says
 from fanout.model.outcome import Reason
 
@@ -68,7 +68,7 @@ class Difference(Struct, frozen=True):
 def differences(kind: Kind, source: Attributes, destination: Attributes, rules: Rules) -> list[Difference]:
     """The differences, the worst first; the module's table is the contract."""
     if rules.as_metadata:
-        return _metadata({**_as_metadata(source), **rules.added}, _as_metadata(destination))
+        return _metadata({**tells_metadata(source), **rules.added}, tells_metadata(destination))
     found: list[Difference] = []
     names = _names(kind, source, rules)
     known = {name: kept(name, source, destination) for name in names}
@@ -155,19 +155,6 @@ def _time(nanoseconds: int) -> str:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
     except (ValueError, OverflowError, OSError):
         return f"{seconds}.{rest:09d} s"
-
-
-def _as_metadata(attributes: Attributes) -> dict[str, str]:
-    """All that an object carries beside its bytes, by name."""
-    posix = {
-        "file-permissions": None if attributes.mode is None else f"0{attributes.mode:06o}",
-        "file-owner": attributes.uid,
-        "file-group": attributes.gid,
-        "file-mtime": attributes.mtime_ns,
-        "file-atime": attributes.atime_ns,
-    }
-    unread = {f"unreadable {name}": text for name, text in attributes.unreadable.items()}
-    return {**attributes.headers, **unread, **{name: str(value) for name, value in posix.items() if value is not None}}
 
 
 def _metadata(source: Mapping[str, str], destination: Mapping[str, str]) -> list[Difference]:

@@ -16,14 +16,14 @@ must be copied, never that it need not be. The index of an earlier run (see ``co
 |             |                                       | that the file tells is lost (``told``)                |
 | S3, mount   | the file's mtime is the Last-Modified | the file's mtime is the one that a copy gives it:     |
 |             | in whole seconds: unchanged           | ``file-mtime`` or, without it, the Last-Modified      |
-| S3, S3      | equal ETags of whole bytes: unchanged | both CRC64NVME are equal and no ``file-mtime``        |
-|             | (of files and symlinks)               | differs or, where one lacks a CRC64NVME, the          |
-|             |                                       | ``file-mtime`` equals; and nothing is lost            |
+| S3, S3      | nothing: an ETag is that of the bytes | the destination tells all metadata that the source    |
+|             | alone                                 | tells, and both CRC64NVME or whole ETags are equal    |
+|             |                                       | or, without these, both have a ``file-mtime``         |
 
 An object whose ETag or size is not the listed one is copied, and so is a symlink at one end alone, and an object that
-lost what its source tells. If a HEAD gives no proof (no ``file-mtime``, no CRC64NVME), the pair is unchanged only if
-the earlier run copied this very source and the object was written during that run. A directory in a bucket is proved
-like a file; on a mount its times alone count.
+lost what its source tells (``told``). If a HEAD gives no proof, the pair is unchanged only if the earlier run copied
+this very source and the object was written during that run. A directory in a bucket is proved like a file; on a mount
+its times alone count.
 
 With ``attributes.mtime: now`` a copy has no mtime that its object tells. The file is then unchanged if its mtime is not
 before the Last-Modified: the copy was made after the object was written.
@@ -34,11 +34,11 @@ only a copy of this object, or somebody's intent, gives a file that time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum
 
 from fanout.listing.deciding.decisions import same_simple_etag
-from fanout.listing.deciding.told import MOUNT_TELLS, loses, names_of
+from fanout.listing.deciding.told import MOUNT_TELLS, loses, loses_metadata, names_of
 from fanout.model.columns import FileColumns
 from fanout.model.entry import SECOND_NS, Attributes, Entry, Found, Kind, whole_seconds
 from fanout.request.options import Compare
@@ -84,19 +84,13 @@ def directories_to_prove(request: Request) -> Ends | None:
 
 def evident(ends: Ends, source: Entry, destination: Entry) -> bool:
     """Whether the listing alone proves that a file is unchanged."""
-    if source.kind is Kind.DIRECTORY:  # no bytes, so that an ETag says nothing
+    if source.kind is Kind.DIRECTORY or ends is not Ends.S3_TO_MOUNT:
         return False
-    if ends is Ends.S3_TO_S3:
-        return same_simple_etag(source.etag, destination.etag)
-    if ends is Ends.S3_TO_MOUNT:
-        return destination.kind is Kind.FILE and destination.mtime_ns == whole_seconds(source.changed_ns)
-    return False
+    return destination.kind is Kind.FILE and destination.mtime_ns == whole_seconds(source.changed_ns)
 
 
 def evident_files(ends: Ends, source: FileColumns, destination: FileColumns) -> Sequence[bool]:
     """``evident`` for many files at once."""
-    if ends is Ends.S3_TO_S3 and source.etags and destination.etags:
-        return list(map(same_simple_etag, source.etags, destination.etags))
     if ends is Ends.S3_TO_MOUNT:
         pairs = zip(source.changed_ns, destination.mtimes_ns, strict=True)
         return [changed_ns - changed_ns % SECOND_NS == mtime_ns for changed_ns, mtime_ns in pairs]
@@ -112,29 +106,29 @@ def looked(
     *,
     copied_now: bool = False,
     mount_tells: Attributes = MOUNT_TELLS,
+    given: Collection[str] = (),
 ) -> Looked:
     """The result of a HEAD: ``here`` of the source, ``there`` of the destination; only of ends that are buckets.
 
     ``copied_now``: a file whose object names no mtime has the time of its copy. ``mount_tells``: what a source that is
-    a mount tells of each file, whatever the values.
+    a mount tells of each file, whatever the values. ``given``: headers that the request gives objects inside S3.
     """
     if ends is Ends.S3_TO_MOUNT:
         written_ns = whole_seconds(source.changed_ns)
         is_later = copied_now and destination.mtime_ns >= written_ns
         return _looked_at_one(here, source, destination, destination.mtime_ns if is_later else written_ns)
-    tells = mount_tells if ends is Ends.MOUNT_TO_S3 else _attributes(here)
-    if loses(names_of(source.kind, tells), tells, _attributes(there)):
-        return Looked.OTHER
     if ends is Ends.MOUNT_TO_S3:
+        if loses(names_of(source.kind, mount_tells), mount_tells, _attributes(there)):
+            return Looked.OTHER
         return _looked_at_one(there, destination, source, None)
     if here is None or there is None or not (_is_listed(here, source) and _is_listed(there, destination)):
         return Looked.OTHER
-    both_mtimes = here.mtime_ns is not None and there.mtime_ns is not None
-    if (both_mtimes and here.mtime_ns != there.mtime_ns) or here.is_symlink != there.is_symlink:
+    if here.is_symlink != there.is_symlink or loses_metadata(_attributes(here), _attributes(there), given):
         return Looked.OTHER
     if here.crc64nvme is not None and there.crc64nvme is not None:
         return Looked.SAME if here.crc64nvme == there.crc64nvme else Looked.OTHER
-    return Looked.SAME if both_mtimes else Looked.NOTHING
+    is_same = same_simple_etag(source.etag, destination.etag) or here.mtime_ns is not None
+    return Looked.SAME if is_same else Looked.NOTHING
 
 
 def _attributes(found: Found | None) -> Attributes:

@@ -22,6 +22,7 @@ from fanout.model.columns import FileColumns
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, NotFound, PreconditionFailed
 from fanout.ports.tree import Tree
+from fanout.request.object_options import metadata_headers
 from fanout.request.options import Compare, Overwrite
 from fanout.request.parts.given_attributes import Mtime
 from fanout.request.plan import Plan
@@ -54,10 +55,16 @@ class Proofs:
         given = plan.request.attributes
         self._copied_now = given.mtime is Mtime.NOW
         self._mount_tells = given.of(_ANY_FILE, MOUNT_TELLS)
+        self._given = metadata_headers(plan.request.objects)
         self._earlier, self._ahead_ns = earlier, ahead_ns
         self._replaces_all = plan.request.overwrite is Overwrite.ALWAYS
         self._keeps_by_links = plan.request.backup_to is not None and self._compares_times
         self._source, self._destination = source, destination
+
+    @property
+    def heads(self) -> int:
+        """The requests of one look."""
+        return 2 if self._ends is Ends.S3_TO_S3 or self._directory_ends is Ends.S3_TO_S3 else 1
 
     def unchanged_lengths(self, source: FileColumns, destination: FileColumns) -> list[int]:
         """Lengths of alternating runs of files: unchanged and proved without a request, then not, and so on."""
@@ -111,7 +118,15 @@ class Proofs:
             there = None if ends is Ends.S3_TO_MOUNT else self._destination.find_stored(destination.path)
         except _REFUSED:
             return Decision.COPY
-        tells = self._mount_tells
-        found = looked(ends, source, destination, here, there, copied_now=self._copied_now, mount_tells=tells)
+        found = looked(
+            ends,
+            source,
+            destination,
+            here,
+            there,
+            copied_now=self._copied_now,
+            mount_tells=self._mount_tells,
+            given=self._given,
+        )
         is_same = found is Looked.SAME or (found is Looked.NOTHING and written_then)
         return Decision.UNCHANGED if is_same else Decision.COPY

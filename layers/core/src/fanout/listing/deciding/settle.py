@@ -67,7 +67,7 @@ class Settler:
         return self._as_requested(pair, answer) if isinstance(answer, Decision) else (pair, answer)
 
     def _looked_at(self, pair: Pair, look: Look) -> Pair:
-        return self._as_requested(pair, look())
+        return replace(self._as_requested(pair, look()), heads=self._proofs.heads)
 
     def _as_requested(self, pair: Pair, decision: Decision) -> Pair:
         decision = with_overwrite(decision, pair.source, pair.destination, self._overwrite)
@@ -83,6 +83,7 @@ class Settler:
             inside = source.path.removesuffix(self._mark)
             raise same_place(self._request, "destination", f"{self._request.source.place}{inside}/")
         writer.begin(source)
+        writer.heads += pair.heads
         if place.path != source.path:
             source = replace(source, target=place.path)
         if source.kind is Kind.UNLISTABLE:

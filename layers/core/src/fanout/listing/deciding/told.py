@@ -20,11 +20,13 @@ What follows, for each kind of entry (a symlink has no mode):
 | cannot be kept  | no matter                             | no matter        | counted          | stays             |
 
 ``compare: always`` copies whatever is told.
+
+Inside S3 each header of an object's metadata is such an attribute, because S3 copies them all (``tells_metadata``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import Enum
 
 from fanout.model.entry import Attributes, Kind, Says
@@ -75,3 +77,25 @@ def names_of(kind: Kind, source: Attributes, *, owner: bool = True, mtime: bool 
 def loses(names: Iterable[str], source: Attributes, destination: Attributes) -> bool:
     """Whether a copy has lost one of these attributes."""
     return any(kept(name, source, destination) is Kept.LOST for name in names)
+
+
+def tells_metadata(attributes: Attributes) -> dict[str, str]:
+    """All that an object carries beside its bytes, by name."""
+    posix = {
+        "file-permissions": None if attributes.mode is None else f"0{attributes.mode:06o}",
+        "file-owner": attributes.uid,
+        "file-group": attributes.gid,
+        "file-mtime": attributes.mtime_ns,
+        "file-atime": attributes.atime_ns,
+    }
+    unread = {f"unreadable {name}": text for name, text in attributes.unreadable.items()}
+    return {**attributes.headers, **unread, **{name: str(value) for name, value in posix.items() if value is not None}}
+
+
+def loses_metadata(source: Attributes, destination: Attributes, given: Collection[str] = ()) -> bool:
+    """Whether a copy inside S3 lacks metadata that its source tells, or holds another value.
+
+    ``given`` are the headers that the request gives each object: they are no concern of the source.
+    """
+    there = tells_metadata(destination)
+    return any(there.get(name) != value for name, value in tells_metadata(source).items() if name not in given)
