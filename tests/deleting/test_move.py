@@ -14,6 +14,7 @@ from fanout.deleting.begin_deletion import begin_deletion
 from fanout.deleting.remove_directories import remove_directories
 from fanout.facts import tuning
 from fanout.model.errors import DeleteRefused
+from fanout.model.outcome import Reason
 from fanout.request import plan
 from fanout.summary.summarise_transfer import summarise_transfer
 from tests.support.mounts import world_of
@@ -185,7 +186,7 @@ def test_names_of_a_file_stay_where_it_was_opened_up_after_the_comparison(tmp_pa
     inner.delete_all()
     summarise_transfer(None, world.context())
     assert set(held(tmp_path / "in")) == {"d1/name", "d0/e0/f0"}
-    assert set(reasons(world).values()) == {"source changed"}
+    assert set(reasons(world).values()) == {Reason.NAME_TOUCHED.value}
 
 
 def test_all_names_of_a_file_that_nobody_touched_go(tmp_path: Path) -> None:

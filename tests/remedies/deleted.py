@@ -6,6 +6,7 @@ import os
 from typing import Any
 from unittest.mock import patch
 
+from fanout.adapters.posix.deleting.deletion import OwnUnlinks
 from fanout.deleting import delete_shard as deleting
 from fanout.model.document import Json
 from fanout.model.entry import Kind
@@ -66,6 +67,34 @@ def follow_the_remedy_of_what_it_holds(lab: Lab) -> None:
     assert set(lab.runs[-1].troubles) == {"gone/old"}
     lab.start(SYNC)
     assert not (lab.out / "gone").exists()
+
+
+def _between_two_names(lab: Lab) -> None:
+    os.link(lab.write("f"), lab.root / "g")
+    unlink = OwnUnlinks.unlink
+
+    def killed(self: OwnUnlinks, inode: str, name: str, directory: int) -> None:
+        unlink(self, inode, name, directory)
+        self._left_ns.clear()  # another task follows
+
+    with patch.object(OwnUnlinks, "unlink", killed):
+        lab.fails(Reason.NAME_TOUCHED, MOVE)
+    assert len(lab.held("source")) == 1
+
+
+@follows(Reason.NAME_TOUCHED)
+def retry_what_is_left(lab: Lab) -> None:
+    _between_two_names(lab)
+    lab.retry()
+    assert (lab.held("source"), lab.held()) == ({}, {"f": "content", "g": "content"})
+    assert (lab.out / "f").samefile(lab.out / "g")
+
+
+@follows(Reason.NAME_TOUCHED, 1)
+def move_what_is_left(lab: Lab) -> None:
+    _between_two_names(lab)
+    lab.start(MOVE)
+    assert (lab.held("source"), lab.held()) == ({}, {"f": "content", "g": "content"})
 
 
 @follows(Reason.SOURCE_NOT_DELETED)

@@ -233,6 +233,11 @@ class Reason(StrEnum):
         "give the function write permission on its directory, or name its bucket in WriteBucketArns;"
         " then start the move again",
     )
+    NAME_TOUCHED = _failed(
+        "a file with several names was touched, or a task ended between two of its names",
+        "retry: it compares the file again, and moves the names that are left if nobody wrote to it;"
+        " or start the move again, which copies the names that are left as a file of their own",
+    )
     PUBLISHED = _failed(
         "part of a published tree",
         "a run that publishes removes old versions by itself: exclude the published tree, or name an end beside it",

@@ -27,7 +27,7 @@ class OwnUnlinks:
 
     Each name that goes moves the ctime of the file. So a task carries the ctime over from one of its own unlinks to the
     next, and any other ctime is somebody else's doing. All names that were proven are in one shard. Tasks that follow
-    each other at one shard know nothing of each other's unlinks: names left then stay, and the next run compares them.
+    each other at one shard know nothing of each other's unlinks: names left then stay, and a retry compares them again.
     """
 
     def __init__(self) -> None:
@@ -85,9 +85,11 @@ def _delete(room: Room, path: str, listed: Entry, backup: Backup | None, at_sour
         stats = os.stat(name, dir_fd=directory, follow_symlinks=False)
         found = entry_of(listed.path, stats)
         pinned = (found.kind, found.size, found.mtime_ns) == (listed.kind, listed.size, listed.mtime_ns)
-        if not pinned or found.kind is Kind.DIRECTORY or (at_source and not _is_listed_file(stats, listed, at_source)):
+        if not pinned or found.kind is Kind.DIRECTORY:
             reason = Reason.SOURCE_CHANGED if at_source else Reason.DESTINATION_CHANGED
             raise ItemError(reason, "it has another size, time or kind than was listed")
+        if at_source:
+            _is_compared_file(stats, listed, at_source)
         room.ask(path, directory if found.kind is Kind.SYMLINK else None)
         if backup is not None:
             backup.keep(directory, path)
@@ -98,12 +100,18 @@ def _delete(room: Room, path: str, listed: Entry, backup: Backup | None, at_sour
             os.unlink(name, dir_fd=directory)
 
 
-def _is_listed_file(found: os.stat_result, listed: Entry, own: OwnUnlinks) -> bool:
-    """Whether nobody has written to it since, nor changed its attributes, nor put another file in its place."""
-    if not listed.inode:
-        return found.st_ctime_ns == listed.changed_ns
-    expected_ns = own.expected_ns(listed.inode, listed.changed_ns)
-    return (str(found.st_ino), found.st_ctime_ns) == (listed.inode, expected_ns)
+def _is_compared_file(found: os.stat_result, listed: Entry, own: OwnUnlinks) -> None:
+    """Raise ``ItemError`` where somebody wrote to it, changed its attributes, or put another file in its place.
+
+    Of a file with several names that may have been an unlink of a task that ended since. Nothing that can still be seen
+    tells the two apart: a write in place may keep size, mtime and mode.
+    """
+    if listed.inode and str(found.st_ino) != listed.inode:
+        raise ItemError(Reason.SOURCE_CHANGED, "it is another file than was compared")
+    if not listed.inode and found.st_ctime_ns != listed.changed_ns:
+        raise ItemError(Reason.SOURCE_CHANGED, "somebody touched it since it was compared")
+    if listed.inode and found.st_ctime_ns != own.expected_ns(listed.inode, listed.changed_ns):
+        raise ItemError(Reason.NAME_TOUCHED, "its ctime is not the one that was compared")
 
 
 def _is_compared_directory(found: os.stat_result, listed: Entry) -> None:
