@@ -43,7 +43,7 @@ EXAMPLES = (
 HEAD = """# What a run costs
 
 Every run says beforehand what it will take and cost, and afterwards what the ledger counted. Both stand in
-`summary.json` (`forecast`), in the report, and in the terminal (`fanout start --watch`, `mode: plan`). `fanout
+`summary.json` (`forecast`), in the report, and in the terminal (`fanout start`, `mode: plan`). `fanout
 estimate` says it for a number of entries and bytes, without an account ([estimate](../how-to/estimate.md)). What the
 figures rest on: [decision 13](../develop/decisions/0013-forecast.md).
 

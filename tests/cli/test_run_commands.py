@@ -39,7 +39,7 @@ def ended(aws: Aws, run_id: str) -> None:
 
 
 def test_start_returns_at_once_and_says_how_to_follow(aws: Aws) -> None:
-    started = aws.fanout("start", aws.file(GOOD), "--name", "run-1", *MINE)
+    started = aws.fanout("start", "--detach", aws.file(GOOD), "--name", "run-1", *MINE)
     assert started.exit_code == 0, started.stderr
     assert "run-1 runs on the stack mine" in started.stderr
     assert "follow it: fanout watch run-1 --stack mine" in started.stderr
@@ -47,16 +47,16 @@ def test_start_returns_at_once_and_says_how_to_follow(aws: Aws) -> None:
 
 
 def test_start_prints_json_if_asked(aws: Aws) -> None:
-    started = aws.fanout("start", aws.file(GOOD), *MINE, "--json")
+    started = aws.fanout("start", "--detach", aws.file(GOOD), *MINE, "--json")
     document = json.loads(started.stdout)
     assert document["execution_arn"].endswith(f":execution:mine-transfer:{document['run_id']}")
     assert re.fullmatch(r"copy-\d{4}-\d{6}-[a-z0-9]{3}", document["run_id"])
-    again = aws.fanout("start", aws.file(GOOD), "--name", document["run_id"], *MINE)
+    again = aws.fanout("start", "--detach", aws.file(GOOD), "--name", document["run_id"], *MINE)
     assert again.exit_code in (0, 2)
 
 
 def test_start_reads_standard_input(aws: Aws) -> None:
-    words = ["start", "-", "--name", "run-1", *MINE, "--state", str(aws.state)]
+    words = ["start", "--detach", "-", "--name", "run-1", *MINE, "--state", str(aws.state)]
     assert CliRunner().invoke(app, words, input=json.dumps(GOOD)).exit_code == 0
     assert aws.request_of("run-1") == GOOD
 
@@ -73,7 +73,7 @@ def test_start_reads_standard_input(aws: Aws) -> None:
     ],
 )
 def test_start_refuses_a_wrong_request_before_anything_starts(aws: Aws, document: object, said: str) -> None:
-    refused = aws.fanout("start", aws.file(document), *MINE)
+    refused = aws.fanout("start", "--detach", aws.file(document), *MINE)
     assert (refused.exit_code, aws.executions()) == (2, [])
     assert said in refused.stderr
 
@@ -82,7 +82,7 @@ def test_the_first_mount_may_be_the_named_one_or_another(aws: Aws) -> None:
     for number, mode in enumerate(("copy", "sync")):
         ends = {"source": "efs:///a", "destination": "efs://other/a" if mode == "copy" else "efs://data/b"}
         name = f"run-{number}"
-        assert aws.fanout("start", aws.file({**ends, "mode": mode}), "--name", name, *MINE).exit_code == 0
+        assert aws.fanout("start", "--detach", aws.file({**ends, "mode": mode}), "--name", name, *MINE).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_retry_starts_a_run_that_resumes(aws: Aws) -> None:
     aws.start("run-1", "FailedWithItems")
     aws.planned("run-1", "copy")
     ended(aws, "run-1")
-    retried = aws.fanout("retry", "run-1", "--name", "run-2", *MINE, "--json")
+    retried = aws.fanout("retry", "--detach", "run-1", "--name", "run-2", *MINE, "--json")
     assert retried.exit_code == 0
     assert aws.request_of("run-2") == {"resume_from": "run-1"}
     assert json.loads(retried.stdout)["run_id"] == "run-2"
@@ -190,7 +190,7 @@ def test_retry_of_another_mode_starts_its_stored_request_again(aws: Aws, mode: s
     aws.start("run-1", "FailedWithItems")
     aws.planned("run-1", mode)
     ended(aws, "run-1")
-    assert aws.fanout("retry", "run-1", "--name", "run-2", *MINE).exit_code == 0
+    assert aws.fanout("retry", "--detach", "run-1", "--name", "run-2", *MINE).exit_code == 0
     assert aws.request_of("run-2") == {"mode": mode, "source": "s3://b/", "seconds": 0, "end": "SUCCEEDED"}
 
 
@@ -198,7 +198,7 @@ def test_retry_again_lists_a_copy_again(aws: Aws) -> None:
     aws.start("run-1", "FailedWithItems")
     aws.planned("run-1", "copy", resume_from="run-0")
     ended(aws, "run-1")
-    assert aws.fanout("retry", "run-1", "--again", "--name", "run-2", *MINE).exit_code == 0
+    assert aws.fanout("retry", "--detach", "run-1", "--again", "--name", "run-2", *MINE).exit_code == 0
     assert aws.request_of("run-2") == {"mode": "copy", "source": "s3://b/", "seconds": 0, "end": "SUCCEEDED"}
 
 
@@ -207,7 +207,7 @@ def test_retry_with_other_values_starts_the_stored_request_with_them(aws: Aws) -
     aws.planned("run-1", "verify", resume_from="run-0", limits={"max_seconds": 60})
     ended(aws, "run-1")
     words = ("--set", "mode=copy", "--set", "limits.max_dollars=2.5", "--set", "compare=always")
-    assert aws.fanout("retry", "run-1", *words, "--name", "run-2", *MINE).exit_code == 0
+    assert aws.fanout("retry", "--detach", "run-1", *words, "--name", "run-2", *MINE).exit_code == 0
     started = aws.request_of("run-2")
     assert (started["mode"], started["compare"]) == ("copy", "always")
     assert started["limits"] == {"max_seconds": 60, "max_dollars": 2.5}
@@ -219,14 +219,14 @@ def test_a_value_that_cannot_be_set_is_refused_by_name(aws: Aws, word: str, said
     aws.start("run-1", "FailedWithItems")
     aws.planned("run-1", "copy")
     ended(aws, "run-1")
-    refused = aws.fanout("retry", "run-1", "--set", word, "--name", "run-2", *MINE)
+    refused = aws.fanout("retry", "--detach", "run-1", "--set", word, "--name", "run-2", *MINE)
     assert (refused.exit_code, said in refused.stderr) == (2, True)
 
 
 def test_retry_of_a_run_that_never_had_a_plan_starts_the_input_of_its_execution(aws: Aws) -> None:
     aws.start("run-1", "AccessDenied")
     ended(aws, "run-1")
-    assert aws.fanout("retry", "run-1", "--name", "run-2", *MINE).exit_code == 0
+    assert aws.fanout("retry", "--detach", "run-1", "--name", "run-2", *MINE).exit_code == 0
     assert aws.request_of("run-2") == {"seconds": 0, "end": "AccessDenied"}
 
 
@@ -239,7 +239,7 @@ def test_stop_says_what_a_retry_does_in_that_mode(aws: Aws, mode: str, said: str
 
 def test_retry_refuses_a_run_that_goes_on(aws: Aws) -> None:
     aws.start("run-1", seconds=60)
-    retried = aws.fanout("retry", "run-1", *MINE)
+    retried = aws.fanout("retry", "--detach", "run-1", *MINE)
     assert retried.exit_code == 2
     assert "run-1 still runs; wait for it, or stop it first: fanout stop run-1 --stack mine" in retried.stderr
     assert len(aws.executions()) == 1
@@ -247,9 +247,9 @@ def test_retry_refuses_a_run_that_goes_on(aws: Aws) -> None:
 
 
 def test_retry_of_a_run_that_step_functions_has_forgotten_needs_its_ledger(aws: Aws) -> None:
-    assert "no run 'old' in the stack 'mine'" in aws.fanout("retry", "old", *MINE).stderr
+    assert "no run 'old' in the stack 'mine'" in aws.fanout("retry", "--detach", "old", *MINE).stderr
     aws.put("runs/old/plan.json", {})
-    assert aws.fanout("retry", "old", "--name", "new", *MINE).exit_code == 0
+    assert aws.fanout("retry", "--detach", "old", "--name", "new", *MINE).exit_code == 0
     assert aws.request_of("new") == {"resume_from": "old"}
 
 
@@ -337,7 +337,7 @@ def test_what_is_not_there_is_said_in_one_sentence(aws: Aws) -> None:
         StackName="another", TemplateBody='{"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}'
     )
     assert "has no output StateMachineArn" in aws.fanout("list", "--stack", "another").stderr
-    assert "cannot be read" in aws.fanout("start", "nix.json", *MINE).stderr
+    assert "cannot be read" in aws.fanout("start", "--detach", "nix.json", *MINE).stderr
     assert "is not a run" in aws.fanout("report", "../x", *MINE).stderr
 
 
@@ -493,3 +493,14 @@ def test_control_c_of_a_local_run_says_what_stays(
     for words in (["local", "r.json"], ["demo"]):
         ended = CliRunner().invoke(app, [*words, "--state", str(tmp_path)])
         assert (ended.exit_code, "what is copied stays" in ended.stderr) == (130, True)
+
+
+@pytest.mark.parametrize("words", [("start", "FILE"), ("retry", "run-0")])
+def test_start_and_retry_follow_the_run_as_copy_does(aws: Aws, words: tuple[str, str]) -> None:
+    aws.planned("run-0", "sync")
+    aws.start("run-0")
+    ended(aws, "run-0")
+    aws.summary("run-1", "SUCCEEDED", listed=1, copied=1)
+    followed = aws.fanout(words[0], aws.file(GOOD) if words[1] == "FILE" else words[1], "--name", "run-1", *MINE)
+    assert "watching run-1; Ctrl-C leaves it going" in followed.stderr
+    assert "report: fanout-run-1/report.html" in followed.stderr

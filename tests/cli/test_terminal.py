@@ -132,5 +132,5 @@ def test_a_summary_is_shown_as_escapes(aws: Aws, command: str, options: tuple[st
 def test_the_name_of_a_new_run_is_shown_as_escapes(aws: Aws) -> None:
     request = aws.directory / "request.json"
     request.write_text('{"source": "s3://a-bucket/", "destination": "efs:///copy"}')
-    answer = aws.fanout("start", str(request), "--name", EVIL[:-1], *MINE)
+    answer = aws.fanout("start", "--detach", str(request), "--name", EVIL[:-1], *MINE)
     assert_harmless(answer.output, shows="x1b[2J")

@@ -97,8 +97,8 @@ def test_a_command_that_the_text_mentions_is_one_that_there_is(document: str, wo
 
 
 def test_what_there_is_not_is_found() -> None:
-    assert is_known_to_fanout(["start", "request.json", "--watch"])
-    assert not is_known_to_fanout(["start", "request.json", "--wach"])
+    assert is_known_to_fanout(["start", "request.json", "--detach"])
+    assert not is_known_to_fanout(["start", "request.json", "--detahc"])
     assert not is_known_to_fanout(["begin"])
     assert is_known_to_fanout(["schedule", "add", "--cron"])
     assert not is_known_to_fanout(["schedule", "pause", "--cron"])

@@ -30,7 +30,7 @@ def test_a_run_is_started_watched_stopped_and_retried(state: Path, up: Any, tmp_
     assert [found[name] for name in apart] == ["ok", "ok"]
     request = tmp_path / "request.json"
     request.write_text(json.dumps({"source": "s3://commands/in/", "destination": "efs:///copy"}))
-    started = fanout("start", request, "--name", "first", *local)
+    started = fanout("start", "--detach", request, "--name", "first", *local)
     assert started.returncode == 0, started.stderr
     watcher = subprocess.Popen([FANOUT, "watch", "first", *map(str, local)], stderr=subprocess.PIPE, text=True)
     assert watcher.stderr is not None

@@ -50,7 +50,7 @@ def test_a_second_run_is_skipped_and_a_stopped_one_is_gone_on_with(state: Path, 
     def copied() -> dict[str, bytes]:
         return {str(path.relative_to(copy)): path.read_bytes() for path in copy.rglob("*f*") if path.is_file()}
 
-    assert fanout("start", request, "--name", "met", *local).returncode == 0
+    assert fanout("start", "--detach", request, "--name", "met", *local).returncode == 0
     until(lambda: len(copied()) > 5)
     # It stands still while it is met and stopped, however slow the machine is.
     frozen = list(Workers(up["endpoint"]).running("CopyShard"))

@@ -51,7 +51,7 @@ COMMANDS = {
     ),
     "plan": Known("transfer_commands", TRANSFER, "say what would be done", ("fanout plan s3://bucket/in/ efs:///in",)),
     "verify": Known("transfer_commands", TRANSFER, "compare two trees", ("fanout verify s3://bucket/in/ efs:///in",)),
-    "start": Known("run_commands", TRANSFER, "start a run from a request file", ("fanout start request.json --watch",)),
+    "start": Known("run_commands", TRANSFER, "start a run from a request file", ("fanout start request.json",)),
     "estimate": Known(
         "estimate_command",
         TRANSFER,
@@ -104,7 +104,7 @@ COMMANDS = {
     ),
     "limit": Known("limit_command", RUNS, "change the rates of a run", ('fanout limit --bytes-per-second "50 MiB"',)),
     "stop": Known("run_commands", RUNS, "stop a run", ("fanout stop RUN",)),
-    "retry": Known("run_commands", RUNS, "go on with a run", ("fanout retry --watch", "fanout retry RUN --again")),
+    "retry": Known("run_commands", RUNS, "go on with a run", ("fanout retry", "fanout retry RUN --again")),
     "init": Known(
         "stack.init_command",
         STACK,

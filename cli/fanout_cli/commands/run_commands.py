@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from fanout_cli.commands.shared import (
+    DetachOption,
     JsonOption,
     LocalOption,
     RequestArgument,
@@ -26,12 +27,13 @@ def start(
     request: RequestArgument,
     stack: StackOption = None,
     local: LocalOption = False,
+    detach: DetachOption = False,
     watch: WatchOption = False,
     name: Annotated[str, typer.Option(help="The run's id; default: the mode and the time")] = "",
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
-    """Start a run. Without --watch it returns at once, with status 0."""
+    """Start a run and follow it; Ctrl-C leaves it going. With --detach it returns at once, with status 0."""
     with command() as console:
         from fanout_cli.arguments import check_request, read_request
         from fanout_cli.runs.following import begin
@@ -40,13 +42,14 @@ def start(
         document = read_request(request)
         check_request(document)
         found = find_stack(stack, local, state)
-        begin(found, lambda: start_run(found, document, name), watch, json_output, console)
+        begin(found, lambda: start_run(found, document, name), not detach, json_output, console, bring=True)
 
 
 def retry(
     run: RunArgument = None,
     stack: StackOption = None,
     local: LocalOption = False,
+    detach: DetachOption = False,
     watch: WatchOption = False,
     again: Annotated[bool, typer.Option("--again", help="List again: start the stored request of a copy too")] = False,
     changes: Annotated[
@@ -59,7 +62,10 @@ def retry(
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
-    """Go on with an earlier run: a copy without listing its source again, any other from its stored request."""
+    """Go on with an earlier run: a copy without listing its source again, any other from its stored request.
+
+    Follows the new run; Ctrl-C leaves it going.
+    """
     with command() as console:
         from fanout_cli.runs.advice import changes_of, retry_run
         from fanout_cli.runs.following import begin
@@ -68,7 +74,8 @@ def retry(
         found = find_stack(stack, local, state)
         earlier = run or newest_run(found)
         other = changes_of(changes or ())
-        begin(found, lambda: retry_run(found, earlier, name, again=again, changes=other), watch, json_output, console)
+        start = lambda: retry_run(found, earlier, name, again=again, changes=other)  # noqa: E731
+        begin(found, start, not detach, json_output, console, bring=True)
 
 
 def watch(

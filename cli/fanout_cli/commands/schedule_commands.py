@@ -10,6 +10,7 @@ import typer
 
 from fanout_cli.commands.help import CommandApp
 from fanout_cli.commands.shared import (
+    DetachOption,
     JsonOption,
     LocalOption,
     RequestArgument,
@@ -134,11 +135,12 @@ def run(
     name: NameArgument,
     stack: StackOption = None,
     local: LocalOption = False,
+    detach: DetachOption = False,
     watch: WatchOption = False,
     json_output: JsonOption = False,
     state: StateOption = None,
 ) -> None:
-    """Start the request of a schedule now, paused or not."""
+    """Start the request of a schedule now, paused or not, and follow the run."""
     with command() as console:
         from fanout_cli.runs.following import begin
         from fanout_cli.runs.run_ids import new_run_id, scheduled_run_id
@@ -148,7 +150,7 @@ def run(
         found = find_stack(stack, local, state)
         request = Schedules.of(found).get(name).request
         run_id = new_run_id(scheduled_run_id(name, "run"))
-        begin(found, lambda: start_run(found, request, run_id), watch, json_output, console)
+        begin(found, lambda: start_run(found, request, run_id), not detach, json_output, console)
 
 
 def remove(

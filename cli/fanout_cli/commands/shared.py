@@ -42,7 +42,8 @@ LocalOption = Annotated[
 ]
 StateOption = Annotated[Path | None, typer.Option(help="Where the local stack keeps its state")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document")]
-WatchOption = Annotated[bool, typer.Option("--watch", help="Follow the run until it ends")]
+# What a command does anyway; scripts may still say it.
+WatchOption = Annotated[bool, typer.Option("--watch", hidden=True, help="Follow the run until it ends")]
 DetachOption = Annotated[bool, typer.Option("--detach", help="Return at once; `fanout watch` follows the run")]
 
 

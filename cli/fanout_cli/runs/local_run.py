@@ -117,7 +117,7 @@ class LocalRuns:
 
 
 def say_local_end(stack: Stack, result: RunResult, options: str, state: str, console: Console) -> None:
-    """Print what ``fanout start --watch`` does; what it advises works once the stack is up again.
+    """Print what ``fanout start`` does; what it advises works once the stack is up again.
 
     ``options`` and ``state`` are those of this command that the advised ones need too.
     """
@@ -183,7 +183,7 @@ def local_runs(options: LocalOptions, console: Console, state: Path | None = Non
     tell: Callable[[str], None] = lambda phase: console.print(f"{phase} ...")  # noqa: E731
     if read_up(paths) is not None:
         raise LocalRunError(
-            "the local stack is up and holds the state: run `fanout start REQUEST.json --local --watch`, "
+            "the local stack is up and holds the state: run `fanout start REQUEST.json --local`, "
             "or end it with `fanout down`"
         )
     tools = find_toolchain(paths.repo)

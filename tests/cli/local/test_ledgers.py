@@ -82,20 +82,24 @@ def test_a_run_that_only_its_ledger_remembers_can_be_looked_at(aws: Aws, status:
     watched = aws.fanout("watch", "old", *MINE, "--json")
     assert (watched.exit_code, said in watched.stderr) == (code, True), watched.stderr
     assert (json.loads(watched.stdout)["totals"] is None) == (status == "")
-    again = aws.fanout("retry", "old", *MINE, "--name", "new")
+    again = aws.fanout("retry", "--detach", "old", *MINE, "--name", "new")
     assert again.exit_code == 0, again.stderr
     assert aws.request_of("new") == {"resume_from": "old"}
 
 
 @pytest.mark.parametrize("name", ["a b", "-x", "_x", "x" * 81, "a/b", "ü"])
 def test_a_name_that_no_run_can_have_is_refused_here(aws: Aws, name: str) -> None:
-    refused = aws.fanout("start", aws.file({"source": "s3://a-b/", "destination": "efs:///a"}), f"--name={name}", *MINE)
+    refused = aws.fanout(
+        "start", "--detach", aws.file({"source": "s3://a-b/", "destination": "efs:///a"}), f"--name={name}", *MINE
+    )
     assert (refused.exit_code, aws.executions()) == (2, [])
     assert "is no name of a run; take 1 to 80 of A-Z, a-z, 0-9, - and _" in refused.stderr
 
 
 @pytest.mark.parametrize("name", ["indexes", "batches", "mounts", "latest"])
 def test_a_run_is_not_named_as_what_lies_beside_the_runs(aws: Aws, name: str) -> None:
-    refused = aws.fanout("start", aws.file({"source": "s3://a-b/", "destination": "efs:///a"}), "--name", name, *MINE)
+    refused = aws.fanout(
+        "start", "--detach", aws.file({"source": "s3://a-b/", "destination": "efs:///a"}), "--name", name, *MINE
+    )
     assert (refused.exit_code, aws.executions()) == (2, [])
     assert "choose another --name" in refused.stderr
