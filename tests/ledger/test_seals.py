@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -79,3 +80,26 @@ def test_objects_without_a_seal_are_read_and_nonsense_is_refused() -> None:
     for data in (b"", b"\xff", b"[" * 100_000, b"{", b"[1]\n"):
         with pytest.raises(ValueError):
             unsealed_json("a", data)
+
+
+@pytest.mark.parametrize("secret", [b"", b"secret"])
+def test_what_unpacks_without_an_end_is_refused_before_it_fills_the_memory(
+    monkeypatch: pytest.MonkeyPatch, secret: bytes
+) -> None:
+    """A few MB of zeros unpack to GB; somebody who may write below runs/ made them, so they bear no seal either."""
+    monkeypatch.setattr("fanout.ledger.seals.UNPACKED_BYTES", 1_000_000)
+    assert len(unsealed_gzip("k", sealed_gzip("k", bytes(1_000_000), secret), secret)) == 1_000_000
+    bomb = gzip.compress(bytes(50_000_000))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="unpacks to over 1,000,000 bytes"):
+        unsealed_gzip("k", bomb, secret)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3_000_000
+
+
+def test_something_behind_the_packed_bytes_is_refused() -> None:
+    """gzip joins what follows one after the other; a second part would be read without its key."""
+    first, second = (sealed_gzip(key, b"rows") for key in ("k", "another"))
+    with pytest.raises(ValueError, match="behind it"):
+        unsealed_gzip("k", first + second)

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import islice
+from math import isfinite
 from typing import Any
 
 from msgspec import DecodeError
@@ -20,6 +21,19 @@ _TOGETHER = 1_000
 _encode_lines = Encoder().encode_lines
 _decode_lines = Decoder().decode_lines
 _encode_one = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text[:40]} is no number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _no_number(text)
+
+
+# Of a line that msgspec refuses: a comparison with NaN, or a sum with Infinity, would decide anything.
+_decode_one = json.JSONDecoder(parse_float=_finite, parse_constant=_no_number).decode
 
 
 def lines_of(rows: Iterable[Any]) -> Iterator[bytes]:
@@ -39,4 +53,4 @@ def rows_of(data: bytes) -> Iterator[Any]:
         try:
             yield from _decode_lines(some)
         except DecodeError:
-            yield from (json.loads(line) for line in some.split(b"\n") if line)
+            yield from (_decode_one(line.decode()) for line in some.split(b"\n") if line)

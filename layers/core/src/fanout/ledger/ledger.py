@@ -34,7 +34,7 @@ from fanout.request.plan import Plan
 
 T = TypeVar("T")
 # Errors of a decoded value that is not what its reader expects.
-_UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, MsgspecError)
+_UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, MsgspecError)
 START_AGAIN = "start the request again without resume_from: what is done is found unchanged"
 # docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html
 _REMOVED_AT_ONCE = 1_000

@@ -20,9 +20,9 @@ import hmac
 import json
 import re
 import struct
+import zlib
 from typing import Any
 from zlib import crc32
-from zlib import error as zlib_error
 
 # Level 1 takes a tenth of the time of level 9 and leaves rows of paths about a fifth larger.
 _GZIP_LEVEL = 1
@@ -30,6 +30,10 @@ _BITS = 32
 _SEAL = re.compile(rb"\n([ \t]{%d})\Z" % _BITS)
 _MAC_BITS = 128
 _MAC = re.compile(rb"\n([ \t]{%d})\Z" % _MAC_BITS)
+# Bits of a window of 32 KiB, in gzip's format (zlib.net/manual.html, inflateInit2).
+_GZIP_FORMAT = 31
+# Chosen: 65,536 rows (tuning.ENTRIES_HELD) with the longest paths, all of bytes that JSON escapes, take 430 MB.
+UNPACKED_BYTES = 512 * 1024 * 1024
 # RFC 1952: ID1 ID2 CM FLG, MTIME, XFL OS; then, where FLG has FEXTRA, XLEN and a subfield: SI1 SI2 LEN data.
 _HEADER, _FLAGS, _EXTRA = 10, 3, 4
 _SUBFIELD = struct.Struct("<H2sH16s")
@@ -81,10 +85,13 @@ def unsealed_gzip(key: str, data: bytes, secret: bytes = b"") -> bytes:
     """The unpacked bytes; of none that the secret did not seal, if one is given. Raises ``ValueError``."""
     if not data:
         raise ValueError("it is empty")
+    unpacker = zlib.decompressobj(_GZIP_FORMAT)
     try:
-        unpacked = gzip.decompress(data)
-    except (OSError, EOFError, zlib_error, struct.error) as error:  # OSError: BadGzipFile
+        unpacked = unpacker.decompress(data, UNPACKED_BYTES)
+    except zlib.error as error:
         raise ValueError(str(error)) from error
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError(f"it is cut off, has something behind it, or unpacks to over {UNPACKED_BYTES:,} bytes")
     (time,) = struct.unpack("<L", data[_TIME])
     if time not in (0, _of_key(key)):
         raise ValueError(_BROKEN)
