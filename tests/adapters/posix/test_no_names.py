@@ -9,9 +9,11 @@ import pytest
 
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.tree import PosixTree
+from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason
 from fanout.model.segment import Segment
+from tests.support.mounts import writable
 
 NO_PLACES = ["../out/", "a/../../out/", "./", "a//", "a/./", "a/../"]
 
@@ -34,6 +36,15 @@ def test_no_component_leads_out_of_the_base(mount: Path, path: str, create: bool
     assert caught.value.reason in (Reason.NAME_DOT, Reason.NAME_EMPTY, Reason.NAME_NUL)
     inside.close()
     assert os.listdir(mount / "out") == ["f"]
+
+
+def test_a_directory_without_its_slash_is_not_the_one_of_a_shorter_name(mount: Path) -> None:
+    """A row of the ledger that says ``ab`` would have set the attributes of ``a``."""
+    before = (mount / "in/a").stat().st_mode
+    tree = writable(PosixTree(mount, "in", "run-1", "n"))
+    with pytest.raises(ItemError, match="is no name"):
+        tree.set_attributes(Entry("ab", Kind.DIRECTORY), Attributes(0o40777))
+    assert (mount / "in/a").stat().st_mode == before
 
 
 @pytest.mark.parametrize("prefix", NO_PLACES)

@@ -166,7 +166,8 @@ class Directories:
     def _opened(self, path: str, parent: Held | None, create: bool) -> int:
         if parent is None:
             return os.open(self._base, DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
-        name, above = path[:-1].rpartition("/")[2], parent.descriptor
+        # Without its "/" a path would lose the last letter of its name, and be another directory's.
+        name, above = path[:-1].rpartition("/")[2] if path.endswith("/") else "", parent.descriptor
         reason = reason_against_name(name)
         if reason is not None:
             raise ItemError(reason, f"a directory of the path is no name: {path[-200:]!r}")
