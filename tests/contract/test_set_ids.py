@@ -18,7 +18,8 @@ from tests.support.flow import World
 from tests.support.s3_servers import S3Server
 
 REQUEST = {"source": "s3://a-bucket/in/", "destination": "efs:///out", "verify": "all"}
-OWNED = {"x-amz-meta-file-owner": str(os.geteuid()), "x-amz-meta-file-group": str(os.getegid())}
+OWNER = (os.geteuid() or 1234, os.getegid() or 1234)  # root's bits are another matter
+OWNED = {"x-amz-meta-file-owner": str(OWNER[0]), "x-amz-meta-file-group": str(OWNER[1])}
 
 
 def of_mode(mode: int) -> dict[str, str]:
@@ -35,7 +36,7 @@ def test_a_file_from_s3_acts_as_nobody_unless_the_request_says_so(
     client.put_object(name, "in/plain", b"", of_mode(stat.S_IFREG | 0o1644))
     client.put_object(name, "in/d/", b"", of_mode(stat.S_IFDIR | 0o2750))
     client.put_object(name, "in/d/f", b"f", of_mode(stat.S_IFREG | 0o640))
-    source = S3Tree(client, name, "in/", is_source=True, drops_set_ids=drops)
+    source = S3Tree(client, name, "in/", is_source=True)
     world = World(source=source, destination=PosixTree(tmp_path, "out", "run-1", "d"))
     summary = world.run({**REQUEST, "attributes": {"set_ids": not drops}} if not drops else REQUEST)
     assert (summary["status"], summary["verification"]["differences"]) == ("SUCCEEDED", 0)
@@ -51,7 +52,7 @@ def test_a_move_leaves_an_object_whose_set_id_bits_were_left_out(moto_server: S3
     name = new_bucket(client)
     client.put_object(name, "in/shell", b"#!", of_mode(stat.S_IFREG | 0o6755))
     client.put_object(name, "in/f", b"f", of_mode(stat.S_IFREG | 0o640))
-    source = S3Tree(client, name, "in/", is_source=True, drops_set_ids=True)
+    source = S3Tree(client, name, "in/", is_source=True)
     world = World(source=source, destination=PosixTree(tmp_path, "out", "run-1", "d"))
     summary = world.run({**REQUEST, "mode": "move", "verify": "none"})
     assert summary["status"] == "FAILED_WITH_ITEMS"
@@ -65,22 +66,3 @@ def test_a_move_leaves_an_object_whose_set_id_bits_were_left_out(moto_server: S3
 def test_it_is_for_what_comes_from_s3_to_a_mount(ends: tuple[str, str]) -> None:
     with pytest.raises(InvalidRequest, match="attributes"):
         parse_request({"source": ends[0], "destination": ends[1], "attributes": {"set_ids": True}}, ("data",), 10)
-
-
-def test_the_request_decides_for_the_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one place where adapters are chosen."""
-    from fanout.request.plan import Plan
-    from fanout.runtime import bootstrap
-    from fanout.shards.seconds import DEFAULT_RATES
-
-    made = []
-    monkeypatch.setattr(bootstrap, "S3Tree", lambda *_args, **options: made.append(options["drops_set_ids"]))
-    monkeypatch.setattr(bootstrap, "_client_for", lambda _request: None)
-    for given in ({}, {"set_ids": True}):
-        plan = Plan("run-1", parse_request({**REQUEST, "attributes": given}, ("data",), 10), DEFAULT_RATES)
-        bootstrap.make_tree("source", plan.request.source, plan, "n")
-    inside = {"source": "s3://a-bucket/in/", "destination": "s3://b-bucket/out/"}
-    plan = Plan("run-1", parse_request(inside, ("data",), 10), DEFAULT_RATES)
-    bootstrap.make_tree("source", plan.request.source, plan, "n")
-    bootstrap.make_tree("destination", plan.request.destination, plan, "n")
-    assert made == [True, False, False, False]

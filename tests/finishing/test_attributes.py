@@ -16,6 +16,7 @@ from fanout.adapters.posix.tree import PosixTree
 from fanout.listing.directories.open_directories import OpenDirectories
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.segment import Segment
+from fanout.request.parts.allowed_attributes import StackAllows, owners_of
 from tests.support.flow import World
 from tests.support.memory import MemoryTree
 from tests.support.nobody import NOBODY, as_nobody, open_directory
@@ -76,7 +77,8 @@ def test_the_same_by_way_of_a_store(tmp_path: Path) -> None:
     there.destination = MemoryTree()
     assert there.run({"source": "efs:///in", "destination": "s3://a-bucket/x/"})["status"] == "SUCCEEDED"
     back = World(source=there.destination, destination=PosixTree(tmp_path, "out", "run-2", "n"), run_id="run-2")
-    assert back.run({"source": "s3://a-bucket/x/", "destination": "efs:///out"})["status"] == "SUCCEEDED"
+    kept = {"source": "s3://a-bucket/x/", "destination": "efs:///out", "attributes": {"set_ids": True}}
+    assert back.run(kept)["status"] == "SUCCEEDED"
     assert facts(tmp_path / "out") == expected
 
 
@@ -123,9 +125,10 @@ def test_set_id_bits_of_an_object_arrive_only_with_the_owner_and_group_that_it_n
 ) -> None:
     source = MemoryTree()
     source.put("f", Kind.FILE, bytes([1]) * size, Attributes(stat.S_IFREG | SET_ID, owner.get("uid"), owner.get("gid")))
-    world = World(source=source, destination=PosixTree(tmp_path, "out", "run-1", "n"))
+    everybody = StackAllows(owners_of("0-4294967294:0-4294967294"))
+    world = World(source=source, destination=PosixTree(tmp_path, "out", "run-1", "n"), allows=everybody)
     request = {"source": "s3://a-bucket/x/", "destination": "efs:///out", "limits": {"split_bytes": 8 << 20}}
-    assert world.run(request)["status"] == "SUCCEEDED"
+    assert world.run({**request, "attributes": {"set_ids": True}})["status"] == "SUCCEEDED"
     found = (tmp_path / "out/f").stat()
     assert stat.S_IMODE(found.st_mode) == mode
     assert (found.st_uid, found.st_gid) == (owner.get("uid", os.geteuid()), owner.get("gid", os.getegid()))

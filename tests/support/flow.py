@@ -34,6 +34,7 @@ from fanout.ports.limiter import NO_LIMITS, TaskLimiter
 from fanout.ports.pacing import Account
 from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
+from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
 from fanout.request.plan import Plan
 from fanout.restoring.restore_objects import restore_objects
 from fanout.resuming.carry_over import list_or_carry_over
@@ -90,6 +91,7 @@ class World:
     signer: Signer | None = None
     turns: WriteTurns | None = None
     forks: bool = False
+    allows: StackAllows = field(default_factory=StackAllows)
     nonces: Any = field(default_factory=lambda: (f"n{number}" for number in itertools.count()))
 
     def __post_init__(self) -> None:
@@ -113,7 +115,7 @@ class World:
         def source(plan: Plan) -> Tree:
             if isinstance(self.source, MemoryTree):
                 self.source.is_mount = not plan.request.source.is_keyed
-            return with_given_attributes(self.source, plan.request.attributes)
+            return with_given_attributes(self.source, plan.request.attributes, allowed_for(plan.request, self.allows))
 
         def destination(plan: Plan) -> Tree:
             if isinstance(self.destination, MemoryTree):

@@ -86,6 +86,10 @@ def test_no_two_functions_share_a_role_or_a_log_group() -> None:
     assert len(set(roles)) == len(set(groups)) == len(functions())
 
 
+# What copies may have; a probe writes none.
+BOUNDS = {"FANOUT_SET_IDS", "FANOUT_ALLOWED_OWNERS"}
+
+
 def test_a_function_that_mounts_is_as_the_others_are() -> None:
     """It is written in plain CloudFormation and does not get the globals of the main template."""
     shared = template()["Globals"]["Function"]
@@ -98,9 +102,12 @@ def test_a_function_that_mounts_is_as_the_others_are() -> None:
         assert function["Layers"] == [{"Ref": "LayerArn"}]
         variables = function["Environment"]["Variables"]
         own = {"FANOUT_MOUNTS", "FANOUT_FILE_SYSTEMS"}
-        assert {key: value for key, value in variables.items() if key not in own} == environment
+        needed = {key: value for key, value in environment.items() if name in MOUNTED or key not in BOUNDS}
+        assert {key: value for key, value in variables.items() if key not in own} == needed
     for _, given in map(stacks().__getitem__, ("FirstMount", "SecondMount", "Probe", "SecondProbe")):
         assert given["LayerArn"] == {"Ref": "CoreLayer"}
+        assert given.get("SetIds", {"Ref": "SetIds"}) == {"Ref": "SetIds"}
+        assert given.get("AllowedOwners", {"Ref": "AllowedOwners"}) == {"Ref": "AllowedOwners"}
         assert (given["WorkBucketName"], given["Name"]) == ({"Ref": "WorkBucket"}, {"Ref": "AWS::StackName"})
 
 

@@ -16,6 +16,7 @@ from fanout.model.deadline import NEVER
 from fanout.model.entry import Entry, Kind, Made
 from fanout.model.errors import InvalidRequest, Superseded, Transient
 from fanout.ports.turns import Fence
+from fanout.request.parts.allowed_attributes import Allowed, owners_of
 from tests.support.mounts import writable
 
 
@@ -186,6 +187,7 @@ def file_of(mount: Path, text: str, mtime_ns: int) -> Path:
     return path
 
 
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 FILE = Entry("d/f", Kind.FILE, 4, 5)
 V1 = "site/versions/v1/"
 
@@ -274,3 +276,33 @@ def test_a_symlink_in_the_path_of_the_version_before_is_not_followed(tmp_path: P
     (tmp_path / "site/versions/v1/d").symlink_to(tmp_path / "out")
     record = record_of(tmp_path / "out/f")
     assert tree_of(tmp_path, "v2").link_from(FILE, V1, [record]) is False
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("mode", "owner", "allowed", "expected"),
+    [
+        (0o4755, 1500, Allowed(), True),
+        (0o4755, 1500, Allowed(left_out="stack_set_ids"), False),
+        (0o4755, 1500, Allowed(left_out="set_ids", spares_root=True), False),
+        (0o4755, 1500, Allowed(spares_root=True), True),
+        (0o4755, 0, Allowed(spares_root=True), False),
+        (0o755, 1500, Allowed(left_out="stack_set_ids"), True),
+        (0o755, 1500, Allowed(owners_of("1500:1500")), True),
+        (0o755, 1501, Allowed(owners_of("1500:1500")), False),
+        (0o755, 0, Allowed(owners_of("1500:1500")), True),  # whom an owner that is not allowed gave way to
+        (0o4755, 0, Allowed(owners_of("1500:1500")), False),
+    ],
+)
+def test_what_the_stack_no_longer_allows_is_not_linked_on(
+    tmp_path: Path, mode: int, owner: int, allowed: Allowed, expected: bool
+) -> None:
+    """A version that was published under other parameters, or by a request with set_ids."""
+    origin = file_of(tmp_path, "text", 5)
+    os.chown(origin, owner, owner)
+    origin.chmod(mode)
+    os.utime(origin, ns=(5, 5))
+    tree = writable(
+        PosixTree(tmp_path, "site/versions/v2", "v2", "attempt", stages_at="site/versions/", allowed=allowed)
+    )
+    assert tree.link_from(FILE, V1, [record_of(origin)]) is expected

@@ -1,20 +1,35 @@
-"""A source whose entries have the attributes that the request gives; everything else is the tree's own."""
+"""A source whose entries have the attributes that the request gives and the stack allows; all else is as it is."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, cast
 
 from msgspec.structs import replace
 
-from fanout.model.entry import Attributes, Entry, Found
+from fanout.model.entry import Attributes, Entry, Found, Kind
 from fanout.ports.tree import Source, Tree
+from fanout.request.parts.allowed_attributes import Allowed
 from fanout.request.parts.given_attributes import GivenAttributes
 
+Rule = Callable[[Entry, Attributes], Attributes]
+_ALL = Allowed()
 
-def with_given_attributes(tree: Tree, given: GivenAttributes) -> Tree:
-    """The source of a run; the tree itself where the request gives no attributes."""
-    return cast("Tree", GivenTree(tree, given)) if given.are_any else tree
+
+def with_given_attributes(tree: Tree, given: GivenAttributes, allowed: Allowed = _ALL) -> Tree:
+    """The source of a run; the tree itself where the request gives no attributes and the stack allows all.
+
+    What is allowed is decided last, so it holds for attributes of whatever origin.
+    """
+    if not given.are_any and allowed.are_all:
+        return tree
+
+    def rule(entry: Entry, known: Attributes) -> Attributes:
+        found = given.of(entry, known) if given.are_any else known
+        return allowed.of(found, is_directory=entry.kind is Kind.DIRECTORY)
+
+    return cast("Tree", GivenTree(tree, rule))
 
 
 class GivenTree:
@@ -24,7 +39,7 @@ class GivenTree:
     looks at no attributes but the source's.
     """
 
-    def __init__(self, tree: Tree, given: GivenAttributes) -> None:
+    def __init__(self, tree: Tree, given: Rule) -> None:
         self._tree, self._given = tree, given
         self.overlaps = tree.overlaps
 
@@ -41,13 +56,13 @@ class GivenTree:
         found = self._tree.find_stored(path)
         if found is None or found.attributes is None:
             return found
-        return replace(found, attributes=self._given.of(found.entry, found.attributes))
+        return replace(found, attributes=self._given(found.entry, found.attributes))
 
 
 class GivenSource:
     """See ``ports.tree.Source``."""
 
-    def __init__(self, source: Source, entry: Entry, given: GivenAttributes) -> None:
+    def __init__(self, source: Source, entry: Entry, given: Rule) -> None:
         self._source, self._entry, self._given = source, entry, given
         self.read, self.zeros_at = source.read, source.zeros_at
         self.confirm, self.close = source.confirm, source.close
@@ -55,4 +70,4 @@ class GivenSource:
     @cached_property
     def attributes(self) -> Attributes:
         """The attributes of the entry."""
-        return self._given.of(self._entry, self._source.attributes)
+        return self._given(self._entry, self._source.attributes)

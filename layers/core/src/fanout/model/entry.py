@@ -15,8 +15,10 @@ from fanout.model.outcome import Reason
 # No ETag: each has quotes around it.
 NOTHING_THERE = "-"
 SECOND_NS = 1_000_000_000
-# Under this name ``Attributes.unreadable`` holds a mode whose set-id bits were left out as it was read.
-SET_IDS = "set_ids"
+# Under these names ``Attributes.unreadable`` holds a mode whose set-id bits were left out, by the reason: the request
+# does not ask for them, the stack allows none, they are root's. Under the last, an owner that the stack does not allow.
+SET_IDS, STACK_SET_IDS, ROOT_SET_IDS, OWNERS = "set_ids", "stack_set_ids", "root_set_ids", "owners"
+LEFT_OUT = (SET_IDS, STACK_SET_IDS, ROOT_SET_IDS, OWNERS)
 
 
 class Kind(StrEnum):

@@ -36,6 +36,7 @@ from fanout.ports.tree import Tree
 from fanout.rates.throttle import Throttle
 from fanout.request.object_options import ContentType
 from fanout.request.options import Symlinks
+from fanout.request.parts.allowed_attributes import Allowed, allowed_for
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.runtime.events import only_mount
@@ -165,7 +166,9 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         clock=clock,
         ends_at=clock.now() + remaining_seconds,
         nonce=nonce,
-        source=lambda plan: with_given_attributes(tree("source", plan.request.source, plan), plan.request.attributes),
+        source=lambda plan: with_given_attributes(
+            tree("source", plan.request.source, plan), plan.request.attributes, _allowed(plan)
+        ),
         destination=lambda plan: tree("destination", plan.destination, plan),
         entry_copier=make_entry_copier,
         is_one_bucket=ends_are_one_bucket,
@@ -220,7 +223,6 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
             overwrite=plan.request.overwrite,
             tells_archives=field == "source" and plan.request.restores_archived,
             is_source=field == "source",
-            drops_set_ids=field == "source" and not plan.request.inside_s3 and not plan.request.attributes.set_ids,
         )
     mount = settings().mounts.get(location.mount)
     if mount is None:
@@ -241,7 +243,13 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
         backup_to=kept if field == "destination" else "",
         spares=kept,
         stages_at=plan.staging_place if field == "destination" and plan.version else None,
+        allowed=_allowed(plan),
     )
+
+
+def _allowed(plan: Plan) -> Allowed:
+    """What copies of the run may have in this stack."""
+    return allowed_for(plan.request, settings().allows)
 
 
 @cache

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from fanout.model.errors import InvalidRequest
+from fanout.request.parts.allowed_attributes import StackAllows, owners_of
 
 
 class DataEndpoint(Struct, frozen=True):
@@ -28,6 +29,7 @@ class Settings(Struct, frozen=True):
     what each function that runs many times at once has for itself, 0 for none. Batches of S3's events start
     ``state_machine`` with ``event_request``. ``certificate_key`` is the ARN of the key that signs certificates, empty
     for none. ``account`` is the stack's, which must own the work bucket.
+    ``allows`` is what copies on a mount may have.
     """
 
     work_bucket: str
@@ -48,6 +50,7 @@ class Settings(Struct, frozen=True):
     kms_url: str = ""
     certificate_key: str = ""
     account: str = ""
+    allows: StackAllows = field(default_factory=StackAllows)
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -84,4 +87,7 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         kms_url=environment.get("AWS_ENDPOINT_URL_KMS") or environment.get("AWS_ENDPOINT_URL", ""),
         certificate_key=environment.get("FANOUT_CERTIFICATE_KEY", ""),
         account=environment.get("FANOUT_ACCOUNT", ""),
+        allows=StackAllows(
+            owners_of(environment.get("FANOUT_ALLOWED_OWNERS", "")), environment.get("FANOUT_SET_IDS") != "never"
+        ),
     )

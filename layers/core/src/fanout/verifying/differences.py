@@ -22,12 +22,18 @@ from datetime import UTC, datetime
 from msgspec import Struct, field
 
 from fanout.listing.deciding.told import OWNER, Kept, kept, names_of, tells_metadata
-from fanout.model.entry import SET_IDS, Attributes, Kind, Says
+from fanout.model.entry import LEFT_OUT, OWNERS, ROOT_SET_IDS, SET_IDS, STACK_SET_IDS, Attributes, Kind, Says
 from fanout.model.outcome import Reason
 
 _SET_IDS = stat.S_ISUID | stat.S_ISGID
 _NANOSECONDS = 1_000_000_000
-_SHOWN_AS = {"mtime_ns": "mtime", SET_IDS: "set-id bits without attributes.set_ids: mode"}
+_SHOWN_AS = {
+    "mtime_ns": "mtime",
+    SET_IDS: "set-id bits without attributes.set_ids: mode",
+    STACK_SET_IDS: "set-id bits that the stack's SetIds does not allow: mode",
+    ROOT_SET_IDS: "set-id bits of root, whom the stack's AllowedOwners does not name: mode",
+    OWNERS: "an owner whom the stack's AllowedOwners does not name:",
+}
 # Chosen: characters of a header's value that a message shows.
 _SHOWN = 60
 # The reasons of entries that hold the same bytes, the worst first.
@@ -90,7 +96,7 @@ def unreadable(kind: Kind, source: Attributes, rules: Rules) -> str:
     if rules.as_metadata or not source.unreadable:
         return ""
     names = [name for name in _names(kind, source, rules) if source.says(name) is Says.UNREADABLE]
-    names += [SET_IDS] if SET_IDS in source.unreadable else []
+    names += [name for name in LEFT_OUT if name in source.unreadable]
     return ", ".join(f"{_SHOWN_AS.get(name, name)} {_shown(source.unreadable[name])}" for name in names)
 
 

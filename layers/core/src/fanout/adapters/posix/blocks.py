@@ -15,6 +15,7 @@ from fanout.adapters.posix.target import DEFAULT_FILE_MODE, write_all
 from fanout.model.entry import Attributes
 from fanout.model.errors import ItemError
 from fanout.model.shard import Receipt
+from fanout.request.parts.allowed_attributes import Allowed
 
 _FLAGS = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -25,7 +26,9 @@ class StagedBlocks:
     keeps_holes = True
     takes_pieces = True
 
-    def __init__(self, directories: Directories, staging: Staging, token: str, path: str, size: int) -> None:
+    def __init__(
+        self, directories: Directories, staging: Staging, token: str, path: str, size: int, allowed: Allowed
+    ) -> None:
         self._directories = directories
         self._staging = staging
         self._right = staging.token
@@ -33,6 +36,7 @@ class StagedBlocks:
         self._token = token
         self._path = path
         self._size = size
+        self._allowed = allowed
         self._written = SharedDescriptor(self._open_staged)
 
     def _open_staged(self) -> int:
@@ -58,6 +62,7 @@ class StagedBlocks:
 
     def complete(self, receipts: Sequence[Receipt], crc64nvme: int, attributes: Attributes) -> None:
         """See ``ports.tree.BlockTarget``. Done twice it finds the file in its place, and no staged one."""
+        attributes = self._allowed.of(attributes, is_directory=False)
         parent, separator, _ = self._path.rpartition("/")
         try:
             held = self._directories.hold(self._staged)

@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -58,6 +59,9 @@ from fanout.ports.file_system import fence_any
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Fence
 from fanout.request.options import Overwrite
+from fanout.request.parts.allowed_attributes import Allowed
+
+_ALL = Allowed()
 
 
 class PosixTree:
@@ -81,10 +85,12 @@ class PosixTree:
         backup_to: str = "",
         stages_at: str | None = None,
         spares: str = "",
+        allowed: Allowed = _ALL,
     ) -> None:
         """``backup_to`` is a directory of the mount, with ``/`` at its end, for what is replaced or deleted;
         ``stages_at`` one that holds the run's staging directory, where that does not stand in the tree itself;
-        ``spares`` one in which a source deletes nothing.
+        ``spares`` one in which a source deletes nothing. ``allowed`` is what copies may have here, whatever a row of
+        the ledger or a pack says.
         """
         self._root = f"{path}/" if path else ""
         self._stages = self._root if stages_at is None else stages_at
@@ -98,6 +104,7 @@ class PosixTree:
         self._room = Room(self._directories, self._root, self._token, backup_to or spares)
         self._version_names = VersionNames()
         self._field = field
+        self._allowed = allowed
         self._made = field == "destination"
         self._own_unlinks = None if self._made else OwnUnlinks()
 
@@ -159,6 +166,7 @@ class PosixTree:
 
     def create(self, entry: Entry, attributes: Attributes) -> FileTarget:
         """See ``ports.tree.Tree``."""
+        attributes = self._allowed.of(attributes, is_directory=False)
         return FileTarget(self._directories, self._staging, self._root + entry.path, entry.size, attributes)
 
     def begin_blocks(self, entry: Entry, attributes: Attributes) -> str:
@@ -167,7 +175,8 @@ class PosixTree:
 
     def open_blocks(self, entry: Entry, token: str) -> StagedBlocks:
         """See ``ports.tree.Tree``."""
-        return StagedBlocks(self._directories, self._staging, token, self._root + entry.path, entry.size)
+        place = self._root + entry.path
+        return StagedBlocks(self._directories, self._staging, token, place, entry.size, self._allowed)
 
     def make_directory(self, entry: Entry, attributes: Attributes) -> None:
         """See ``ports.tree.Tree``; its attributes are set when its content is there."""
@@ -180,6 +189,7 @@ class PosixTree:
     def make_symlink(self, entry: Entry, target: bytes, attributes: Attributes) -> None:
         """See ``ports.tree.Tree``."""
         path = self._root + entry.path
+        attributes = self._allowed.of(attributes, is_directory=False)
         parent, separator, _ = path.rpartition("/")
         staged_directory, staged_name = self._staging.place()
         try:
@@ -217,15 +227,23 @@ class PosixTree:
             raise no_room_for_name(error) or self._token.error("link", error) from error
 
     def link_from(self, entry: Entry, place: str, made: Collection[Made]) -> bool:
-        """See ``ports.tree.Tree``; looks at the run's right to write before."""
+        """See ``ports.tree.Tree``; looks at the run's right to write before. What is not allowed now is not linked."""
         try:
             self._token.look()
+            if not self._allowed.are_all:
+                made = [one for one in made if self._allowed.keeps(one, self._own_user)]
             linked = link_from(self._directories, self._version_names, self._root, entry, place, made)
         except OSError as error:
             raise self._token.error("link", error) from error
         if linked is not None and self._copies is not None:
             self._copies.add(linked)
         return linked is not None
+
+    @cached_property
+    def _own_user(self) -> int:
+        """The user of what is made here: the run's staging directory keeps the one that it was made with."""
+        with self._directories.hold(self._token.path) as staging:
+            return os.fstat(staging).st_uid
 
     def take_made(self) -> Sequence[Made]:
         """See ``ports.file_system.FileSystem``."""
@@ -237,6 +255,7 @@ class PosixTree:
 
     def set_attributes(self, entry: Entry, attributes: Attributes) -> None:
         """See ``ports.tree.Tree``; looks at the run's right to write before."""
+        attributes = self._allowed.of(attributes, is_directory=True)
         try:
             with self._directories.hold(self._root + entry.path) as descriptor:
                 self._token.look()

@@ -6,12 +6,11 @@ DataSync) read and write. Header names are lower-case.
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from fanout.model.entry import SET_IDS, Attributes, Entry, Kind
+from fanout.model.entry import Attributes
 from fanout.request.object_options import USER_PREFIX, ObjectOptions, metadata_headers, tagging_text
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ _KEPT_HEADERS = frozenset(
 )
 _NANOSECONDS_A_MILLISECOND = 1_000_000
 _MODE_LIMIT = 0o200000
-_SET_IDS = stat.S_ISUID | stat.S_ISGID
 # chown(2) takes the last number, (uid_t)-1, for "leave as it is".
 _ID_LIMIT = 2**32 - 1
 _NUMBER_DIGITS = 20
@@ -74,17 +72,6 @@ def from_headers(headers: Mapping[str, str]) -> Attributes:
     }
     if unreadable:
         found.unreadable = unreadable
-    return found
-
-
-def without_set_ids(found: Attributes, entry: Entry) -> Attributes:
-    """The attributes of a file without the bits that let it act in its owner's name.
-
-    Whoever writes an object names both. A directory's set-group-id bit says whose its files are, and stays.
-    """
-    if found.mode is not None and found.mode & _SET_IDS and entry.kind is not Kind.DIRECTORY:
-        found.unreadable = {**found.unreadable, SET_IDS: f"{stat.S_IMODE(found.mode):04o}"}
-        found.mode &= ~_SET_IDS
     return found
 
 

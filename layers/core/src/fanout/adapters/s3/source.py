@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from fanout.adapters.http.transport import Response
 from fanout.adapters.s3.client.byte_ranges import read_range
@@ -34,11 +34,6 @@ def stored_checksum(headers: Mapping[str, str]) -> int | None:
     return from_base64(stored)
 
 
-def as_they_are(found: Attributes, _entry: Entry) -> Attributes:
-    """The attributes that an object names."""
-    return found
-
-
 class ObjectSource:
     """A ``Source`` over one object.
 
@@ -55,7 +50,6 @@ class ObjectSource:
         key: str,
         entry: Entry,
         whole_bytes: int,
-        read: Callable[[Attributes, Entry], Attributes] = as_they_are,
     ) -> None:
         self._client = client
         self._bucket = bucket
@@ -66,7 +60,6 @@ class ObjectSource:
         self._body = b""
         self._headers: dict[str, str] | None = None
         self._attributes: Attributes | None = None
-        self._read_attributes = read
         self._asked: Call | None = None
         if self._is_whole:
             try:
@@ -78,7 +71,7 @@ class ObjectSource:
     def attributes(self) -> Attributes:
         """The object's attributes, from its metadata headers and its listed time."""
         if self._attributes is None:
-            found = self._read_attributes(from_headers(self._whole_headers()), self._entry)
+            found = from_headers(self._whole_headers())
             found.modified_ns = whole_seconds(self._entry.changed_ns)
             self._attributes = found
         return self._attributes

@@ -17,10 +17,10 @@ from fanout.adapters.s3.client.responses import to_seconds
 from fanout.adapters.s3.conditions import Condition
 from fanout.adapters.s3.cuts import cuts_of_keys, start_bound
 from fanout.adapters.s3.deletion import delete_listed
-from fanout.adapters.s3.metadata import content_type_header, from_headers, to_headers, without_set_ids
+from fanout.adapters.s3.metadata import content_type_header, from_headers, to_headers
 from fanout.adapters.s3.pages import object_pages
 from fanout.adapters.s3.path_columns import PathColumns, key_entry, paths_within
-from fanout.adapters.s3.source import ObjectSource, as_they_are, stored_checksum
+from fanout.adapters.s3.source import ObjectSource, stored_checksum
 from fanout.adapters.s3.target import MultipartTarget, PutTarget
 from fanout.facts import archives, aws
 from fanout.model.checksum import crc64nvme
@@ -44,7 +44,7 @@ class S3Tree:
     show whether a file is a symlink. ``write_headers`` go with every object that is written (storage class, encryption,
     ACL, tags, metadata); with ``guess_content_type`` a file that brings no Content-Type gets the one of its name.
     With ``tells_archives`` entries tell their storage class where they may have to be restored. ``is_source``: it is
-    the source of a run, from which only a move deletes. ``drops_set_ids``: files have no set-id bits.
+    the source of a run, from which only a move deletes.
     """
 
     def __init__(
@@ -58,7 +58,6 @@ class S3Tree:
         overwrite: Overwrite = Overwrite.ALWAYS,
         tells_archives: bool = False,
         is_source: bool = False,
-        drops_set_ids: bool = False,
     ) -> None:
         self._client = client
         self._bucket = bucket
@@ -68,7 +67,6 @@ class S3Tree:
         self._overwrite = overwrite
         self._tells_archives = tells_archives
         self._is_source = is_source
-        self._read = without_set_ids if drops_set_ids else as_they_are
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """The entries of the segment in the order of their keys; the key of the root itself is none."""
@@ -139,12 +137,12 @@ class S3Tree:
         storage_class = found.headers.get("x-amz-storage-class", "")
         if self._tells_archives and storage_class in archives.CLASSES:
             entry = replace(entry, archive=storage_class)
-        return Found(entry, stored_checksum(found.headers), self._read(from_headers(found.headers), entry))
+        return Found(entry, stored_checksum(found.headers), from_headers(found.headers))
 
     def open(self, entry: Entry) -> ObjectSource:
         """The object, read at the first use; each request fails unless the ETag is the listed one."""
         key = self._prefix + entry.path
-        return ObjectSource(self._client, self._bucket, key, entry, self.block_bytes(entry), self._read)
+        return ObjectSource(self._client, self._bucket, key, entry, self.block_bytes(entry))
 
     def create(self, entry: Entry, attributes: Attributes) -> PutTarget | MultipartTarget:
         """Begins a PUT for an entry of at most one block, else a multipart upload."""

@@ -14,11 +14,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from fanout.model.entry import SET_IDS, Attributes
+from fanout.model.entry import OWNERS, ROOT_SET_IDS, SET_IDS, STACK_SET_IDS, Attributes
 from fanout.request.object_options import USER_PREFIX
 
 UNREADABLE = "objects with attributes that cannot be read"
-LEFT_OUT = "objects whose set-id bits were left out; attributes.set_ids keeps them"
+NOT_ALLOWED = {
+    SET_IDS: "objects whose set-id bits were left out; attributes.set_ids keeps them",
+    STACK_SET_IDS: "files whose set-id bits were left out; the stack's SetIds allows none",
+    ROOT_SET_IDS: "objects whose set-id bits of root were left out; the stack's AllowedOwners does not name root",
+    OWNERS: "objects whose owner was left out; the stack's AllowedOwners does not name it",
+}
 # Chosen: characters of a value that a message shows.
 _SHOWN = 60
 _S3FS = frozenset({"mode", "uid", "gid"})
@@ -34,8 +39,9 @@ def unread(attributes: Attributes) -> Mapping[str, str]:
         found = {f"objects with attributes of {tool}, which are not read": text for tool, text in tools}
     if attributes.unreadable:
         values = dict(attributes.unreadable)
-        if SET_IDS in values:
-            found[LEFT_OUT] = f"mode {values.pop(SET_IDS)}"
+        for name, note in NOT_ALLOWED.items():
+            if name in values:
+                found[note] = f"{'owner' if name == OWNERS else 'mode'} {values.pop(name)}"
         if values:
             shown = (f"{name.removesuffix('_ns')} {text[:_SHOWN]!r}" for name, text in values.items())
             found[UNREADABLE] = ", ".join(shown)

@@ -1,0 +1,117 @@
+"""What a stack lets copies on a mount have, whatever objects, rows and requests say: docs/how-to/give-attributes.md.
+
+| a copy on a mount, from | set-uid and set-gid of a file                  | owner and group                     |
+|-------------------------|------------------------------------------------|-------------------------------------|
+| S3                      | with ``attributes.set_ids``, ``SetIds`` and an | those of ``AllowedOwners``, where   |
+|                         | owner that is not root, or root by name        | that names any; else the mount's    |
+| a mount                 | unless ``SetIds`` is never                     | the source's                        |
+
+Whoever may write an object names its owner and its mode. A directory's set-group-id bit says whose its files are, and
+stays.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.model.entry import OWNERS, ROOT_SET_IDS, SET_IDS, STACK_SET_IDS, Attributes, Made
+from fanout.model.errors import InvalidRequest
+from fanout.model.location import MountLocation, S3Location
+
+if TYPE_CHECKING:
+    from fanout.request.request import Request
+
+_BOTH = stat.S_ISUID | stat.S_ISGID
+_ROOT = 0
+_RANGE = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?:([0-9]{1,10})(?:-([0-9]{1,10}))?")
+
+
+class Owners(Struct, frozen=True):
+    """Users and groups, from the first number to the last."""
+
+    first_uid: int
+    last_uid: int
+    first_gid: int
+    last_gid: int
+
+    def hold(self, uid: int | None, gid: int | None) -> bool:
+        """Whether they are among these; one that nothing tells is the mount's own, and is."""
+        has_uid = uid is None or self.first_uid <= uid <= self.last_uid
+        return has_uid and (gid is None or self.first_gid <= gid <= self.last_gid)
+
+
+def owners_of(text: str) -> tuple[Owners, ...]:
+    """The owners that a text names: ``1000-60000:1000-60000,33:33``; empty for any. Raises ``InvalidRequest``."""
+    found = []
+    for part in text.split(",") if text else ():
+        matched = _RANGE.fullmatch(part)
+        if matched is None:
+            raise InvalidRequest("AllowedOwners", f"{part!r} is none", "write UID:GID or FIRST-LAST:FIRST-LAST")
+        first_uid, last_uid, first_gid, last_gid = (int(one) if one else None for one in matched.groups())
+        assert first_uid is not None and first_gid is not None
+        uids = first_uid, first_uid if last_uid is None else last_uid
+        gids = first_gid, first_gid if last_gid is None else last_gid
+        found.append(Owners(*uids, *gids))
+    return tuple(found)
+
+
+class StackAllows(Struct, frozen=True):
+    """The stack's parameters: ``owners`` are any where there are none."""
+
+    owners: tuple[Owners, ...] = ()
+    set_ids: bool = True
+
+
+class Allowed(Struct, frozen=True):
+    """What copies of one run may have. ``left_out`` is why no file has set-id bits; empty where a file may."""
+
+    owners: tuple[Owners, ...] = ()
+    left_out: str = ""
+    spares_root: bool = False
+
+    @property
+    def are_all(self) -> bool:
+        """Whether all is allowed."""
+        return self == Allowed()
+
+    def of(self, known: Attributes, *, is_directory: bool) -> Attributes:
+        """The attributes, less those that are not allowed, which ``unreadable`` tells."""
+        left: dict[str, str] = {}
+        uid, gid, mode = known.uid, known.gid, known.mode
+        if self.owners and not any(one.hold(uid, gid) for one in self.owners):
+            left[OWNERS] = ":".join("-" if one is None else str(one) for one in (uid, gid))
+            uid = gid = None
+        if mode is not None and mode & _BOTH and not is_directory:
+            reason = self.left_out or (ROOT_SET_IDS if self._is_roots(mode, known) else "")
+            if reason:
+                left[reason] = f"{stat.S_IMODE(mode):04o}"
+            if left:  # they would act in the name of another owner
+                mode &= ~_BOTH
+        if not left:
+            return known
+        return replace(known, uid=uid, gid=gid, mode=mode, unreadable={**known.unreadable, **left})
+
+    def keeps(self, made: Made, own: int) -> bool:
+        """Whether a copy of an earlier run may be linked as it stands; ``own`` is the user of what is made here."""
+        left = self.of(Attributes(made.mode, made.uid, made.gid), is_directory=False).unreadable
+        return not left or (set(left) == {OWNERS} and made.uid == own and not made.mode & _BOTH)
+
+    def _is_roots(self, mode: int, known: Attributes) -> bool:
+        """Whether a file would act as root, or in root's group, who is allowed by name alone."""
+        roots = (mode & stat.S_ISUID and known.uid == _ROOT) or (mode & stat.S_ISGID and known.gid == _ROOT)
+        return self.spares_root and bool(roots) and not self.owners
+
+
+def allowed_for(request: Request, stack: StackAllows) -> Allowed:
+    """What copies of a run may have; all where its destination is no mount."""
+    if not isinstance(request.destination, MountLocation):
+        return Allowed()
+    never = "" if stack.set_ids else STACK_SET_IDS
+    if not isinstance(request.source, S3Location):
+        return Allowed(left_out=never)
+    return Allowed(stack.owners, never or ("" if request.attributes.set_ids else SET_IDS), spares_root=True)

@@ -1,0 +1,82 @@
+"""What a stack lets copies on a mount have: the table of ``allowed_attributes``."""
+
+from __future__ import annotations
+
+import stat
+from typing import Any
+
+import pytest
+
+from fanout.model.entry import OWNERS, ROOT_SET_IDS, SET_IDS, STACK_SET_IDS, Attributes
+from fanout.model.errors import InvalidRequest
+from fanout.request.parse import parse_request
+from fanout.request.parts.allowed_attributes import Allowed, StackAllows, allowed_for, owners_of
+
+S3, MOUNT = "s3://a-bucket/in/", "efs:///in"
+SUID, SGID = 0o4755, 0o2755
+ANY = "0-4294967294:0-4294967294"
+
+
+def allowed(source: str, owners: str = "", *, stack: bool = True, **request: Any) -> Allowed:
+    wanted: dict[str, Any] = {"source": source, "destination": "efs:///out"}
+    wanted |= {"attributes": request} if request else {}
+    return allowed_for(parse_request(wanted, ("data",), 10), StackAllows(owners_of(owners), stack))
+
+
+@pytest.mark.parametrize(
+    ("source", "owners", "stack", "asked", "owner", "mode", "left"),
+    [
+        (S3, "", True, False, (1, 1), SUID, {SET_IDS: "4755"}),
+        (S3, "", True, True, (1, 1), SUID, {}),
+        (S3, "", True, True, (0, 1), SUID, {ROOT_SET_IDS: "4755"}),
+        (S3, "", True, True, (0, 1), SGID, {}),
+        (S3, "", True, True, (1, 0), SGID, {ROOT_SET_IDS: "2755"}),
+        (S3, "", True, True, (1, 0), SUID, {}),
+        (S3, ANY, True, True, (0, 0), SUID | SGID, {}),
+        (S3, ANY, True, False, (0, 0), SUID, {SET_IDS: "4755"}),
+        (S3, ANY, False, True, (0, 0), SUID, {STACK_SET_IDS: "4755"}),
+        (S3, "", False, True, (1, 1), SUID, {STACK_SET_IDS: "4755"}),
+        (S3, "", False, False, (1, 1), 0o755, {}),
+        (S3, "1-9:1-9", True, True, (0, 0), SUID, {OWNERS: "0:0"}),
+        (S3, "1-9:1-9", True, True, (9, 9), SUID, {}),
+        (S3, "1-9:1-9", True, False, (10, 9), 0o600, {OWNERS: "10:9"}),
+        (S3, "1:1,5:5", True, False, (1, 5), 0o600, {OWNERS: "1:5"}),
+        (S3, "1:1,5:5", True, False, (5, 5), 0o600, {}),
+        (S3, "1:1", True, False, (None, None), 0o600, {}),
+        (S3, "1:1", True, False, (None, 0), 0o600, {OWNERS: "-:0"}),
+        (S3, "1:1", True, False, (1, None), 0o600, {}),
+        (MOUNT, "1:1", True, False, (0, 0), SUID, {}),
+        (MOUNT, "1:1", False, False, (0, 0), SUID, {STACK_SET_IDS: "4755"}),
+    ],
+)
+def test_what_is_not_allowed_is_left_out_and_told(
+    source: str, owners: str, stack: bool, asked: bool, owner: Any, mode: int, left: dict[str, str]
+) -> None:
+    rule = allowed(source, owners, stack=stack, **({"set_ids": True} if asked else {}))
+    uid, gid = owner
+    known = Attributes(stat.S_IFREG | mode, uid, gid, 5, 6, {"content-type": "text/plain"}, 7, {"atime_ns": "x"})
+    found = rule.of(known, is_directory=False)
+    assert found.unreadable == {"atime_ns": "x", **left}
+    assert (found.uid, found.gid) == ((None, None) if OWNERS in left else owner)
+    assert stat.S_IMODE(found.mode or 0) == (mode & 0o777 if left else mode)
+    assert (found.mtime_ns, found.headers, found.modified_ns) == (5, {"content-type": "text/plain"}, 7)
+    assert known.uid == owner[0] and known.mode == stat.S_IFREG | mode  # a value, which others may hold
+    assert rule.of(found, is_directory=False) == found
+
+
+def test_the_set_group_id_bit_of_a_directory_stays() -> None:
+    known = Attributes(stat.S_IFDIR | 0o2770, 1, 0)
+    assert allowed(S3, stack=False).of(known, is_directory=True) == known
+
+
+def test_nothing_is_bounded_where_no_mount_is_written() -> None:
+    request = parse_request({"source": "efs:///in", "destination": "s3://a-bucket/out/"}, ("data",), 10)
+    assert allowed_for(request, StackAllows(owners_of("1:1"), set_ids=False)).are_all
+    assert allowed("efs:///in", "1:1").are_all
+    assert not allowed(S3).are_all
+
+
+@pytest.mark.parametrize("text", ["1", "a:b", "1:1,", "1-:1", "-1:1", "1:1 2:2", "1:12345678901", "1::1", "*"])
+def test_what_names_no_owners_is_refused(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="AllowedOwners"):
+        owners_of(text)
