@@ -350,6 +350,10 @@ class MemoryTree:
     def mark(self) -> None:
         """See ``ports.file_system.FileSystem``; memory is seen by one name."""
 
+    def staged_above(self, run_ids: Collection[str]) -> str | None:
+        """See ``ports.file_system.FileSystem``."""
+        return None
+
     def marked(self) -> str | None:
         """See ``ports.file_system.FileSystem``; memory is seen by one name."""
         return None

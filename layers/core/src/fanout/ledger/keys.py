@@ -386,3 +386,8 @@ def note_key(phase: str) -> str:
 def phase_key(phase: str) -> str:
     """When a phase began and ended."""
     return f"phases/{phase}.json"
+
+
+def other_runs_key(field: str) -> str:
+    """The runs that may write to another mount, as they were known when an end was checked."""
+    return f"fencing/others-{field}.json"

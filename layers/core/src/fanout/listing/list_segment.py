@@ -10,6 +10,7 @@ from fanout.ledger import keys
 from fanout.ledger.documents import SegmentFailed
 from fanout.listing.deciding.archived import with_archives
 from fanout.listing.deciding.clocks import ahead_of_runs, wider_by
+from fanout.listing.deciding.other_runs import met_in
 from fanout.listing.deciding.proofs import Proofs
 from fanout.listing.deciding.settle import Settler
 from fanout.listing.destination_process import listed_apart
@@ -71,7 +72,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
     notes = _Notes(segment, context, writer)
     earlier, wider_ns = EarlierIndex(plan, context.ledger), wider_by(plan, context.ledger)
     proofs = Proofs(plan, earlier, source_tree, destination_tree, wider_ns, ahead_of_runs(plan, context))
-    settler = Settler(writer, plan, proofs, destination_tree)
+    settler = Settler(writer, plan, proofs, destination_tree, met_in("source", plan, context.ledger))
     archive = context.archive(plan)
     ask = settler.ask if archive is None else with_archives(settler.ask, archive)
     if segment.manifest is not None:

@@ -7,6 +7,7 @@ from itertools import chain
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import listed_outcomes, outcome_row
+from fanout.listing.deciding.other_runs import met_in
 from fanout.listing.deciding.published import published_trees
 from fanout.listing.directories.extra_writer import ExtraWriter, lists_extras
 from fanout.listing.directories.implied import ImpliedDirectories
@@ -76,6 +77,7 @@ class SegmentWriter:
         self.published = published_trees(plan, source, destination, noted)
         self._leaves = self.published.leaves if deletes else lambda _entry: False
         self._left_published = Tally()
+        self._met = met_in("destination", plan, context.ledger)
         self.destination = Tally()
         self.listed = Tally()
         self.to_copy = Tally()
@@ -138,6 +140,8 @@ class SegmentWriter:
 
         A sync needs to know that nothing is missing at the destination.
         """
+        if destination is not None and self._met is not None:
+            self._met.see(destination)
         entry = source or destination
         if source is None and entry is not None and self._leaves(entry):
             return

@@ -81,6 +81,12 @@ class FileSystem(Protocol):
         Raises ``Transient`` where that cannot be told.
         """
 
+    def staged_above(self, run_ids: Collection[str]) -> str | None:
+        """One of the runs whose staging directory stands in a directory of the mount above the root; ``None`` for none.
+
+        Raises ``Transient``.
+        """
+
     def fence(
         self,
         known: Sequence[Fence],

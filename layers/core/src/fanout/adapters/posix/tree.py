@@ -23,7 +23,7 @@ from fanout.adapters.posix.deleting.deletion import OwnUnlinks, delete_listed, r
 from fanout.adapters.posix.deleting.room import Room
 from fanout.adapters.posix.errors import no_room_for_name, source_error
 from fanout.adapters.posix.fencing.fences import fence_others
-from fanout.adapters.posix.fencing.place_mark import find_mark, leave_mark
+from fanout.adapters.posix.fencing.place_mark import find_mark, find_staged, leave_mark
 from fanout.adapters.posix.listing.cuts import cuts_of_directories
 from fanout.adapters.posix.listing.listing import list_segment
 from fanout.adapters.posix.listing.stats import is_same_file, require_copy
@@ -399,6 +399,10 @@ class PosixTree:
     def marked(self) -> str | None:
         """See ``ports.file_system.FileSystem``."""
         return find_mark(self._directories, self._root, self._staging.name_of_run)
+
+    def staged_above(self, run_ids: Collection[str]) -> str | None:
+        """See ``ports.file_system.FileSystem``."""
+        return find_staged(self._directories, self._root, run_ids)
 
     def fence(
         self,

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fanout.facts import aws, tuning
 from fanout.listing.deciding.decisions import Decision, decide
+from fanout.listing.deciding.other_runs import Met
 from fanout.listing.deciding.overwriting import with_overwrite
 from fanout.listing.deciding.proofs import Look, Proofs
 from fanout.listing.lookups import Pair, Question, found_at_destination
@@ -28,7 +29,10 @@ _DECIDED = (Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK)
 class Settler:
     """Decides pairs, which may take requests, and settles them in listing order."""
 
-    def __init__(self, writer: SegmentWriter, plan: Plan, proofs: Proofs, destination: Tree) -> None:
+    def __init__(
+        self, writer: SegmentWriter, plan: Plan, proofs: Proofs, destination: Tree, met: Met | None = None
+    ) -> None:
+        self._met = met
         self._writer, self._proofs = writer, proofs
         self._publishes = bool(plan.version)
         self._conditions = plan.request.destination.is_keyed
@@ -82,6 +86,8 @@ class Settler:
         if self._mark and source.kind is Kind.DIRECTORY and source.path.endswith(self._mark):
             inside = source.path.removesuffix(self._mark)
             raise same_place(self._request, "destination", f"{self._request.source.place}{inside}/")
+        if self._met is not None:
+            self._met.see(source)
         writer.begin(source)
         writer.heads += pair.heads
         if place.path != source.path:

@@ -1,0 +1,68 @@
+"""The runs at work at the stack's other mounts, for the listing that meets what one of them staged.
+
+Two mounts may show one file system, so a run whose root lies above or below another run's is found by looking.
+
+| a staging directory of a run that goes on stands | who finds it               | then              |
+|--------------------------------------------------|----------------------------|-------------------|
+| at the root                                      | CheckMount                 | ``DestinationBusy`` |
+| above the root, within the mount                 | CheckMount, by its name    | ``DestinationBusy`` |
+| below the root                                   | ListSegment, as it lists   | ``DestinationBusy`` |
+
+Each run stages before it looks, so of two that begin at once at least one sees the other.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from msgspec import Struct
+
+from fanout.ledger import keys
+from fanout.ledger.ledger import Ledger
+from fanout.model.entry import Entry, Kind
+from fanout.model.errors import DestinationBusy
+from fanout.model.location import Location
+from fanout.model.path_rules import STAGING_PREFIX
+from fanout.request.plan import Plan
+
+_DIRECTORIES = (Kind.DIRECTORY, Kind.UNLISTABLE)
+_HELD = "a place under another mount's name"
+
+
+class OtherRuns(Struct, frozen=True):
+    """The runs that may write to another mount of the stack, each with its mode, as CheckMount knew them."""
+
+    modes: dict[str, str]
+
+
+def refusal(field: str, end: Location, run_id: str, mode: str) -> DestinationBusy:
+    """The error for a run that is met at an end: both mounts show one directory."""
+    return DestinationBusy(str(end), run_id, mode, _HELD, field)
+
+
+class Met:
+    """Refuses an end that a run writes, where the listing of it meets another run's staging directory."""
+
+    def __init__(self, field: str, end: Location, ledger: Ledger) -> None:
+        self._field, self._end, self._ledger = field, end, ledger
+
+    @cached_property
+    def _modes(self) -> dict[str, str]:
+        found = self._ledger.whole_run().find(keys.other_runs_key(self._field), OtherRuns)
+        return {} if found is None else found.modes
+
+    def see(self, entry: Entry) -> None:
+        """Raise ``DestinationBusy`` for the staging directory of a run that goes on."""
+        if entry.kind not in _DIRECTORIES or STAGING_PREFIX not in entry.path:
+            return
+        name = entry.path.removesuffix("/").rpartition("/")[2]
+        run_id = name.removeprefix(STAGING_PREFIX)
+        if name != run_id and run_id in self._modes:
+            raise refusal(self._field, self._end, run_id, self._modes[run_id])
+
+
+def met_in(field: str, plan: Plan, ledger: Ledger) -> Met | None:
+    """What an end is held against as it is listed; ``None`` for one that the run does not write, or a bucket."""
+    request = plan.request
+    end = request.source if field == "source" else request.destination
+    return Met(field, end, ledger) if end in request.written_ends and not end.is_keyed else None
