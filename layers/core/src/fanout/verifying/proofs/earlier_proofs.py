@@ -6,6 +6,10 @@
 | a directory                                             | compared, not held to the rate  |
 | any other                                               | compared                        |
 
+
+Between two mounts, where no function sees both ends, DigestShard takes the checksum of a file that is listed as it was
+(``same_source``), and VerifyShard looks at the copy.
+
 Only comparisons with the same rules count. The deletion looks at both ends again, whoever proved the entry.
 """
 
@@ -62,8 +66,11 @@ class EarlierProof(Struct, frozen=True):
         """Whether both ends are as they were when they were compared; the module's table is the contract."""
         if copy is None or listed.kind is Kind.DIRECTORY or not self.entry.replaces:
             return False
-        same = replace(listed, replaces="", archive="") == replace(self.entry, replaces="")
-        return same and copy.size == listed.size and pin_of_copy(copy) == self.entry.replaces
+        return self.same_source(listed) and copy.size == listed.size and pin_of_copy(copy) == self.entry.replaces
+
+    def same_source(self, listed: Entry) -> bool:
+        """Whether the source is listed as it was when it was compared: on a mount by ctime, inode, size and mtime."""
+        return replace(listed, replaces="", archive="") == replace(self.entry, replaces="")
 
 
 def note_earlier_proofs(plan: Plan, ledger: Ledger) -> None:
