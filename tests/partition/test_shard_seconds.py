@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fanout.books.ending import shards_done
 from fanout.model.entry import Kind
-from fanout.summary.summary import shards_done
 from tests.support.flow import World
 
 

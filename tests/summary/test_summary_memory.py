@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fanout.books import run_books
+from fanout.books import failure_writer, run_books
 from fanout.model.document import Json
 from fanout.summary import summarise_transfer as summary
 from tests.support import runs
@@ -25,7 +25,7 @@ def peaks_of(monkeypatch: pytest.MonkeyPatch, shards: int, failures: int, *kept:
     def measured(caught: Json | None, context: Any) -> Json:
         answer = summary.summarise_transfer(caught, context)  # what is imported and cached once
         for number in kept:
-            monkeypatch.setattr(summary, "FAILURES_PER_FILE", number)
+            monkeypatch.setattr(failure_writer, "FAILURES_PER_FILE", number)
             monkeypatch.setattr(run_books, "FAILURES_KEPT", number)
             gc.collect()
             tracemalloc.start()

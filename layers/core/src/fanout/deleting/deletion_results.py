@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from fanout.deleting.deletions import deleted_directories, deleted_files, listed_extras
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
-from fanout.model.books import no_counts
+from fanout.model.books import Count, no_counts
+from fanout.model.errors import INFRASTRUCTURE, RunError
 from fanout.model.outcome import Outcome, Result
 from fanout.model.shard import Shard
+from fanout.request.plan import Plan
 from fanout.shards.shard_results import ShardResult, shard_result
 
 
@@ -28,6 +30,13 @@ def deletion_results(ledger: Ledger) -> ShardResult:
         results = {result: results[result] + found.results[result] for result in Result}
         failures += found.failures
     return ShardResult(results, failures)
+
+
+def not_moved(plan: Plan, deleted: ShardResult, proven: Count | None) -> RunError | None:
+    """The error of a move that found so much equal and has no outcome of the deletion of all of it."""
+    if not plan.moves or sum(deleted.results.values(), Count()) == proven:
+        return None
+    return RunError(INFRASTRUCTURE, "all is copied and proven, and not all of it was deleted at the source: retry")
 
 
 def deleted_entries(ledger: Ledger) -> Iterator[Outcome]:

@@ -86,6 +86,13 @@ def directories_failed(ledger: Ledger) -> dict[str, Outcome]:
     return {one.path: Outcome.because(Entry(one.path, Kind.DIRECTORY), one.reason, one.message) for one in failures}
 
 
+def unset_notes(unset: Mapping[str, Outcome]) -> list[str]:
+    """The note on directories that did not get their attributes; none for none."""
+    if not unset:
+        return []
+    return [f"the attributes of {len(unset)} directories could not be set: {next(iter(unset.values())).reason}"]
+
+
 def _files_set(ledger: Ledger, position: str) -> int:
     found = ledger.find(position, Position)
     return found.files if found else 0

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from msgspec import MsgspecError, json
 from msgspec.structs import replace
 
+from fanout.books.ending import Ending
 from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import Published, Status
+from fanout.books.verification_results import verification_of
 from fanout.copying.linking import VersionBefore
 from fanout.finishing.finish_directories import directories_failed
 from fanout.finishing.withdrawal import is_finished, withdraw
@@ -23,8 +25,6 @@ from fanout.publishing.begin_publishing import version_is_gone
 from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_first, versions_to_go
 from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
-from fanout.summary.summary import Ending
-from fanout.summary.verification_results import verification_of
 from fanout.work.context import Context
 
 # Chosen: more than this many runs do not end between two looks.

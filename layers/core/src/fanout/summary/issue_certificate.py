@@ -10,8 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout import __version__
+from fanout.books.ending import Ending
 from fanout.books.run_books import run_books
 from fanout.books.summary_document import CertificateIssued, Status, Totals, Verified
+from fanout.books.verification_results import verified_trees
 from fanout.certificate.certified import TreeSums, sums_of_shards
 from fanout.certificate.document import (
     Certificate,
@@ -40,8 +42,6 @@ from fanout.ports.aws import PublicKey, Signer
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import links_of, shards_of
-from fanout.summary.summary import Ending
-from fanout.summary.verification_results import verified_trees
 from fanout.verifying.begin_verification import plan_to_compare
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.work.context import Context

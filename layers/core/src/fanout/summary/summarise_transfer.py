@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
 from itertools import pairwise
 
-from msgspec import to_builtins
 from msgspec.structs import replace
 
-from fanout.books.failures import Failure, FailureClasses, failure_of
+from fanout.books.ending import Ending, nothing_listed, shards_done
+from fanout.books.failure_writer import FailureWriter
 from fanout.books.run_activity import listed_sizes, run_activities, tasks_done
 from fanout.books.run_books import RunBooks, run_books
-from fanout.books.summary_document import Published, Status, SummaryDocument, Verified, totals_of
-from fanout.deleting.deletion_results import deletion_results
-from fanout.finishing.finish_directories import directories_failed
+from fanout.books.summary_document import Published, Status, SummaryDocument, totals_of
+from fanout.books.verification_results import verification_of
+from fanout.deleting.deletion_results import deletion_results, not_moved
+from fanout.finishing.finish_directories import directories_failed, unset_notes
 from fanout.finishing.withdrawal import owes_nothing
 from fanout.forecast.of_run import forecast_and_actual
 from fanout.ledger import keys
@@ -23,64 +22,22 @@ from fanout.ledger.ledger import Ledger
 from fanout.listing.index.index_writer import name_index, no_index_note
 from fanout.model.books import Books, Count
 from fanout.model.document import Json, utc
-from fanout.model.errors import INFRASTRUCTURE, LedgerBroken, RunError, run_error
-from fanout.model.outcome import Outcome, Reason, Result
+from fanout.model.errors import LedgerBroken, RunError, run_error
+from fanout.model.outcome import Result
 from fanout.pacing.pace_copy import decisions
+from fanout.publishing.published import not_published
 from fanout.request.options import ReportEntries
 from fanout.request.phases import PHASES
-from fanout.request.plan import Plan, settings_row
+from fanout.request.plan import settings_row
 from fanout.request.request import Request
-from fanout.shards.entry_report import report_done, write_entries
+from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.unread_entries import unread_notes
 from fanout.summary.issue_certificate import Times, issue_certificate
 from fanout.summary.latest_run import find_earlier, write_latest
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.stopping import stopped_by_limit, with_way_on
-from fanout.summary.summary import Ending, nothing_listed, shards_done
-from fanout.summary.verification_results import verification_of
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.work.context import Context
-
-# Rows of one file of failures: bounds the memory that writing it takes.
-FAILURES_PER_FILE = 100_000
-
-
-class FailureWriter:
-    """Writes failures.jsonl, and failures-2.jsonl and on when there are very many; ``reports``: into entries/ too."""
-
-    def __init__(self, ledger: Ledger, *, reports: bool = False) -> None:
-        self._ledger = ledger
-        self._reports = reports
-        self._entries: defaultdict[str, list[Outcome]] = defaultdict(list)
-        self._rows: list[Failure] = []
-        self._files = 0
-        self.count = 0
-        self.classes = FailureClasses()
-
-    def add(self, outcome: Outcome, phase: str) -> None:
-        """Take one failed or rejected entry."""
-        row = failure_of(outcome, phase)
-        self.count += 1
-        self.classes.add(row)
-        self._rows.append(row)
-        if self._reports:
-            self._entries[phase].append(outcome)
-        if len(self._rows) >= FAILURES_PER_FILE:
-            self._flush()
-
-    def close(self) -> None:
-        """Write what is left; failures.jsonl is written even if it is empty."""
-        if self._rows or not self._files:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._files += 1
-        key = keys.FAILURES if self._files == 1 else f"failures-{self._files}.jsonl"
-        self._ledger.write_rows(key, map(to_builtins, self._rows))  # names may hold bytes that are no text
-        for phase, outcomes in self._entries.items():
-            write_entries(self._ledger, phase, f"failed-{self._files:04d}", outcomes)
-        self._rows = []
-        self._entries.clear()
 
 
 def summarise_transfer(caught: Json | None, context: Context, pace: Json | None = None) -> Json:
@@ -100,22 +57,20 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     elif course.goes_back:
         found = RunBooks(Books(), complete=True, shards=[], failures=[])
     else:
-        found = run_books(ledger, error, failures.add, course.work)
+        found = run_books(ledger, error, failures.add, "copy" if course.writes else "verify")
     error = stopped_by_limit(plan, found, error, ledger, context.clock.now())
     deleted = deletion_results(ledger)
     error = with_way_on(error, plan, found, deleted, ledger)
     unset = directories_failed(ledger)
-    for outcome in unset.values():
-        failures.add(outcome, "finish")
-    for outcome in deleted.failures:
-        failures.add(outcome, "delete")
     verification = verification_of(plan, ledger, found, error)
-    for outcome in verification.failures if verification else []:
-        if course.writes or outcome.reason is Reason.EXTRA:
-            failures.add(outcome, "verify")
+    differences = verification.failures_of(plan) if verification else []
+    for phase, outcomes in (("finish", [*unset.values()]), ("delete", deleted.failures), ("verify", differences)):
+        for outcome in outcomes:
+            failures.add(outcome, phase)
     if course.compares and error is None:
         report_done(plan, ledger, "verify", "big-files", (one.outcome for one in compared_big_files(ledger)))
-    notes = _notes(ledger, unset) + unread_notes(ledger) + _pacing_notes(pace or {})
+    notes = [note for key in ledger.keys(keys.NOTES) for note in ledger.read(key, Notes).notes]
+    notes += unset_notes(unset) + unread_notes(ledger) + _pacing_notes(pace or {})
     failures.close()
     activities = run_activities(ledger, found.shards)
     now = context.clock.now()
@@ -125,18 +80,14 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     verified = verification.verified if verification else None
     published = ledger.find(keys.PUBLISHED, Published)
     ending = Ending(books, found.complete, failures.count, error, planned, verified)
-    if published is None and course.writes and plan.version and ending.status is Status.SUCCEEDED:
-        error = _not_published(plan, ledger)
-        ending = replace(ending, error=error)
-    if plan.moves and ending.status is Status.SUCCEEDED and not _is_moved(deleted.results, verified):
-        error = RunError(INFRASTRUCTURE, "all is copied and proven, and not all of it was deleted at the source: retry")
-        ending = replace(ending, error=error)
+    if ending.status is Status.SUCCEEDED:  # unless a phase did not bring about what it is for
+        proven = verified.compared if verified else None
+        ending = replace(ending, error=not_published(plan, published, ledger) or not_moved(plan, deleted, proven))
     totals, times = totals_of(books), Times(utc(phases[0][1]), utc(now))
     certificate = issue_certificate(plan, ending, totals, times, context)
     notes += certificate.notes
     if certificate.error is not None:
-        error = certificate.error
-        ending = replace(ending, error=error)
+        ending = replace(ending, error=certificate.error)
     if ending.status is not Status.SUCCEEDED:
         kept = books.by_result[Result.UNCHANGED].entries + books.by_result[Result.COPIED].entries
         notes += no_index_note(plan, ledger, kept)
@@ -167,14 +118,14 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
         origin=plan.origin,
         earlier=earlier,
-        warnings=[] if error or books.listed.entries or course.goes_back else [nothing_listed(plan.request)],
+        warnings=[] if ending.error or books.listed.entries or course.goes_back else [nothing_listed(plan.request)],
         notes=notes + unread,
     )
     # Here, because no other state needs the templates' import time.
     from fanout.report.page import Findings, render_report
     from fanout.summary.named_entries import named_entries
 
-    named = named_entries(plan, ledger, planned, error, deleted.results[Result.DELETED])
+    named = named_entries(plan, ledger, planned, ending.error, deleted.results[Result.DELETED])
     plain = replace(plan, request=Request(source=plan.request.source, destination=plan.request.destination))
     findings = Findings(
         summary,
@@ -194,13 +145,8 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     if context.turns is not None and owes_nothing(plan, ledger):
         context.turns.release(plan)  # else the next run takes it out, and fences
     name, cause = ("", "") if summary.error is None else (summary.error.name, summary.error.message)
-    cause = f"{name}: {cause}" if error is not None else cause
+    cause = f"{name}: {cause}" if ending.error is not None else cause
     return {"status": summary.status.value, "error": name, "cause": cause[:1000]}
-
-
-def _is_moved(deleted: Mapping[Result, Count], verified: Verified | None) -> bool:
-    """Whether all that the comparison of a move without a failure found equal has an outcome of its deletion."""
-    return verified is not None and sum(deleted.values(), Count()) == verified.compared
 
 
 def _segment_error(ledger: Ledger) -> RunError | None:
@@ -210,24 +156,6 @@ def _segment_error(ledger: Ledger) -> RunError | None:
         if not ledger.has(keys.segment_key(failed.segment)):
             return RunError(failed.error, failed.message)
     return None
-
-
-def _not_published(plan: Plan, ledger: Ledger) -> RunError:
-    """The error of a run whose version is whole, and to which the link was not switched."""
-    notes = ledger.find(keys.note_key(keys.PUBLISH), Notes)
-    why = "; ".join(notes.notes) if notes else "PublishVersion did not end"
-    return RunError(INFRASTRUCTURE, f"{plan.destination} was not published: {why}; then retry the run")
-
-
-def _notes(ledger: Ledger, unset: Mapping[str, Outcome]) -> list[str]:
-    notes: list[str] = []
-    for key in ledger.keys(keys.NOTES):
-        notes += ledger.read(key, Notes).notes
-    if unset:
-        notes.append(
-            f"the attributes of {len(unset)} directories could not be set: {next(iter(unset.values())).reason}"
-        )
-    return notes
 
 
 def _pacing_notes(pace: Json) -> list[str]:

@@ -36,6 +36,10 @@ class Verification(Struct, frozen=True):
     verified: Verified
     failures: list[Outcome]
 
+    def failures_of(self, plan: Plan) -> list[Outcome]:
+        """The failures that the books do not hold: those of a run that only compares are its outcomes, but extras."""
+        return [one for one in self.failures if plan.request.course.writes or one.reason is Reason.EXTRA]
+
 
 def verification_of(plan: Plan, ledger: Ledger, found: RunBooks, error: RunError | None) -> Verification | None:
     """The results of the verification, if the request asked for it and the run got that far."""
