@@ -72,6 +72,37 @@ def test_what_was_written_there_after_the_run_had_ended_is_copied_again(ahead: i
     assert (contents(destination) == contents(source)) is again
 
 
+def rewritten(tree: MemoryTree, path: str, at_ns: int) -> None:
+    """Somebody writes other bytes of the same size, at that time of the store."""
+    entry = tree.put(path, Kind.FILE, b"y" * tree.contents()[path].entry.size)
+    tree._entries[path] = replace(tree._entries[path], entry=replace(entry, mtime_ns=at_ns, changed_ns=at_ns))
+
+
+@pytest.mark.parametrize("seconds", [2, 3], ids=["within the margin", "later"])
+@pytest.mark.parametrize("there", ["efs:///copy", "s3://b-bucket/copy/"], ids=["mount", "bucket"])
+@pytest.mark.parametrize("path", ["d0/f003", "big0"])
+@pytest.mark.parametrize("runs", [1, 2])
+def test_what_was_rewritten_there_after_a_stopped_run_is_copied_again(
+    runs: int, path: str, there: str, seconds: int
+) -> None:
+    """A stopped run leaves no summary: its outcomes say by when it was done, and its plan when it began."""
+    world = filled(big=1)
+    source, destination = trees(world)
+    request = {**SMALL_SHARDS, "destination": there}
+    if runs == 2:
+        world.run(request)
+        world = world.next_run("run-2")
+        request = {"resume_from": "run-1"}
+    world.clock.time += 100
+    world.list_all(world.plan(request))
+    world.copy_all()
+    world.finish_all()
+    rewritten(destination, path, int(world.clock.time + seconds) * SECOND_NS)
+    _, summary = resumed(world, "run-3")
+    assert (summary["status"], summary["totals"]["copied"]["entries"]) == ("SUCCEEDED", int(seconds > 2))
+    assert (contents(destination) == contents(source)) is (seconds > 2)
+
+
 @pytest.mark.parametrize("runs", [1, 2])
 def test_what_overwrite_had_left_is_copied_where_it_is_gone_since(runs: int) -> None:
     world = filled()

@@ -50,7 +50,7 @@ def assemble_big_files(
             outcome = Outcome.because(big.entry, outcome.reason, outcome.message, skips_archived=True)
         if outcome.result is not Result.COPIED:
             destination.open_blocks(big.entry.placed, big.token).discard()
-        return {"id": big.id, **outcome_row(outcome)}
+        return {"id": big.id, "at": context.clock.now(), **outcome_row(outcome)}
 
     threads = min(tuning.BIG_FILES_COMPLETED_AT_ONCE, len(open_keys))
     rows = [row for _, row in work_on(enumerate(open_keys), settle, threads, deadline, [])]

@@ -75,8 +75,12 @@ class SegmentFailed(Struct, frozen=True):
 
 
 class Totals(Struct, frozen=True, omit_defaults=True):
-    """Which entries, or blocks, a file of outcomes is about, their totals, and the seconds that they took."""
+    """Which entries, or blocks, a file of outcomes is about, their totals, and the seconds that they took.
+
+    ``at`` is a time by which all of it was done, in seconds since 1970; 0 where nothing asks for it.
+    """
 
     ranges: list[Range]
     outcomes: dict[Result, Count]
     seconds: float = 0.0
+    at: float = 0.0

@@ -41,12 +41,13 @@ _REMOVED_AT_ONCE = 1_000
 
 
 class OutcomeFile(Struct, frozen=True):
-    """One file of a shard's outcomes: its entries, its totals, and the seconds that they took."""
+    """One file of a shard's outcomes: its entries, its totals, the seconds that they took, and when they were done."""
 
     key: str
     ranges: list[Range]
     results: dict[Result, Count]
     seconds: float = 0.0
+    at: float = 0.0
 
     @property
     def entries(self) -> int:
@@ -275,12 +276,21 @@ class Ledger:
             return self._confined.big_file(big)
 
     def write_outcomes(
-        self, shard_id: str, name: str, outcomes: dict[int, Outcome], counts: dict[Result, Count], seconds: float = 0.0
+        self,
+        shard_id: str,
+        name: str,
+        outcomes: dict[int, Outcome],
+        counts: dict[Result, Count],
+        seconds: float = 0.0,
+        at: float = 0.0,
     ) -> None:
-        """Write outcomes by the index of their entry: the rows first, then the file that makes them count."""
+        """Write outcomes by the index of their entry: the rows first, then the file that makes them count.
+
+        ``at`` is when all of them were done.
+        """
         key = f"{keys.outcomes_prefix(shard_id)}{name}"
         self.write_rows(f"{key}.jsonl.gz", (outcome_row(outcome, index) for index, outcome in outcomes.items()))
-        self.write(f"{key}.json", Totals(ranges_of(outcomes), counts, round(seconds, 3)))
+        self.write(f"{key}.json", Totals(ranges_of(outcomes), counts, round(seconds, 3), at))
 
     def write_receipts(self, shard_id: str, name: str, receipts: dict[int, Receipt], copied_bytes: int) -> None:
         """Write what became of blocks, by their index: the rows first, then the file that makes them count."""
@@ -305,7 +315,7 @@ class Ledger:
             if key.endswith(".json"):
                 totals = self.read(key, Totals)
                 results = no_counts() | totals.outcomes
-                found.append(OutcomeFile(f"{key[:-5]}.jsonl.gz", totals.ranges, results, totals.seconds))
+                found.append(OutcomeFile(f"{key[:-5]}.jsonl.gz", totals.ranges, results, totals.seconds, totals.at))
         return found
 
     def read_outcomes(self, file: OutcomeFile) -> Iterator[tuple[int, Outcome]]:

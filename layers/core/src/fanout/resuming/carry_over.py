@@ -23,7 +23,7 @@ from fanout.listing.list_segment import list_segment, noting_failure
 from fanout.listing.lookups import LOOKUPS_IN_FLIGHT, found_for_listing
 from fanout.listing.segment_writer import SegmentWriter
 from fanout.model.document import Json
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import Entry
 from fanout.model.errors import AccessDenied, ItemError
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
 from fanout.model.segment import Segment
@@ -31,8 +31,8 @@ from fanout.model.shard import Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import Verify
 from fanout.request.plan import Plan
-from fanout.request.units import parse_time
 from fanout.restoring.look import looked_at
+from fanout.resuming.earlier_outcomes import began, ended_ns, entry_of, outcomes_of, timed_outcomes_of
 from fanout.resuming.look_there import look_of
 from fanout.resuming.rules import (
     Carried,
@@ -43,14 +43,13 @@ from fanout.resuming.rules import (
     CarriedOutcomes,
     CarriedShard,
     Part,
-    better,
     carried,
     segments_again,
 )
 from fanout.resuming.standing import pinned_anew
 from fanout.resuming.taken_over import Done, Since, TakenOver
 from fanout.shards.big_files import parts_of_big_files
-from fanout.shards.shard_results import big_file_outcomes
+from fanout.shards.shard_results import big_file_outcomes, big_file_times
 from fanout.work.context import Context
 
 # The reasons of entries whose remedy moves the ctime that pins them.
@@ -97,10 +96,11 @@ class _Carrier:
         self._verified = earlier.read_plan().request.verifies_after is Verify.COPIED
         self._destination: Tree = context.destination(plan)
         self._source: Tree = context.source(plan)
+        self._began = began(earlier)
         self._find = found_for_listing(self._source)
         self._writer = SegmentWriter(plan, segment, context, self._source, self._destination)
         look = look_of(plan, segment, context.ledger, self._destination)
-        since = Since(_ended_ns(earlier), ahead_of_runs(plan, context))
+        since = Since(ended_ns(earlier), ahead_of_runs(plan, context))
         self._taken = TakenOver(plan, self._writer, self._source, look, since, self._copy_again, self._list_again)
         self._left: list[Segment] = []
         self._directories = 0
@@ -135,7 +135,7 @@ class _Carrier:
             elif carried(outcome) is None:
                 self._list_again(outcome.path, unlistable=outcome.reason is Reason.UNLISTABLE)
             else:
-                self._settle(_entry_of(outcome), outcome, pinned=False)
+                self._settle(entry_of(outcome), outcome, pinned=False, by=self._began)
 
         self._rows_again(absent)
 
@@ -146,7 +146,7 @@ class _Carrier:
                 if found is not None and found.path == outcome.path:
                     self._list_again(outcome.path)
                 else:
-                    entry = _entry_of(outcome)
+                    entry = entry_of(outcome)
                     self._count(entry)
                     self._writer.settle(entry, Reason.NOT_AT_SOURCE, outcome.message)
 
@@ -157,13 +157,15 @@ class _Carrier:
             return None
 
     def _shard(self, shard: Shard) -> None:
-        outcomes, differs = _outcomes_of(shard.id, self._earlier), self._different(shard)
+        outcomes, times = timed_outcomes_of(shard.id, self._earlier)
+        differs = self._different(shard)
         again: list[Entry] = []
         denied: list[Entry] = []
         for index, entry in enumerate(self._earlier.read_shard(shard)):
             outcome = outcomes.get(index)
             if outcome is not None and carried(outcome) is not None:
-                self._settle(entry, outcome, linked=shard.linked, differs=index in differs)
+                differs_there, by = index in differs, times[index]
+                self._settle(entry, outcome, linked=shard.linked, differs=differs_there, by=by)
             elif self._archive is not None and outcome is not None and outcome.reason in _ARCHIVED:
                 again.append(entry)
             elif outcome is not None and outcome.reason in _DENIED:
@@ -178,7 +180,7 @@ class _Carrier:
         """The copied entries, or blocks, of a shard that the earlier run verified and found different."""
         if not self._verified:
             return set()
-        verified = _outcomes_of(keys.verified_id(shard.id), self._earlier)
+        verified = outcomes_of(keys.verified_id(shard.id), self._earlier)
         return {index for index, outcome in verified.items() if outcome.result in TROUBLE}
 
     def _copy(self, entry: Entry, archive: str, *, linked: bool = False) -> None:
@@ -231,11 +233,11 @@ class _Carrier:
     def _named(self, part: CarriedLinks) -> Iterator[tuple[Entry, str, Outcome | None]]:
         """Every name with the path of its file's first one, empty for a name that was right, and its outcome."""
         if (copies := part.copies) is not None:
-            outcomes = _outcomes_of(copies.id, self._earlier)
+            outcomes = outcomes_of(copies.id, self._earlier)
             for index, entry in enumerate(self._earlier.read_shard(copies)):
                 yield entry, entry.path, outcomes.get(index)
         links = part.shard
-        outcomes = _outcomes_of(links.id, self._earlier)
+        outcomes = outcomes_of(links.id, self._earlier)
         for index, (entry, first) in enumerate(self._earlier.read_links(links)):
             yield entry, first, outcomes.get(index)
 
@@ -255,7 +257,7 @@ class _Carrier:
         outcome = self._big_file_outcomes.get(big.id)
         if part.counted and outcome is not None and carried(outcome) is not None:
             differs = self._verified and any(map(self._different, self._big_file_parts.get(part.key, ())))
-            self._settle(big.entry, outcome, differs=differs)
+            self._settle(big.entry, outcome, differs=differs, by=self._big_file_times.get(big.id, 0.0))
             return
         if not self._apart:  # else this function does not see it, and FinishTree removes what the earlier run staged
             self._destination.open_blocks(big.entry.placed, big.token).discard()
@@ -271,6 +273,10 @@ class _Carrier:
         return dict(big_file_outcomes(self._earlier))
 
     @cached_property
+    def _big_file_times(self) -> dict[str, float]:
+        return big_file_times(self._earlier)
+
+    @cached_property
     def _big_file_parts(self) -> Mapping[str, Sequence[Shard]]:
         return parts_of_big_files(self._earlier)
 
@@ -282,13 +288,20 @@ class _Carrier:
         self._directories += 1
 
     def _settle(
-        self, entry: Entry, outcome: Outcome, *, pinned: bool = True, linked: bool = False, differs: bool = False
+        self,
+        entry: Entry,
+        outcome: Outcome,
+        *,
+        pinned: bool = True,
+        linked: bool = False,
+        differs: bool = False,
+        by: float = 0.0,
     ) -> None:
         counts_as = carried(outcome)
         assert counts_as is not None
         reason, message = counts_as
         if reason.result is Result.UNCHANGED or reason is Reason.KEPT:
-            self._taken.add(Done(entry, reason, message, pinned, linked, differs))
+            self._taken.add(Done(entry, reason, message, pinned, linked, differs, by))
         else:
             self._count(entry)
             self._writer.settle(entry, reason, message)
@@ -299,22 +312,3 @@ class _Carrier:
 
     def _count(self, entry: Entry) -> None:
         self._writer.listed.add(entry.size)
-
-
-def _ended_ns(ledger: Ledger) -> int | None:
-    """When the earlier run wrote its summary, to the second below; ``None`` where it has none."""
-    summary = ledger.find_json(keys.SUMMARY)
-    ended = summary.get("ended") if isinstance(summary, dict) else None
-    return parse_time(ended) if isinstance(ended, str) else None
-
-
-def _entry_of(outcome: Outcome) -> Entry:
-    return Entry(outcome.path, Kind(outcome.kind), outcome.size)
-
-
-def _outcomes_of(shard_id: str, ledger: Ledger) -> dict[int, Outcome]:
-    outcomes: dict[int, Outcome] = {}
-    for file in ledger.outcome_files(shard_id):
-        for index, outcome in ledger.read_outcomes(file):
-            outcomes[index] = better(outcomes.get(index), outcome)
-    return outcomes

@@ -29,6 +29,7 @@ class Done(Struct, frozen=True):
 
     ``pinned`` if the entry is the one that was listed, with its times; an outcome alone has path, kind and size.
     ``differs`` if the earlier run's verification found it different: it is copied again, whatever stands there.
+    ``by`` is when the destination held it, in seconds since 1970; 0 where the earlier run did not say.
     """
 
     entry: Entry
@@ -37,22 +38,28 @@ class Done(Struct, frozen=True):
     pinned: bool
     linked: bool = False
     differs: bool = False
+    by: float = 0.0
 
 
 class Since(Struct, frozen=True):
-    """The end of the earlier run, by which later changes at the destination are told; ``None`` of a stopped one.
+    """Tells what changed at the destination after the earlier run was done with it.
 
-    ``ahead_ns`` says how far the destination's clock is ahead of the runs'.
+    ``ended_ns`` is when that run ended, ``None`` for a stopped one. ``ahead_ns`` says how far the destination's clock
+    is ahead of the runs'.
     """
 
     ended_ns: int | None
     ahead_ns: Callable[[], int]
 
-    def changed(self, found: Entry) -> bool:
-        """Whether an entry certainly changed after the run had ended. Raises ``Throttled`` or ``Transient``."""
-        if self.ended_ns is None or found.kind is Kind.DIRECTORY:
+    def changed(self, found: Entry, by: float) -> bool:
+        """Whether an entry certainly changed after ``by``, or else after the run. Raises ``Throttled``, ``Transient``.
+
+        A bucket cuts its times to the second, and the summary that of the run's end.
+        """
+        by_ns = int(by * SECOND_NS) if by else self.ended_ns
+        if by_ns is None or found.kind is Kind.DIRECTORY:
             return False
-        late_ns = found.changed_ns - self.ended_ns - SECOND_NS - MARGIN_NS  # the summary cuts its time to the second
+        late_ns = found.changed_ns - by_ns - SECOND_NS - MARGIN_NS
         return late_ns > 0 and late_ns > self.ahead_ns()
 
 
@@ -112,7 +119,7 @@ class TakenOver:
         if done.reason is Reason.KEPT:  # ``overwrite`` left it, whatever it is
             return True
         stands = not done.differs and still_stands(done.entry, found, with_times=done.pinned and self._keeps_times)
-        return stands and not (self._since and self._since.changed(found))
+        return stands and not (self._since and self._since.changed(found, done.by))
 
     def stand(self, entries: list[Entry]) -> list[bool]:
         """Whether the destination still holds each."""

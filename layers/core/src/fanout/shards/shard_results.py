@@ -123,5 +123,14 @@ def big_file_outcomes(ledger: Ledger, shard_id: str = "") -> Iterator[tuple[str,
         yield from ledger.read_rows_as(key, big_file_outcome_from_row)
 
 
+def big_file_times(ledger: Ledger) -> dict[str, float]:
+    """By when each big file was whole, by its id, in seconds since 1970; the last of several attempts counts."""
+    times: dict[str, float] = {}
+    for key in ledger.keys(keys.BIG_FILE_OUTCOMES):
+        for big_file_id, at in ledger.read_rows_as(key, lambda row: (row["id"], row.get("at", 0.0))):
+            times[big_file_id] = max(at, times.get(big_file_id, 0.0))
+    return times
+
+
 def _big_file(big_file_id: str, ledger: Ledger) -> Entry:
     return ledger.read_big_file(keys.big_file_key(big_file_id)).entry

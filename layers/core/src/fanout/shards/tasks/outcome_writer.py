@@ -85,7 +85,7 @@ class OutcomeWriter:
         if self._plan is not None:
             report_done(self._plan, ledger, "copy", f"{self._shard.id}-{name}", self._held.values())
         write_unread(self._shard.id, name, self._held, ledger)
-        ledger.write_outcomes(self._shard.id, name, self._held, counts, seconds)
+        ledger.write_outcomes(self._shard.id, name, self._held, counts, seconds, self._written_at)
         self.written += len(self._held)
         self.copied += counts[Result.COPIED]
         self.failures += failures_of(self._held.values())
