@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fanout.books.failures import FailureClass
@@ -47,7 +49,10 @@ ROWS = [
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({CHANGED})), Verb.AGAIN, "nobody writes"),
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.COPY_ALWAYS, "copy everything again"),
     (Ended(MOVE, "FAILED_WITH_ITEMS", left=frozenset({Left.NOT_DELETED})), Verb.AGAIN, "start the move again"),
-    (Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.COPY, "copy what differs"),
+    (Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.COPY_CHECKSUM, "copy what differs"),
+    (Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS, Left.EXTRA})), Verb.COPY_CHECKSUM, "copy what"),
+    (Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({Left.EXTRA})), Verb.PLAN_SYNC, "see what a sync would delete"),
+    (Ended(PLAN, "SUCCEEDED", nothing_planned=True), Verb.NONE, "nothing is to be copied"),
 ]
 
 
@@ -82,3 +87,33 @@ def test_a_command_names_the_run_and_the_holder() -> None:
     assert next_step(Ended(COPY, "ABORTED")).command("r-1") == "fanout retry r-1"
     assert next_step(Ended(COPY, "SKIPPED")).command("r-1", "h-1") == "fanout watch h-1"
     assert next_step(Ended(COPY, "SUCCEEDED")).command("r-1") == ""
+
+
+ASKED = {"source": "s3://a/in/", "destination": "efs:///out", "mode": "plan", "exclude": ["*.tmp"]}
+
+
+@pytest.mark.parametrize(
+    ("ended", "request_", "line"),
+    [
+        (Ended(PLAN, "SUCCEEDED"), ASKED, "fanout copy s3://a/in/ efs:///out --exclude '*.tmp'"),
+        (Ended(PLAN, "SUCCEEDED"), {"resume_from": "r-0"}, "fanout retry r-1 --set mode=copy"),
+        (
+            Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})),
+            {**ASKED, "mode": "verify"},
+            "fanout copy s3://a/in/ efs:///out --exclude '*.tmp' --compare checksum",
+        ),
+        (
+            Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({Left.EXTRA})),
+            {**ASKED, "mode": "verify"},
+            "fanout sync s3://a/in/ efs:///out --exclude '*.tmp' --dry-run",
+        ),
+        (
+            Ended(None, "FAILED", "InvalidRequest"),
+            {**ASKED, "mode": "copy"},
+            "fanout copy s3://a/in/ efs:///out --exclude '*.tmp'",
+        ),
+        (Ended(None, "FAILED", "InvalidRequest"), {**ASKED, "exclud": 1}, "fanout retry r-1 --set FIELD=VALUE"),
+    ],
+)
+def test_a_command_that_names_the_ends_has_the_options_that_were_given(ended: Ended, request_: Any, line: str) -> None:
+    assert next_step(ended).command("r-1", request=request_) == line

@@ -104,7 +104,11 @@ def test_the_verdict_comes_first_and_the_way_to_retry_with_it(report: Report, op
     run_id = report.summary["run_id"]
     step = next_step_of(convert(report.summary, SummaryDocument))
     resumes = [f'{{"resume_from": "{run_id}"}}'] if step.verb is Verb.RETRY and report.summary["mode"] == "copy" else []
-    assert commands == ([] if status == "SUCCEEDED" else [step.command(run_id), *resumes])
+    place = place_of(Origin(**report.summary["origin"]))
+    assert commands[1:] == resumes if status != "SUCCEEDED" else not commands
+    for command in commands[:1]:
+        assert command.startswith(f"fanout {step.verb.value.partition(' ')[0]} ")
+        assert command.endswith(place.option)
 
 
 def test_its_head_says_where_the_run_took_place(report: Report, open_report: Open) -> None:

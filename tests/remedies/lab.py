@@ -124,6 +124,7 @@ class Lab:
         self.made: dict[str, Any] = {}
         self.acts: list[str] = []
         self.runs: list[Attempt] = []
+        self.requests: list[Json] = []
 
     def tree(self, end: str, plan: Plan, nonce: str) -> Tree:
         """The tree at an end, as a function of the plan's run makes it."""
@@ -176,6 +177,7 @@ class Lab:
 
     def _attempt(self, request: Json, *, denied: bool, during: Callable[[World], Any] | None) -> Attempt:
         world = Ends(run_id=f"run-{len(self.runs) + 1}", lab=self, **self.made)
+        self.requests.append(request)
         world.store, world.clock = self.first.store, self.first.clock
         world.nonces, world.changes, world.objects = self.first.nonces, self.first.changes, self.first.objects
 
@@ -189,6 +191,10 @@ class Lab:
             world.store._objects = {key: bytes.fromhex(text) for key, text in ran["ledger"].items()}  # type: ignore[attr-defined]
         self.runs.append(Attempt(world, ran["summary"]))
         return self.runs[-1]
+
+    def again(self, request: Json) -> Attempt:
+        """A run of a request as a command started it."""
+        return self._attempt(request, denied=False, during=None)
 
     def fails(self, reason: Reason, changes: Json | None = None, **how: Any) -> Attempt:
         """A run in which entries end with the reason."""

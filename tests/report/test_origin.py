@@ -33,6 +33,7 @@ def test_the_links_are_those_of_the_partition_s_console(partition: str, region: 
     assert place.facts == {"stack": "prod", "account": "123456789012", "region": region, "version": "1.2.3"}
     arn = f"arn:{partition}:states:{region}:123456789012:execution:prod-transfer:nightly-1"
     groups = "$3FlogGroupNameFilter$3D$252Ffanout$252Fprod$252F"
+    assert place.option == f"--stack prod --region {region}"
     assert {link.text: link.url for link in place.links} == {
         "execution": f"https://{region}.{domain}/states/home?region={region}#/v2/executions/details/{arn}",
         "logs": f"https://{region}.{domain}/cloudwatch/home?region={region}#logsV2:log-groups{groups}",
@@ -68,7 +69,7 @@ def test_what_is_no_arn_of_an_execution_has_a_version_and_no_link(execution: str
 
 def test_a_run_on_the_emulator_is_local_and_has_no_link() -> None:
     execution = "arn:aws:states:us-east-1:000000000000:execution:fanout-transfer:run-1"
-    assert place_of(Origin(execution, "work", "1.2.3")) == Place({"stack": "local", "version": "1.2.3"}, [])
+    assert place_of(Origin(execution, "work", "1.2.3")) == Place({"stack": "local", "version": "1.2.3"}, [], "--local")
 
 
 def test_stack_and_log_groups_are_named_as_the_template_names_them() -> None:

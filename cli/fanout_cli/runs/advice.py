@@ -12,7 +12,7 @@ from fanout.request.course import Mode
 from fanout_cli.command_error import CommandError
 from fanout_cli.runs.results import RunResult
 from fanout_cli.runs.run_ids import new_run_id
-from fanout_cli.runs.runs import describe_run, read_ledger, start_run
+from fanout_cli.runs.runs import asked_of, describe_run, read_ledger, start_run
 from fanout_cli.stacks import Stack
 
 
@@ -21,7 +21,8 @@ def step_after(stack: Stack, result: RunResult) -> Step:
     error = result.error["name"] if result.error else ""
     mode = result.mode or mode_of(stack, str(result.run_id))
     nothing = bool(result.warnings) and not result.totals["listed"]["entries"]
-    return next_step(Ended(mode, result.status, error, left_of(result.classes), nothing))
+    planned_none = result.planned is not None and not result.planned.to_copy.entries
+    return next_step(Ended(mode, result.status, error, left_of(result.classes), nothing, planned_none))
 
 
 def step_after_stop(stack: Stack, run_id: str) -> Step:
@@ -40,8 +41,13 @@ def say_step(stack: Stack, run_id: str, step: Step, holder: str, say: Callable[[
     """Print what to do next, and the command that does it."""
     if step.verb is not Verb.NONE:
         say(f"next: {step.text}")
-    if command := step.command(run_id, holder):
+    if command := command_for(stack, run_id, step, holder):
         say(f"  {command} {stack.option}")
+
+
+def command_for(stack: Stack, run_id: str, step: Step, holder: str) -> str:
+    """The command of a step, with the ends and options of the run where it names them."""
+    return step.command(run_id, holder, asked_of(stack, run_id) if step.verb.names_ends else None)
 
 
 def retry_run(

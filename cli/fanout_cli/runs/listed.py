@@ -11,11 +11,11 @@ from typing import Any
 
 from rich.console import Console
 
-from fanout.ledger.keys import REQUEST, SUMMARY
+from fanout.ledger.keys import SUMMARY
 from fanout.report.text import size, visible
 from fanout_cli.runs.ledgers import KeptLedger, ledgers_of
 from fanout_cli.runs.run_ids import schedule_of
-from fanout_cli.runs.runs import FORGOTTEN, describe_run, read_ledger
+from fanout_cli.runs.runs import FORGOTTEN, asked_of, describe_run, read_ledger
 from fanout_cli.stacks import Stack
 
 READS_IN_FLIGHT = 8
@@ -120,7 +120,8 @@ def _listed(stack: Stack, execution: Mapping[str, Any]) -> ListedRun:
     run_id, began, ended = execution["name"], execution["startDate"], execution.get("stopDate")
     summary = read_ledger(stack, run_id, SUMMARY) if ended else None
     totals = summary["totals"] if summary else None
-    asked = summary or (read_ledger(stack, run_id, REQUEST) or {}).get("request") or {}
+    asked = summary or asked_of(stack, run_id)
+    asked = asked if isinstance(asked, dict) else {}
     mode = asked.get("mode", "copy" if asked.get("source") else None)
     return ListedRun(
         run_id,

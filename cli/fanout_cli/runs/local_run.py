@@ -25,7 +25,7 @@ from fanout_cli.local.paths import LocalPaths
 from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import find_toolchain
 from fanout_cli.local.workers.worker import DataEndpoint
-from fanout_cli.runs.advice import step_after
+from fanout_cli.runs.advice import command_for, step_after
 from fanout_cli.runs.ending import say_result, so_far
 from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.reports import write_deleted
@@ -138,7 +138,7 @@ def say_local_end(stack: Stack, result: RunResult, options: str, state: str, con
     else:
         holder = result.skipped["holder"] if result.skipped else ""
         say(f"  fanout up{options}")
-        say(f"  {step.command(str(result.run_id), holder)} --local{state}")
+        say(f"  {command_for(stack, str(result.run_id), step, holder)} --local{state}")
 
 
 def data_endpoint(url: str) -> DataEndpoint | None:

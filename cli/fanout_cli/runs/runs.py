@@ -100,6 +100,18 @@ def read_ledger(stack: Stack, run_id: str, name: str) -> Any:
         return None
 
 
+def asked_of(stack: Stack, run_id: str) -> Any:
+    """The request of a run as it came: of its ledger, or of the execution of one that was refused; else ``None``."""
+    asked = read_ledger(stack, run_id, REQUEST)
+    if asked is not None:
+        return asked["request"]
+    try:
+        described = describe_run(stack, run_id)
+        return json.loads(described["input"]) if "input" in described else None
+    except (CommandError, ValueError):
+        return None  # nobody remembers it
+
+
 def result_of_run(stack: Stack, run_id: str, described: Mapping[str, Any]) -> RunResult:
     """The result of a run that has ended."""
     result = result_of_summary(described, run_id, read_ledger(stack, run_id, SUMMARY))

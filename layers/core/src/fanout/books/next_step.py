@@ -6,14 +6,16 @@ source. For any other run it starts the stored request from the beginning; with 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
 
 from fanout.books.failures import FailureClass
 from fanout.books.summary_document import Status, SummaryDocument
 from fanout.model.outcome import Reason, Result
+from fanout.request.command_line import command_of
 from fanout.request.course import COPYING, RESUMABLE, Mode
 
 
@@ -23,7 +25,9 @@ class Verb(StrEnum):
     NONE = ""
     RETRY = "retry RUN"
     AGAIN = "retry RUN --again"
-    COPY = "retry RUN --set mode=copy"
+    COPY = "copy SOURCE DESTINATION"
+    COPY_CHECKSUM = "copy SOURCE DESTINATION --compare checksum"
+    PLAN_SYNC = "sync SOURCE DESTINATION --dry-run"
     COPY_ALWAYS = "retry RUN --set compare=always"
     FIELD = "retry RUN --set FIELD=VALUE"
     SOURCE = "retry RUN --set source=SOURCE"
@@ -36,6 +40,30 @@ class Verb(StrEnum):
         """Whether the reader fills in a value of the request."""
         return self in (Verb.FIELD, Verb.SOURCE, Verb.DOLLARS)
 
+    @property
+    def names_ends(self) -> bool:
+        """Whether the command says what the run's request says, with the run's own ends and options."""
+        return self in _LINES
+
+
+class _Line(Struct, frozen=True):
+    """How a verb that names the ends is said: its mode, the fields it changes, more words, and else which ``retry``."""
+
+    mode: Mode | None
+    fields: Mapping[str, Any]
+    more: str
+    retry: str
+
+
+_LINES = {
+    Verb.COPY: _Line(Mode.COPY, {}, "", "retry RUN --set mode=copy"),
+    Verb.COPY_CHECKSUM: _Line(
+        Mode.COPY, {"compare": "checksum"}, "", "retry RUN --set mode=copy --set compare=checksum"
+    ),
+    Verb.PLAN_SYNC: _Line(Mode.SYNC, {}, " --dry-run", "retry RUN --set mode=plan"),
+    Verb.FIELD: _Line(None, {}, "", Verb.FIELD.value),
+}
+
 
 class Left(StrEnum):
     """The entries left by a run that closed its books."""
@@ -44,6 +72,7 @@ class Left(StrEnum):
     CHANGED = "entries that changed at an end"
     REJECTED = "rejected entries"
     DIFFERS = "differences"
+    EXTRA = "entries that only the destination holds"
     NOT_DELETED = "entries that a move copied and could not delete"
 
 
@@ -55,6 +84,7 @@ class Ended(Struct, frozen=True):
     error: str = ""
     left: frozenset[Left] = frozenset()
     nothing_listed: bool = False
+    nothing_planned: bool = False
 
 
 class Step(Struct, frozen=True):
@@ -63,9 +93,18 @@ class Step(Struct, frozen=True):
     text: str
     verb: Verb
 
-    def command(self, run_id: str, holder: str = "") -> str:
-        """The command line, without its stack; empty where there is none."""
-        words = self.verb.value.replace("RUN", run_id).replace("HOLDER", holder)
+    def command(self, run_id: str, holder: str = "", request: Any = None) -> str:
+        """The command line, without its stack; empty where there is none.
+
+        ``request`` is the document of the run, as it came: a line that names its ends has its options too.
+        """
+        words, line = self.verb.value, _LINES.get(self.verb)
+        if line is not None:
+            asked = {**request, **line.fields} if isinstance(request, dict) else None
+            if said := command_of(asked, line.mode):
+                return said + line.more
+            words = line.retry
+        words = words.replace("RUN", run_id).replace("HOLDER", holder)
         return f"fanout {words}" if words else ""
 
 
@@ -79,6 +118,7 @@ class Rule(Struct, frozen=True):
     errors: frozenset[str] = frozenset()
     only: frozenset[Left] = frozenset()
     nothing_listed: bool = False
+    nothing_planned: bool = False
 
     def fits(self, ended: Ended) -> bool:
         """Whether the row is about this end."""
@@ -88,6 +128,7 @@ class Rule(Struct, frozen=True):
             and (not self.errors or ended.error in self.errors)
             and (not self.only or (bool(ended.left) and ended.left <= self.only))
             and (not self.nothing_listed or ended.nothing_listed)
+            and (not self.nothing_planned or ended.nothing_planned)
         )
 
 
@@ -112,8 +153,15 @@ RULES = (
         nothing_listed=True,
     ),
     Rule(
+        "succeeded, and a copy would write nothing",
+        Step("nothing is to be copied; only fanout sync deletes what is extra", Verb.NONE),
+        modes=_of(Mode.PLAN),
+        statuses=_SUCCEEDED,
+        nothing_planned=True,
+    ),
+    Rule(
         "succeeded",
-        Step("copy what was planned; a sync, which also deletes, takes mode=sync", Verb.COPY),
+        Step("copy what was planned; fanout sync with the same words also deletes what is extra", Verb.COPY),
         modes=_of(Mode.PLAN),
         statuses=_SUCCEEDED,
     ),
@@ -153,8 +201,15 @@ RULES = (
         errors=frozenset({"LedgerBroken"}),
     ),
     Rule(
+        "all of the source is at the destination, which holds more",
+        Step("see what a sync would delete; without --dry-run it deletes that", Verb.PLAN_SYNC),
+        modes=_of(Mode.VERIFY, Mode.COPY),
+        statuses=_WITH_ITEMS,
+        only=frozenset({Left.EXTRA}),
+    ),
+    Rule(
         "differences, or entries that were not compared",
-        Step("copy what differs, then verify again; only a sync, mode=sync, deletes what is extra", Verb.COPY),
+        Step("copy what differs, then verify again; only a sync deletes what is extra", Verb.COPY_CHECKSUM),
         modes=_of(Mode.VERIFY),
         statuses=_WITH_ITEMS,
     ),
@@ -184,7 +239,7 @@ RULES = (
         Step("copy everything again, whatever seems unchanged", Verb.COPY_ALWAYS),
         modes=COPYING,
         statuses=_WITH_ITEMS,
-        only=frozenset({Left.DIFFERS}),
+        only=frozenset({Left.DIFFERS, Left.EXTRA}),
     ),
     Rule(
         "failed entries",
@@ -232,7 +287,7 @@ def _left(one: FailureClass) -> Left:
     if one.outcome is Result.REJECTED:
         return Left.REJECTED
     if one.phase == "verify":
-        return Left.DIFFERS
+        return Left.EXTRA if one.reason == Reason.EXTRA else Left.DIFFERS
     if one.reason == Reason.SOURCE_NOT_DELETED:
         return Left.NOT_DELETED
     return Left.CHANGED if one.reason in _CHANGED else Left.FAILED
@@ -247,5 +302,6 @@ def next_step_of(summary: SummaryDocument) -> Step:
             summary.error.name if summary.error else "",
             left_of(summary.failures_by_class),
             nothing_listed=not summary.totals.listed.entries,
+            nothing_planned=summary.planned is not None and not summary.planned.to_copy.entries,
         )
     )

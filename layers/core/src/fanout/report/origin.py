@@ -31,10 +31,14 @@ class Link(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """Facts about where a run took place, by their names, and links; none of a run that was not in AWS."""
+    """Facts about where a run took place, by their names, and links; none of a run that was not in AWS.
+
+    ``option`` is how a command names the stack, empty where nothing is known of it.
+    """
 
     facts: dict[str, str]
     links: list[Link]
+    option: str = ""
 
 
 def place_of(origin: Origin) -> Place:
@@ -45,13 +49,14 @@ def place_of(origin: Origin) -> Place:
         return Place(version, [])
     partition, region, account, machine, run_id = found.groups()
     if account == _LOCAL_ACCOUNT:
-        return Place({"stack": "local", **version}, [])
+        return Place({"stack": "local", **version}, [], "--local")
     stack = machine.removesuffix(_OF_STACK) if machine.endswith(_OF_STACK) else ""
     named = {"stack": stack} if stack else {"state machine": machine}
     facts = {**named, "account": account, "region": region, **version}
+    option = f"--stack {stack} --region {region}" if stack else ""
     domain = _CONSOLES.get(partition)
     if domain is None:
-        return Place(facts, [])
+        return Place(facts, [], option)
     console = f"https://{region}.{domain}"
     links = [Link("execution", f"{console}/states/home?region={region}#/v2/executions/details/{origin.execution}")]
     if stack:
@@ -59,7 +64,7 @@ def place_of(origin: Origin) -> Place:
     if origin.bucket:
         ledger = urlencode({"region": region, "prefix": run_prefix(run_id)}, safe="/")
         links.append(Link("ledger", f"{console}/s3/buckets/{quote(origin.bucket)}?{ledger}"))
-    return Place(facts, links)
+    return Place(facts, links, option)
 
 
 def _groups(stack: str) -> str:

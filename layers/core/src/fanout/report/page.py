@@ -85,15 +85,19 @@ def render_report(findings: Findings) -> str:
     sheet, digest = style()
     summary = findings.summary
     settings, defaults = _flat(findings.plan), _flat(findings.defaults)
+    place, step = place_of(summary.origin), next_step_of(summary)
+    asked = (findings.request or {}).get("request")
+    command = step.command(summary.run_id, summary.skipped.holder if summary.skipped else "", asked)
     page: dict[str, Any] = {
         "style": sheet,
         "style_digest": digest,
         "summary": summary,
         "publishes": bool(findings.plan.get("publish")) and summary.mode.course.writes,
         "verdict": verdict(summary),
-        "place": place_of(summary.origin),
+        "place": place,
         "beside": beside(summary, figures_of(summary)),
-        "next_step": next_step_of(summary),
+        "next_step": step,
+        "next_command": f"{command} {place.option}".strip() if command else "",
         "totals": asdict(summary.totals),
         "parts": _PARTS,
         "histogram": histogram(summary.sizes),
