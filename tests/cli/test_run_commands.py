@@ -504,3 +504,42 @@ def test_start_and_retry_follow_the_run_as_copy_does(aws: Aws, words: tuple[str,
     followed = aws.fanout(words[0], aws.file(GOOD) if words[1] == "FILE" else words[1], "--name", "run-1", *MINE)
     assert "watching run-1; Ctrl-C leaves it going" in followed.stderr
     assert "report: fanout-run-1/report.html" in followed.stderr
+
+
+def test_the_first_failed_paths_of_each_class_are_named_and_how_to_see_all(aws: Aws) -> None:
+    aws.start("run-1", "FailedWithItems")
+    aws.summary("run-1", "FAILED_WITH_ITEMS", listed=9, copied=2, failed=7)
+    one = {"phase": "copy", "outcome": "failed", "reason": "source changed", "remedy": "start again"}
+    aws.change("run-1", mode="copy", failures_by_class=[{**one, "entries": 7, "bytes": 0}])
+    rows = [{**one, "path": f"d/{number}\x1b[2J", "size": 1, "message": "ETag"} for number in range(7)]
+    aws.put("runs/run-1/failures.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+    said = aws.fanout("watch", "run-1", *MINE).stderr
+    assert "  7 failed, source changed: start again\n    d/0\\x1b[2J: ETag\n" in said
+    assert "    d/4\\x1b[2J: ETag\n    and 2 more\n" in said
+    assert "all of them: fanout entries run-1 --stack mine --outcome failed" in said
+    assert "    d/6\\x1b[2J: ETag\n" in aws.fanout("watch", "run-1", "-v", *MINE).stderr
+
+
+def test_the_list_says_what_a_verification_found_and_between_which_ends_a_refused_request_was(aws: Aws) -> None:
+    aws.start("run-1", "FailedWithItems")
+    aws.summary("run-1", "FAILED_WITH_ITEMS", listed=3)
+    count = {"entries": 1, "bytes": 0}
+    found = {"compared": count, "differences": 1, "not_compared": [], "source_digest": "", "destination_digest": ""}
+    extra = {"reason": "not at the source", "entries": 1, "bytes": 0, "examples": []}
+    verification = {**found, "by_class": [extra], "differing_directories": []}
+    aws.change("run-1", mode="verify", verification=verification)
+    steps = aws.client("stepfunctions")
+    [machine] = steps.list_state_machines()["stateMachines"]
+    document = json.dumps({**GOOD, "mode": "sync", "seconds": 0, "end": "InvalidRequest"})
+    steps.start_execution(stateMachineArn=machine["stateMachineArn"], name="run-2", input=document)
+    for run_id in ("run-1", "run-2"):
+        ended(aws, run_id)
+    rows = {row["run_id"]: row for row in json.loads(aws.fanout("list", *MINE, "--json").stdout)}
+    assert (rows["run-1"]["error"], rows["run-1"]["failed"]) == ("trees differ: 1 extra", 1)
+    assert [rows["run-2"][name] for name in ("mode", "source", "destination", "error")] == [
+        "sync",
+        GOOD["source"],
+        GOOD["destination"],
+        "InvalidRequest",
+    ]
+    assert "FAILED_WITH_ITEMS: trees differ: 1 extra" in aws.fanout("watch", "run-1", *MINE).stderr

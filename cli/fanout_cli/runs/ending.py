@@ -25,7 +25,7 @@ def say_result(result: RunResult, console: Console) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     for warning in result.warnings:
         console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-    if result.error is not None:
+    if result.error is not None and not result.differences:
         message = f"{result.error['name']}: {result.error['message']}"
         console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
 
@@ -40,6 +40,8 @@ def did(result: RunResult) -> str:
         return result.so_far or "it left no summary"
     if result.planned is not None:
         return _would_do(result.planned)
+    if result.differences:
+        return f"trees differ: {result.differences}"
     if result.mode is Mode.ROLLBACK:
         return "the link was switched, nothing was copied" if result.published else "the link stayed as it was"
     return describe_totals(result.totals) or "nothing listed"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fanout.books.summary_document import Published
 from fanout.report.text import dollars, duration, size, visible
+from fanout_cli.runs.failed_paths import lines_of
 from fanout_cli.runs.results import RunResult
 
 
@@ -28,6 +29,7 @@ def figures(result: RunResult) -> Iterator[str]:
     for one in result.classes:
         remedy = f": {one.remedy}" if one.remedy else ""
         yield f"  {one.entries:,} {one.outcome.value}, {one.reason or 'no reason given'}{remedy}"
+        yield from lines_of(one, result.failed_paths)
 
 
 def published(one: Published) -> str:

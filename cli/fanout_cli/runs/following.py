@@ -108,6 +108,9 @@ def _ended(stack: Stack, run_id: str) -> RunResult:
 
 
 def _say_next(stack: Stack, result: RunResult, console: Console) -> None:
+    if result.failed_paths:
+        outcomes = " ".join(f"--outcome {one}" for one in sorted({one.outcome.value for one in result.classes}))
+        say(console, f"all of them: {stack.command('entries', str(result.run_id))} {outcomes}")
     holder = result.skipped["holder"] if result.skipped else ""
     step = step_after(stack, result)
     say_step(stack, str(result.run_id), step, holder, lambda text: say(console, text))

@@ -14,6 +14,7 @@ from rich.console import Console
 from fanout.ledger.keys import SUMMARY
 from fanout.report.text import size, visible
 from fanout_cli.runs.ledgers import KeptLedger, ledgers_of
+from fanout_cli.runs.results import differences_in
 from fanout_cli.runs.run_ids import schedule_of
 from fanout_cli.runs.runs import FORGOTTEN, asked_of, describe_run, read_ledger
 from fanout_cli.stacks import Stack
@@ -129,7 +130,7 @@ def _listed(stack: Stack, execution: Mapping[str, Any]) -> ListedRun:
         began,
         round((ended - began).total_seconds(), 1) if ended else None,
         totals["copied"]["entries"] if totals else None,
-        totals["failed"]["entries"] + totals["rejected"]["entries"] if totals else None,
+        totals["failed"]["entries"] + totals["rejected"]["entries"] + _differing(summary) if totals else None,
         totals["copied"]["bytes"] if totals else None,
         mode,
         asked.get("source"),
@@ -138,9 +139,15 @@ def _listed(stack: Stack, execution: Mapping[str, Any]) -> ListedRun:
     )
 
 
+def _differing(summary: Mapping[str, Any] | None) -> int:
+    """The differences that a run of mode verify found."""
+    return summary["verification"]["differences"] if summary and differences_in(summary) else 0
+
+
 def _error(stack: Stack, execution: Mapping[str, Any], summary: Mapping[str, Any] | None) -> str | None:
     if summary is not None:
-        return summary["error"]["name"] if summary["error"] else None
+        found = differences_in(summary)
+        return f"trees differ: {found}" if found else summary["error"]["name"] if summary["error"] else None
     if execution["status"] in ("RUNNING", "SUCCEEDED"):
         return None
     return str(describe_run(stack, execution["name"]).get("error") or execution["status"])

@@ -7,7 +7,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,12 @@ from fanout_cli.local.stack import LocalStack
 from fanout_cli.local.toolchain import find_toolchain
 from fanout_cli.local.workers.worker import DataEndpoint
 from fanout_cli.runs.advice import command_for, step_after
-from fanout_cli.runs.ending import say_result, so_far
+from fanout_cli.runs.ending import say_result
 from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.reports import write_deleted
 from fanout_cli.runs.results import RunResult, result_of
 from fanout_cli.runs.run_ids import new_run_id
-from fanout_cli.runs.runs import start_run
+from fanout_cli.runs.runs import start_run, with_ledger
 from fanout_cli.runs.watch import watch_run
 from fanout_cli.s3_data import data_client, load, save
 from fanout_cli.stacks import Stack, stack_at
@@ -89,8 +89,7 @@ class LocalRuns:
         up, self._up = self._up, {}
         seconds = {**up, **self._seconds, "total": sum(up.values()) + time.monotonic() - began}
         result = result_of(ended, run_id, ledger, seconds)
-        if not result.is_counted:
-            result = replace(result, so_far=so_far(Ledger(store, run_id)))
+        result = with_ledger(result, Ledger(store, run_id))
         options = self._options
         say_local_end(stack, result, options.words(self._paths), options.state_words(self._paths), self._console)
         return result

@@ -11,14 +11,16 @@ from typing import Any
 from msgspec import convert, to_builtins
 
 from fanout.books.failures import FailureClass
-from fanout.books.summary_document import Planned, Published, Status
+from fanout.books.summary_document import Planned, Published, Status, Verified
 from fanout.ledger.rows import count_row
 from fanout.model.books import Books
 from fanout.model.errors import InvalidRequest, cause_message
 from fanout.model.outcome import Result
+from fanout.report.verdict import differences
 from fanout.request.course import Mode
 from fanout.request.phases import PHASES
 from fanout_cli.command_error import EXIT_FAILED
+from fanout_cli.runs.failed_paths import FailedPaths
 
 EXIT_SUCCEEDED = 0
 EXIT_INVALID_REQUEST = 2
@@ -52,6 +54,8 @@ class RunResult:
     so_far: str = ""
     planned: Planned | None = None
     published: Published | None = None
+    differences: str = ""
+    failed_paths: FailedPaths = field(default_factory=dict)
 
     @property
     def run_seconds(self) -> float:
@@ -137,7 +141,15 @@ def result_of_summary(run: Mapping[str, Any], run_id: str, summary: Mapping[str,
         dollars=((summary.get("forecast") or {}).get("actual_dollars") or {}).get("total"),
         planned=convert(summary["planned"], Planned) if summary.get("planned") else None,
         published=convert(summary["published"], Published) if summary.get("published") else None,
+        differences=differences_in(summary),
     )
+
+
+def differences_in(summary: Mapping[str, Any]) -> str:
+    """What a run of mode verify found, from its summary.json; empty where both trees are equal."""
+    if "mode" not in summary or not summary.get("verification"):
+        return ""
+    return differences(Mode(summary["mode"]), convert(summary["verification"], Verified))
 
 
 def _status(execution: str, summary: str) -> str:

@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from fanout.books.summary_document import Status
-from fanout.ledger.keys import PLAN, REQUEST, SUMMARY, run_prefix
+from fanout.ledger.keys import FAILURES, PLAN, REQUEST, SUMMARY, run_prefix
 from fanout.ledger.ledger import Ledger
-from fanout.model.errors import InvalidRequest, NotFound
+from fanout.model.errors import InvalidRequest, LedgerBroken, NotFound
 from fanout_cli.command_error import CommandError, code_of
+from fanout_cli.loudness import is_verbose
 from fanout_cli.runs.ending import so_far
+from fanout_cli.runs.failed_paths import FIRST, failed_paths
 from fanout_cli.runs.ledgers import ledgers_of
 from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.results import RunResult, result_of_summary
@@ -115,9 +117,21 @@ def asked_of(stack: Stack, run_id: str) -> Any:
 def result_of_run(stack: Stack, run_id: str, described: Mapping[str, Any]) -> RunResult:
     """The result of a run that has ended."""
     result = result_of_summary(described, run_id, read_ledger(stack, run_id, SUMMARY))
-    if result.is_counted:
+    ledger = Ledger(BucketStore(stack.client("s3"), stack.work_bucket), run_id)
+    return with_ledger(result, ledger)
+
+
+def with_ledger(result: RunResult, ledger: Ledger) -> RunResult:
+    """A result with what its summary does not hold: the entries that failed, or how far a run without one came."""
+    if not result.is_counted:
+        return replace(result, so_far=so_far(ledger))
+    if not result.classes:
         return result
-    return replace(result, so_far=so_far(Ledger(BucketStore(stack.client("s3"), stack.work_bucket), run_id)))
+    try:
+        found = failed_paths(ledger.read_rows(FAILURES), None if is_verbose() else FIRST)
+    except LedgerBroken:
+        return result  # it has expired, and the summary was read before
+    return replace(result, failed_paths=found)
 
 
 def _no_such_run(stack: Stack, run_id: str) -> CommandError:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fanout.books.summary_document import Planned, Status, SummaryDocument
+from fanout.books.summary_document import Planned, Status, SummaryDocument, Verified
 from fanout.model.errors import BudgetRefused, DeleteRefused
 from fanout.model.outcome import Reason
 from fanout.report.text import count
+from fanout.request.course import Mode
 
 _HEADS = {
     Status.SUCCEEDED: ("Succeeded", "✓"),
@@ -28,7 +29,7 @@ class Verdict(Struct, frozen=True):
 def verdict(summary: SummaryDocument) -> Verdict:
     """The verdict of summary.json."""
     headline, sign = _HEADS[summary.status]
-    differ = _differences(summary)
+    differ = differences(summary.mode, summary.verification)
     if differ:
         return Verdict(f"Trees differ: {differ}", "≠", _compared(summary))
     if summary.error and summary.error.name == DeleteRefused.__name__:
@@ -54,12 +55,12 @@ def _plan_headline(planned: Planned) -> str:
     )
 
 
-def _differences(summary: SummaryDocument) -> str:
-    """The differences of a verification of two trees, in three classes; empty if there is none."""
-    if not summary.mode.course.compares or summary.verification is None or not summary.verification.differences:
+def differences(mode: Mode, verification: Verified | None) -> str:
+    """The differences that a run of mode verify found, in three classes; empty if there is none."""
+    if not mode.course.compares or verification is None or not verification.differences:
         return ""
     found = {"missing": 0, "different": 0, "extra": 0}
-    for one in summary.verification.by_class:
+    for one in verification.by_class:
         name = {Reason.MISSING: "missing", Reason.EXTRA: "extra"}.get(one.reason, "different")
         found[name] += one.entries
     return ", ".join(f"{count(entries)} {name}" for name, entries in found.items() if entries)
@@ -67,7 +68,8 @@ def _differences(summary: SummaryDocument) -> str:
 
 def _compared(summary: SummaryDocument) -> str:
     listed, equal = summary.totals.listed.entries, summary.totals.unchanged.entries
-    return f"{count(equal)} of the source's {count(listed)} entries are equal at the destination."
+    equal_ones = f"{count(equal)} of the source's {count(listed)} entries are equal at the destination."
+    return equal_ones if summary.complete_listing else f"{equal_ones} {_unlisted(summary)}"
 
 
 def _sentence(summary: SummaryDocument) -> str:
@@ -89,7 +91,8 @@ def _sentence(summary: SummaryDocument) -> str:
         return f"{summary.error.name}: {summary.error.message}"
     bad = summary.totals.failed.entries + summary.totals.rejected.entries
     if not bad:
-        return f"{count(summary.failures)} rows need attention; the tree itself went through."
+        whole = "the tree itself went through." if summary.complete_listing else _unlisted(summary)
+        return f"{count(summary.failures)} rows need attention; {whole}"
     failed = f"{count(bad)} of {count(listed)} entries failed or were rejected."
     return f"{failed} {'Every entry is accounted for.' if summary.complete_listing else _unlisted(summary)}"
 
