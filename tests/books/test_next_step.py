@@ -52,6 +52,7 @@ ROWS = [
     (Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS})), Verb.COPY_CHECKSUM, "copy what differs"),
     (Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({DIFFERS, Left.EXTRA})), Verb.COPY_CHECKSUM, "copy what"),
     (Ended(VERIFY, "FAILED_WITH_ITEMS", left=frozenset({Left.EXTRA})), Verb.PLAN_SYNC, "see what a sync would delete"),
+    (Ended(COPY, "SUCCEEDED", nothing_taken=True), Verb.FIELD, "correct the patterns"),
     (Ended(PLAN, "SUCCEEDED", nothing_planned=True), Verb.NONE, "nothing is to be copied"),
 ]
 

@@ -53,6 +53,16 @@ def test_a_run_that_listed_something_has_no_warning() -> None:
     assert "Warning:" not in world.ledger.read_bytes("report.html").decode()
 
 
+def test_patterns_that_match_nothing_are_a_warning_that_the_verdict_shows() -> None:
+    world = World()
+    assert isinstance(world.source, MemoryTree)
+    world.source.put("docs/a.txt", Kind.FILE, b"content")
+    summary = world.run({**REQUEST, "include": ["docs/*.xyz", "*.zip"]})
+    warning = "The filters took nothing: none of 1 entries; check the patterns of include: docs/*.xyz, *.zip"
+    assert (summary["status"], summary["warnings"]) == ("SUCCEEDED", [warning])
+    assert "The filters took nothing</h1>" in world.ledger.read_bytes("report.html").decode()
+
+
 @pytest.mark.parametrize(("request_", "said"), [(REQUEST, "0 objects below"), (FROM_MOUNT, "0 entries below")])
 @pytest.mark.parametrize("mode", ["copy", "sync", "verify", "plan"])
 def test_a_source_that_may_not_be_empty_is_refused_before_anything_is_listed(

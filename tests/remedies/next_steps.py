@@ -95,6 +95,7 @@ def ended(attempt: Attempt) -> Ended:
         left_of(summary.failures_by_class),
         nothing_listed=not summary.totals.listed.entries,
         nothing_planned=summary.planned is not None and not summary.planned.to_copy.entries,
+        nothing_taken=bool(summary.warnings and summary.totals.listed.entries),
     )
 
 

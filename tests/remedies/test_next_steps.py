@@ -38,6 +38,11 @@ def empty(lab: Lab) -> Attempt:
     return lab.run()
 
 
+def nothing_taken(lab: Lab) -> Attempt:
+    two_files(lab)
+    return lab.run({"include": ["*.xyz"]})
+
+
 def planned(lab: Lab) -> Attempt:
     two_files(lab)
     return lab.run({"mode": "plan", "exclude": ["b"]})
@@ -144,6 +149,7 @@ def open_it(lab: Lab) -> None:
 
 ENDS = [
     End("succeeded, and nothing was listed", empty, two_files, ("source=SOURCE", "source=efs:///in")),
+    End("succeeded, and the filters took nothing", nothing_taken, fill=("*.xyz", "*")),
     End("succeeded", planned, claim=lambda lab: lab.held() == {"a": "content"}),
     End("differences, or entries that were not compared", differs),
     End(

@@ -20,9 +20,18 @@ def step_after(stack: Stack, result: RunResult) -> Step:
     """The next step after a run that has ended."""
     error = result.error["name"] if result.error else ""
     mode = result.mode or mode_of(stack, str(result.run_id))
-    nothing = bool(result.warnings) and not result.totals["listed"]["entries"]
-    planned_none = result.planned is not None and not result.planned.to_copy.entries
-    return next_step(Ended(mode, result.status, error, left_of(result.classes), nothing, planned_none))
+    warned, listed = bool(result.warnings), result.totals["listed"]["entries"]
+    return next_step(
+        Ended(
+            mode,
+            result.status,
+            error,
+            left_of(result.classes),
+            nothing_listed=warned and not listed,
+            nothing_planned=result.planned is not None and not result.planned.to_copy.entries,
+            nothing_taken=warned and bool(listed),
+        )
+    )
 
 
 def step_after_stop(stack: Stack, run_id: str) -> Step:

@@ -75,6 +75,17 @@ def shards_done(count: int, predicted_seconds: float, seconds: Sequence[float]) 
     return ShardsDone(count, round(predicted_seconds, 3), round(total, 3), imbalance)
 
 
+def warnings_of(request: Request, books: Books) -> list[str]:
+    """The warnings of a run that went through, and had nothing to do."""
+    if not books.listed.entries:
+        return [nothing_listed(request)]
+    skipped = books.by_result[Result.SKIPPED].entries
+    if request.filters.include and skipped == books.listed.entries:
+        patterns = ", ".join(request.filters.include[:3]) + (", ..." if len(request.filters.include) > 3 else "")
+        return [f"The filters took nothing: none of {skipped:,} entries; check the patterns of include: {patterns}"]
+    return []
+
+
 def nothing_listed(request: Request) -> str:
     """The warning of a run that found nothing at its source: a prefix or a name may be mistyped."""
     if request.manifest is not None:

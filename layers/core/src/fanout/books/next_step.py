@@ -85,6 +85,7 @@ class Ended(Struct, frozen=True):
     left: frozenset[Left] = frozenset()
     nothing_listed: bool = False
     nothing_planned: bool = False
+    nothing_taken: bool = False
 
 
 class Step(Struct, frozen=True):
@@ -119,6 +120,7 @@ class Rule(Struct, frozen=True):
     only: frozenset[Left] = frozenset()
     nothing_listed: bool = False
     nothing_planned: bool = False
+    nothing_taken: bool = False
 
     def fits(self, ended: Ended) -> bool:
         """Whether the row is about this end."""
@@ -129,6 +131,7 @@ class Rule(Struct, frozen=True):
             and (not self.only or (bool(ended.left) and ended.left <= self.only))
             and (not self.nothing_listed or ended.nothing_listed)
             and (not self.nothing_planned or ended.nothing_planned)
+            and (not self.nothing_taken or ended.nothing_taken)
         )
 
 
@@ -151,6 +154,12 @@ RULES = (
         Step("check the bucket and the prefix, or the path, of the source; then name the right one", Verb.SOURCE),
         statuses=_SUCCEEDED,
         nothing_listed=True,
+    ),
+    Rule(
+        "succeeded, and the filters took nothing",
+        Step("correct the patterns: each must match paths below the source", Verb.FIELD),
+        statuses=_SUCCEEDED,
+        nothing_taken=True,
     ),
     Rule(
         "succeeded, and a copy would write nothing",
@@ -303,5 +312,6 @@ def next_step_of(summary: SummaryDocument) -> Step:
             left_of(summary.failures_by_class),
             nothing_listed=not summary.totals.listed.entries,
             nothing_planned=summary.planned is not None and not summary.planned.to_copy.entries,
+            nothing_taken=bool(summary.warnings and summary.totals.listed.entries),
         )
     )

@@ -179,7 +179,8 @@ def check_ends(plan: Plan, context: Context, *, on_mount: bool) -> None:
 def _refuse_nothing(source: Tree, request: Request) -> None:
     if next(iter(source.list(Segment(""))), None) is None:
         problem = f"{what_is_missing(request.source)}: {request.source} holds nothing"
-        raise InvalidRequest("source", problem, "check it, or leave allow_empty_source out")
+        remedy = "check it; where it may be empty, --allow-empty-source, or allow_empty_source: true"
+        raise InvalidRequest("source", problem, remedy)
 
 
 @contextmanager

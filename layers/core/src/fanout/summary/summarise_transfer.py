@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from fanout.books.ending import Ending, nothing_listed, shards_done
+from fanout.books.ending import Ending, shards_done, warnings_of
 from fanout.books.failure_writer import FailureWriter
 from fanout.books.run_activity import listed_sizes, run_activities, tasks_done
 from fanout.books.run_books import RunBooks, run_books
@@ -118,7 +118,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         forecast=forecast_and_actual(plan, books, activities, seconds, ledger),
         origin=plan.origin,
         earlier=earlier,
-        warnings=[] if ending.error or books.listed.entries or course.goes_back else [nothing_listed(plan.request)],
+        warnings=[] if ending.error or course.goes_back else warnings_of(plan.request, books),
         notes=notes + unread,
     )
     # Here, because no other state needs the templates' import time.
