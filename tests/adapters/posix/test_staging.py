@@ -113,7 +113,7 @@ def test_many_threads_share_few_directories_and_all_go_at_the_end(tmp_path: Path
     assert not list(tmp_path.rglob(".fanout-staging-*"))
 
 
-@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO, errno.ESTALE, errno.ELOOP])
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO, errno.ESTALE, errno.ELOOP, errno.EBUSY])
 @pytest.mark.parametrize("call", ["open", "listdir", "scandir", "unlink", "rmdir"])
 def test_what_keeps_the_staging_directory_from_going_is_tried_again(
     tmp_path: Path, tree: PosixTree, monkeypatch: pytest.MonkeyPatch, number: int, call: str
@@ -127,7 +127,7 @@ def test_what_keeps_the_staging_directory_from_going_is_tried_again(
     with monkeypatch.context() as patch:
         patch.setattr(os, call, fails)
         patch.setattr(removal, "REMOVAL_SECONDS", 0.0)
-        with pytest.raises(Transient, match=r"removing what was staged|is written to by a function"):
+        with pytest.raises(Transient, match=r"removing what was staged|is written to, or held open, by a function"):
             PosixTree(tmp_path, "tree", "run", "other").finish()
     assert tree.finish() == ()
     assert not list(tmp_path.rglob(".fanout-staging-*"))

@@ -31,9 +31,10 @@ from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import FanoutError
-from fanout.model.path_rules import FilesAbove
+from fanout.model.path_rules import FilesAbove, is_unlinked_file
 from fanout.model.segment import Segment, cut, no_pruning, rest_of
 from fanout.ports.tree import Tree
+from fanout.request.filtering.filters import Filters
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras
 from fanout.shards.tasks.notes import TaskNotes
@@ -136,7 +137,7 @@ def _list_segment(segment: Segment, context: Context) -> Json:
                 place = intake.add(source, destination, partial(place_of, source, parents_of(source)))
                 if may_be_above and place.reason is None and source.kind is Kind.FILE:
                     above.add(source.path)
-            elif destination is not None and _reports_extras(plan) and not filters.protects(destination):
+            elif destination is not None and _reports_extras(plan) and not _stays(filters, destination):
                 queue.run(partial(writer.extra, destination))
             last = source or destination
             at_cut = destination is not None and destination.path == listed_there
@@ -207,6 +208,11 @@ class _Budget:
 def _cut(rest: Segment, source: Tree, destination: Tree) -> list[Segment]:
     """Cut the rest into pieces: by the source's contents or, if there are few, by the destination's."""
     return cut(rest, source.cuts(rest, rest.ways) or destination.cuts(rest, rest.ways))
+
+
+def _stays(filters: Filters, extra: Entry) -> bool:
+    """Whether an entry that only the destination holds is none of the run's: a client of NFS removes its own."""
+    return filters.protects(extra) or is_unlinked_file(extra.path)
 
 
 def _reports_extras(plan: Plan) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 from fanout.facts import aws
@@ -13,12 +14,22 @@ STAGING_PREFIX = ".fanout-staging-"
 PROBE_PREFIX = f"{STAGING_PREFIX}probe-"
 DOCTOR_PREFIX = f"{STAGING_PREFIX}doctor-"
 
+# The name that Linux gives a file on an NFS mount which is unlinked while a process holds it open: the number of its
+# inode and a counter (fs/nfs/unlink.c). It is no entry: its owner removed it, and the client that holds it will.
+UNLINKED_PREFIX = ".nfs"
+_UNLINKED = re.compile(r"(?:.*/)?\.nfs[0-9a-f]{24}", re.DOTALL)
+
 # What a directory or the kernel reads as something else than an entry in it.
 NO_NAMES = {"": Reason.NAME_EMPTY, ".": Reason.NAME_DOT, "..": Reason.NAME_DOT}
 # Reasons for which a path could leave its root or reach what is a run's own; the others are limits of a store.
 LEADS_ELSEWHERE = frozenset(
     {Reason.NAME_ABSOLUTE, Reason.NAME_NUL, Reason.NAME_EMPTY, Reason.NAME_DOT, Reason.NAME_RESERVED}
 )
+
+
+def is_unlinked_file(path: str) -> bool:
+    """Whether a path is that of a file which an NFS client unlinked and holds open."""
+    return UNLINKED_PREFIX in path and _UNLINKED.fullmatch(path) is not None
 
 
 def reason_against_file_path(path: str) -> Reason | None:

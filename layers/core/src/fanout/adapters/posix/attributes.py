@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 
+from fanout.adapters.posix.errors import NOT_PERMITTED
 from fanout.adapters.posix.paths.directories import Held
 from fanout.adapters.posix.staging import open_staged
 from fanout.model.entry import Attributes
 
-# EINVAL: a user namespace that does not know the id.
-_NOT_PERMITTED = (errno.EPERM, errno.EINVAL)
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 
 
@@ -98,7 +96,7 @@ def apply_link_attributes(directory: int, name: str, attributes: Attributes, gro
             try:
                 os.chown(name, uid, gid, dir_fd=directory, follow_symlinks=False)
             except OSError as error:
-                if error.errno not in _NOT_PERMITTED:
+                if error.errno not in NOT_PERMITTED:
                     raise
     if (mtime_ns := attributes.copied_mtime_ns) is not None:
         times = times_of(mtime_ns, attributes.atime_ns)
@@ -140,7 +138,7 @@ def _change_owner(descriptor: int, uid: int, gid: int) -> bool:
     try:
         os.fchown(descriptor, uid, gid)
     except OSError as error:
-        if error.errno not in _NOT_PERMITTED:
+        if error.errno not in NOT_PERMITTED:
             raise
         return False
     return True

@@ -1,4 +1,17 @@
-"""Translation of the file system's errors, once."""
+"""What the numbers of the file system's errors mean, once; and the reasons that follow.
+
+| numbers           | mean, here and on an NFS client                                                              |
+|-------------------|----------------------------------------------------------------------------------------------|
+| ``GONE``          | nothing has that name                                                                        |
+| ``STALE``         | another client removed, or replaced, the directory or file that is open here                 |
+| ``HOLDS``         | a directory holds something, or the name is taken                                            |
+| ``HELD``          | this client holds the file open: it was unlinked, has the hidden name ``.nfs...``, and goes  |
+|                   | when it is closed                                                                            |
+| ``LEADS_AWAY``    | a symlink in the path, or one that leads out of the root                                     |
+| ``DENIED``        | the identity may not                                                                         |
+| ``NOT_PERMITTED`` | the identity may not, or the server does not know the owner; see user namespaces             |
+| ``MAY_PASS``      | the server or the network; asked again it may answer                                         |
+"""
 
 from __future__ import annotations
 
@@ -6,6 +19,15 @@ import errno
 
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
+
+GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
+STALE = frozenset({errno.ESTALE})
+HOLDS = frozenset({errno.ENOTEMPTY, errno.EEXIST})
+HELD = frozenset({errno.EBUSY})
+LEADS_AWAY = frozenset({errno.ELOOP, errno.EXDEV})
+DENIED = frozenset({errno.EACCES, errno.EPERM})
+NOT_PERMITTED = frozenset({errno.EPERM, errno.EINVAL})
+MAY_PASS = STALE | {errno.EIO, errno.EREMOTEIO, errno.ETIMEDOUT, errno.EINTR, errno.EAGAIN}
 
 _SOURCE = {
     errno.ENOENT: Reason.SOURCE_VANISHED,

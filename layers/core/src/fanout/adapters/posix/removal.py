@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 
+from fanout.adapters.posix.errors import GONE, HELD, HOLDS, STALE
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
 from fanout.facts import tuning
 from fanout.model.errors import Transient
@@ -19,7 +20,8 @@ _AT_ONCE = 1_000
 # Chosen: half the time of CheckMount. A function that writes loses its own directories one by one, and then stops.
 REMOVAL_SECONDS = 60.0
 _PAUSE_SECONDS = 0.05
-_CHANGED_MEANWHILE = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.ESTALE)
+# Something was made or removed meanwhile, or is open in this NFS client: it goes in another pass.
+_NOT_YET = GONE | STALE | HOLDS | HELD
 
 
 def remove_tree(above: int, name: str) -> None:
@@ -35,40 +37,68 @@ def remove_tree(above: int, name: str) -> None:
             os.unlink(name, dir_fd=above)
             return
         try:
-            while entries := _some(top):
-                for one in entries:
-                    _remove(top, one, top)
+            _empty(top, top)
         finally:
             os.close(top)
         os.rmdir(name, dir_fd=above)
 
 
-def _some(directory: int) -> list[os.DirEntry[str]]:
+def some_of(directory: int, at_most: int, left_out: Collection[str] = ()) -> list[os.DirEntry[str]]:
+    """The first entries of a directory, without those of some names."""
     with os.scandir(directory) as found:
-        return list(islice(found, _AT_ONCE))
+        return list(islice((one for one in found if one.name not in left_out), at_most))
 
 
-def _remove(directory: int, entry: os.DirEntry[str], top: int) -> None:
-    """Remove an entry of a directory; a directory that lies deeper than ``top`` is moved there."""
+def is_unlinked(name: str, directory: int) -> bool:
+    """Unlink a name; false for a file that this NFS client holds open, under the hidden name of an unlinked one."""
+    try:
+        os.unlink(name, dir_fd=directory)
+    except OSError as error:
+        if error.errno not in HELD:
+            raise
+        return False
+    return True
+
+
+def is_removed(name: str, above: int) -> bool:
+    """Remove a directory that was emptied; false where it holds something all the same."""
+    try:
+        os.rmdir(name, dir_fd=above)
+    except OSError as error:
+        if error.errno not in HOLDS:
+            raise
+        return False
+    return True
+
+
+def _empty(directory: int, top: int) -> None:
+    """Remove all that a directory holds but what stays in this pass."""
+    staying: set[str] = set()
+    while entries := some_of(directory, _AT_ONCE, staying):
+        staying.update(one.name for one in entries if not _remove(directory, one, top))
+
+
+def _remove(directory: int, entry: os.DirEntry[str], top: int) -> bool:
+    """Remove an entry of a directory; one that lies deeper than ``top`` is moved there if it is a directory."""
     with suppress(FileNotFoundError):
         if not entry.is_dir(follow_symlinks=False):
-            os.unlink(entry.name, dir_fd=directory)
-            return
+            return is_unlinked(entry.name, directory)
         if directory != top:
             os.rename(entry.name, f".{secrets.token_hex(8)}", src_dir_fd=directory, dst_dir_fd=top)
-            return
+            return True
         below = os.open(entry.name, DIRECTORY_FLAGS, dir_fd=top)
         try:
-            while entries := _some(below):
-                for one in entries:
-                    _remove(below, one, top)
+            _empty(below, top)
         finally:
             os.close(below)
-        os.rmdir(entry.name, dir_fd=top)
+        return is_removed(entry.name, top)
+    return True
 
 
 def remove_directory(above: int, name: str, *, keep: bool = False) -> None:
     """Remove a directory with all that is in it, or with ``keep`` only what is in it.
+
+    A file that a process of this machine holds open goes from an NFS mount only when that closes it.
 
     A directory that is gone counts as removed.
 
@@ -78,7 +108,7 @@ def remove_directory(above: int, name: str, *, keep: bool = False) -> None:
     until = time.monotonic() + REMOVAL_SECONDS
     while not _removed(above, name, keep):
         if time.monotonic() > until:
-            raise Transient(f"{name} is written to by a function of an attempt that has not ended")
+            raise Transient(f"{name} is written to, or held open, by a function of an attempt that has not ended")
         time.sleep(_PAUSE_SECONDS)
 
 
@@ -98,19 +128,18 @@ def _removed(above: int, name: str, keep: bool) -> bool:
 
 def _is_removed(directory: int, path: str) -> bool:
     try:
-        os.unlink(path, dir_fd=directory)
+        return is_unlinked(path, directory)
     except FileNotFoundError:
         return True
     except IsADirectoryError:
         return _is_emptied(directory, path)
-    return True
 
 
 def _is_emptied(directory: int, path: str) -> bool:
     try:
         remove_tree(directory, path)
     except OSError as error:
-        if error.errno not in _CHANGED_MEANWHILE:
+        if error.errno not in _NOT_YET:
             raise
         return False
     return True
@@ -122,7 +151,7 @@ def _is_gone(above: int, name: str) -> bool:
     except FileNotFoundError:
         return True
     except OSError as error:
-        if error.errno not in _CHANGED_MEANWHILE:
+        if error.errno not in _NOT_YET:
             raise
         return False
     return True

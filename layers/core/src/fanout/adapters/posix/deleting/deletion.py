@@ -5,19 +5,18 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from threading import Lock
 
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.deleting.room import Room
-from fanout.adapters.posix.errors import destination_error
+from fanout.adapters.posix.errors import GONE, HOLDS, destination_error
 from fanout.adapters.posix.listing.stats import entry_of
 from fanout.model.entry import Entry, Kind, permissions_of
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import is_unlinked_file
 
-_GONE = (errno.ENOENT, errno.ENOTDIR)
-_NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 _LOCKS = 64
 _FLAGS = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -73,7 +72,7 @@ def delete_listed(
         except ItemError as error:
             problems[entry.path] = error
         except OSError as error:
-            if error.errno not in _GONE:
+            if error.errno not in GONE:
                 problems[entry.path] = _error("unlink", error, at_source=at_source is not None)
     return problems
 
@@ -129,6 +128,13 @@ def _error(operation: str, error: OSError, *, at_source: bool) -> ItemError:
     return ItemError(reason, f"{operation} at the source: {errno.errorcode.get(number, number)}")
 
 
+def _what_it_holds(room: Room, path: str) -> str:
+    with suppress(OSError, ItemError), room.directories.hold(path) as directory, os.scandir(directory) as found:
+        if all(is_unlinked_file(one.name) for one in found):
+            return "it holds files that were deleted and are still open at an NFS client (.nfs*)"
+    return "it holds an entry that was not deleted"
+
+
 def remove_empty(room: Room, entry: Entry, backup: Backup | None = None, *, at_source: bool = False) -> None:
     """See ``ports.tree.Tree.remove_directory``; ``rmdir`` takes neither a symlink nor what holds anything."""
     path = room.root + entry.path
@@ -146,7 +152,7 @@ def remove_empty(room: Room, entry: Entry, backup: Backup | None = None, *, at_s
                 room.token.look()
             os.rmdir(name, dir_fd=directory)
     except OSError as error:
-        if error.errno in _NOT_EMPTY:
-            raise ItemError(Reason.NOT_EMPTY, "it holds an entry that was not deleted") from error
+        if error.errno in HOLDS:
+            raise ItemError(Reason.NOT_EMPTY, _what_it_holds(room, path)) from error
         if error.errno != errno.ENOENT:
             raise _error("rmdir", error, at_source=at_source) from error

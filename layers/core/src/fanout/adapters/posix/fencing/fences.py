@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Callable, Collection, Sequence
 
+from fanout.adapters.posix.errors import DENIED
 from fanout.adapters.posix.fencing.fencing_token import LOOK_SECONDS
 from fanout.adapters.posix.staging import Staging
 from fanout.model.errors import AccessDenied, Transient
@@ -49,6 +49,6 @@ def fence_others(
 def _not_fenced(fence: Fence, error: OSError) -> AccessDenied | Transient:
     """Another run's function may go on writing where this one writes."""
     action = f"removing what the run {fence.run_id} staged"
-    if error.errno in (errno.EACCES, errno.EPERM):
+    if error.errno in DENIED:
         return AccessDenied(action, f"/{fence.place}", f"remove it, or give the function write permission ({error})")
     return Transient(f"{action} below /{fence.place}: {error.strerror}")

@@ -8,19 +8,18 @@ staged cannot become visible, however late that function wakes up. Operations th
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 from contextlib import suppress
 
-from fanout.adapters.posix.errors import destination_error
+from fanout.adapters.posix.errors import GONE, STALE, destination_error
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories
 from fanout.model.errors import ItemError, Superseded
 from fanout.model.path_rules import STAGING_PREFIX
 
 # Chosen: a process asks the server at most four times a second, whatever it makes or deletes.
 LOOK_SECONDS = 0.25
-_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
+_GONE = GONE | STALE
 
 
 class FencingToken:

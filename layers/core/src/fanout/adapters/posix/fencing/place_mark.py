@@ -5,10 +5,10 @@ It lies in the run's staging directory, because a move makes such a directory at
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Collection, Iterator
 
+from fanout.adapters.posix.errors import GONE, LEADS_AWAY
 from fanout.adapters.posix.paths.directories import Directories, parent_of
 from fanout.model.errors import ItemError, Transient
 from fanout.model.outcome import Reason
@@ -16,7 +16,7 @@ from fanout.model.path_rules import STAGING_PREFIX
 from fanout.request.parts.publish import INSIDE_VERSIONS
 
 _NAME = "place"
-_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_NOT_THERE = GONE | LEADS_AWAY
 
 
 def leave_mark(directories: Directories, staging: str) -> None:

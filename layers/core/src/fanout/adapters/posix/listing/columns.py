@@ -12,6 +12,7 @@ from typing import cast
 
 from fanout.adapters.posix.listing.stats import entry_of
 from fanout.model.columns import FileColumns, Listed
+from fanout.model.path_rules import UNLINKED_PREFIX, is_unlinked_file
 
 # Without a step of Python for each name: a stat and its columns take little more than the system call.
 _FACTS = attrgetter("st_mode", "st_nlink", "st_size", "st_mtime_ns", "st_ctime_ns")
@@ -49,15 +50,19 @@ def listed_of(
     if not there:
         return []
     modes, links, *numbers = zip(*map(_FACTS, there), strict=True)
-    if set(links) == {1} and all(map(stat.S_ISREG, set(modes))) and "/" not in "".join(kept):
+    together = "".join(kept)
+    hidden = UNLINKED_PREFIX in together
+    if set(links) == {1} and all(map(stat.S_ISREG, set(modes))) and "/" not in together and not hidden:
         return [FileColumns(directory, kept, *numbers)]
     if any(stat.S_ISDIR(mode) != name.endswith("/") for name, mode in zip(kept, modes, strict=True)):
-        together = zip(kept, there, strict=True)
-        entries = [entry_of(directory + name.removesuffix("/"), one, device, made=made) for name, one in together]
+        pairs = zip(kept, there, strict=True)
+        entries = [entry_of(directory + name.removesuffix("/"), one, device, made=made) for name, one in pairs]
         return [*sorted(entries, key=lambda entry: entry.sort_key)]
     columns = FileColumns(directory, kept, *numbers)
     result: list[Listed] = []
     plain = [link == 1 and stat.S_ISREG(mode) for link, mode in zip(links, modes, strict=True)]
+    if hidden:
+        plain = [one and not is_unlinked_file(name) for one, name in zip(plain, kept, strict=True)]
     for are_plain, group in groupby(range(len(kept)), plain.__getitem__):
         some = list(group)
         if are_plain:

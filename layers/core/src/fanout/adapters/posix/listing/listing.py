@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 
+from fanout.adapters.posix.errors import GONE, LEADS_AWAY, MAY_PASS
 from fanout.adapters.posix.listing.columns import listed_of, stats_of
 from fanout.adapters.posix.listing.read_ahead import ListedBelow, ReadAhead
 from fanout.adapters.posix.listing.sorted_names import BATCH, Bounds, Names, bounds_below
@@ -24,7 +25,7 @@ from fanout.model.segment import Prunes, Segment, no_pruning
 
 # A component on the way to a segment's prefix: the source has nothing below it. A symlink on it that leads out of the
 # root, or in a circle, is an entry of the segment that it lies in.
-_LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.EXDEV, errno.ELOOP)
+_LEADS_NOWHERE = GONE | LEADS_AWAY
 
 
 def list_segment(
@@ -57,7 +58,7 @@ def translated(root: str, segment: Segment) -> Iterator[None]:
     except OSError as error:
         number = error.errno or 0
         problem = f"listing stopped below /{root}{segment.prefix}: {errno.errorcode.get(number, number)}"
-        if number in (errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EINTR, errno.EAGAIN):
+        if number in MAY_PASS:
             raise Transient(problem) from error
         raise ListingIncomplete(problem) from error
 

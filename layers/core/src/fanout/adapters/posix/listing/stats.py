@@ -15,6 +15,7 @@ from fanout.listing.directories.parents import is_unfinished
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
+from fanout.model.path_rules import is_unlinked_file
 
 
 def attributes_of(found: os.stat_result) -> Attributes:
@@ -25,10 +26,11 @@ def attributes_of(found: os.stat_result) -> Attributes:
 def entry_of(path: str, found: os.stat_result, device: int = -1, *, made: bool = False) -> Entry:
     """The entry at a path, given without ``/`` at its end; with its inode if it lies on ``device``.
 
-    With ``made``, at a destination, a directory that no run has finished counts as older than any source.
+    A file that an NFS client unlinked and holds open counts as special. With ``made``, at a destination, a directory
+    that no run has finished counts as older than any source.
     """
     mode = found.st_mode
-    if stat.S_ISREG(mode):
+    if stat.S_ISREG(mode) and not is_unlinked_file(path):
         inode = inode_of(found, device) if found.st_nlink > 1 else ""
         return Entry(path, Kind.FILE, found.st_size, found.st_mtime_ns, found.st_ctime_ns, "", inode)
     if stat.S_ISDIR(mode):

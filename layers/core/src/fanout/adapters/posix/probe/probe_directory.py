@@ -7,7 +7,6 @@ system's clock, a stopped probe left it.
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import stat
@@ -16,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fanout.adapters.posix.errors import destination_error
+from fanout.adapters.posix.errors import GONE, LEADS_AWAY, destination_error
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS, Directories, Held
 from fanout.adapters.posix.probe.probe_file import PosixProbeFile
 from fanout.adapters.posix.staging import open_staged
@@ -143,7 +142,7 @@ def _removed(above: int, name: str, untouched_since: float) -> bool:
     try:
         directory = os.open(name, DIRECTORY_FLAGS, dir_fd=above)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+        if error.errno in GONE | LEADS_AWAY:
             return True  # gone, or no directory: none of ours
         raise
     try:

@@ -5,15 +5,13 @@ The publisher's note stands beside the versions, so the tree is found from where
 
 from __future__ import annotations
 
-import errno
 import os
 
+from fanout.adapters.posix.errors import GONE
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.request.parts.publish import INSIDE_VERSIONS, PUBLISHER, roots_in
-
-_NOT_THERE = (errno.ENOENT, errno.ENOTDIR)
 
 
 def published_tree_of(directories: Directories, path: str) -> str | None:
@@ -42,7 +40,7 @@ def _is_published(directories: Directories, root: str) -> bool:
     except ItemError:  # a symlink in the path: no version lies there
         return False
     except OSError as error:
-        if error.errno not in _NOT_THERE:
+        if error.errno not in GONE:
             raise
         return False
     return True

@@ -8,10 +8,10 @@ import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 
 from fanout.adapters.posix.paths.directories import DIRECTORY_FLAGS
+from fanout.adapters.posix.removal import is_removed, is_unlinked, some_of
 from fanout.facts import tuning
 from fanout.model.deadline import Deadline
 
@@ -24,7 +24,8 @@ def remove_retired(above: int, name: str, deadline: Deadline, look: Callable[[],
 
     Directories further down are moved up into it before they are read, so neither the stack nor the number of
     descriptors grows with the depth, and as many as operations may be in flight are emptied side by side. ``look``
-    is called before each step, and raises for a run that may not write.
+    is called before each step, and raises for a run that may not write. What this NFS client holds open stays, and what
+    others write there meanwhile: it goes when the next run publishes.
     """
     try:
         top = _opened(above, name)
@@ -32,52 +33,49 @@ def remove_retired(above: int, name: str, deadline: Deadline, look: Callable[[],
         return True
     try:
         with ThreadPoolExecutor(tuning.CLIENT_OPERATIONS_IN_FLIGHT, thread_name_prefix="retired") as pool:
-            while entries := _some(top):
+            staying: set[str] = set()
+            while entries := some_of(top, _AT_ONCE, staying):
                 if deadline.passed:
                     return False
                 look()
-                list(pool.map(lambda entry: _remove(top, entry, deadline), entries))
+                gone = pool.map(lambda entry: _remove(top, entry, deadline), entries)
+                staying.update(entry.name for entry, is_gone in zip(entries, gone, strict=True) if not is_gone)
     finally:
         os.close(top)
     with suppress(FileNotFoundError):
-        os.rmdir(name, dir_fd=above)
+        is_removed(name, above)
     return True
 
 
-def _some(directory: int) -> list[os.DirEntry[str]]:
-    with os.scandir(directory) as found:
-        return list(islice(found, _AT_ONCE))
-
-
-def _remove(top: int, entry: os.DirEntry[str], deadline: Deadline) -> None:
+def _remove(top: int, entry: os.DirEntry[str], deadline: Deadline) -> bool:
     """Remove an entry of the top; of a directory what there is time for, and then itself."""
     with suppress(FileNotFoundError):
         if not entry.is_dir(follow_symlinks=False):
-            os.unlink(entry.name, dir_fd=top)
-            return
+            return is_unlinked(entry.name, top)
         directory = _opened(top, entry.name)
+        staying: set[str] = set()
         try:
-            while entries := _some(directory):
+            while entries := some_of(directory, _AT_ONCE, staying):
                 if deadline.passed:
-                    return
-                for one in entries:
-                    _empty(directory, one, top)
+                    return True
+                staying.update(one.name for one in entries if not _empty(directory, one, top))
         finally:
             os.close(directory)
-        os.rmdir(entry.name, dir_fd=top)
+        return is_removed(entry.name, top)
+    return True
 
 
-def _empty(directory: int, entry: os.DirEntry[str], top: int) -> None:
+def _empty(directory: int, entry: os.DirEntry[str], top: int) -> bool:
     with suppress(FileNotFoundError):
         if not entry.is_dir(follow_symlinks=False):
-            os.unlink(entry.name, dir_fd=directory)
-            return
+            return is_unlinked(entry.name, directory)
         name = f".{secrets.token_hex(8)}"
         try:
             os.rename(entry.name, name, src_dir_fd=directory, dst_dir_fd=top)
         except PermissionError:
             os.close(_opened(directory, entry.name))
             os.rename(entry.name, name, src_dir_fd=directory, dst_dir_fd=top)
+    return True
 
 
 def _opened(above: int, name: str) -> int:
