@@ -56,6 +56,7 @@ docs: setup ## Write the generated parts of docs/
 	$(PY) scripts/generate_docs.py
 	$(PY) scripts/generate_man.py
 	$(PY) scripts/generate_state_machines.py
+	$(PY) scripts/generate_policies.py
 	$(PY) scripts/licences.py
 	$(PY) -m benchmarks.cost_page
 

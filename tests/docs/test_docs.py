@@ -19,7 +19,12 @@ SAID = re.compile(r"\b(unchanged|skipped|failed|rejected): ([^|;(.,:]+)")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
-@pytest.mark.parametrize("script", ["generate_docs.py", "generate_man.py", "generate_state_machines.py", "licences.py"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        *("generate_docs.py", "generate_man.py", "generate_state_machines.py", "generate_policies.py", "licences.py"),
+    ],
+)
 def test_generated_parts_are_what_the_code_says(script: str) -> None:
     command = [sys.executable, str(ROOT / "scripts" / script), "--check"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -71,7 +71,7 @@ CALLS: dict[str, Callable[[Client, str], Any]] = {
         Bucket=arn.rpartition(":")[2]
     ),
     "s3:ListMultipartUploadParts": lambda client, arn: client("s3").list_parts(**_upload(arn)),
-    "s3:PutObject": lambda client, arn: client("s3").put_object(**_object(f"{arn}-put"), Body=b""),
+    "s3:PutObject": lambda client, arn: client("s3").put_object(**_object(arn), Body=b""),
     "s3:PutObjectTagging": lambda client, arn: client("s3").put_object_tagging(**_object(arn), Tagging={"TagSet": []}),
     "s3:RestoreObject": lambda client, arn: client("s3").restore_object(**_object(arn), RestoreRequest={"Days": 1}),
     "sqs:ReceiveMessage": lambda client, arn: client("sqs").receive_message(

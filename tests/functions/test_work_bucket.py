@@ -70,7 +70,7 @@ def test_the_ledger_turns_and_staging_stay_allowed() -> None:
             need = Need(action, f"arn:aws:s3:::{WORK}/{place}", ACL)
             assert not is_allowed(need, narrow) or is_allowed(need, wide), (function, need)
     for function, action, place in [
-        ("CopyShardFunction", "s3:PutObject", "runs/r/outcomes/1"),
+        ("CopyShardFunction", "s3:PutObject", "runs/r/outcomes/shards/1/n.json"),
         ("CopyShardFunction", "s3:DeleteObject", "staged/r/1"),
         ("FinishTreeFunction", "s3:DeleteObject", "staged/r/1"),
         ("PlanTransferFunction", "s3:PutObject", "locks/s3/bucket.json"),
@@ -78,7 +78,7 @@ def test_the_ledger_turns_and_staging_stay_allowed() -> None:
         ("CheckMountFunction", "s3:GetObject", "locks/mounts/data.json"),
         ("VerifyShardFunction", "s3:GetObject", "seals/r"),
         ("PlanTransferFunction", "s3:PutObject", "seals/r"),
-        ("DeleteShardFunction", "s3:PutObject", "runs/r/deleted/1"),
+        ("DeleteShardFunction", "s3:PutObject", "runs/r/outcomes/shards/1/n.json"),
     ]:
         assert is_allowed(Need(action, f"arn:aws:s3:::{WORK}/{place}"), statements_of(function, WIDE)), (
             function,

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from tests.support.actions import Need
-from tests.template.templates import Resource, abilities, documents, functions, resources
+from tests.template.templates import Resource, abilities, documents, functions, own_policies, resources
 
 # The parameters of nested stacks that name a role, for the statements of keys.
 ROLES = {"SignerRoleArn": "SummariseTransferRole"}
@@ -71,6 +71,8 @@ class Statement:
     """Keys of the request, each with the values of which it has to be one."""
     other_accounts: tuple[str, ...] = ()
     """Of which the resource's account may be none; empty for no such condition."""
+    prefixes_if_any: tuple[str, ...] = ()
+    """Patterns that ``s3:prefix`` has to match where a request has one; empty for no such condition."""
 
     def matches(self, need: Need) -> bool:
         """Whether the statement is about a permission, on this, with these condition keys."""
@@ -80,6 +82,11 @@ class Statement:
             and (not self.other_accounts or need.context.get("aws:ResourceAccount") not in (None, *self.other_accounts))
             and all(need.context.get(key) in values for key, values in self.equal)
             and any(fnmatchcase(need.resource, one) or one == "*" for one in self.resources)
+            and (
+                not self.prefixes_if_any
+                or prefix is None
+                or any(fnmatchcase(prefix, one) for one in self.prefixes_if_any)
+            )
             and (not self.prefixes or (prefix is not None and any(fnmatchcase(prefix, one) for one in self.prefixes)))
         )
 
@@ -91,7 +98,10 @@ def statements_of(function: str, given: Given) -> list[Statement]:
     held = [name for name, condition in abilities(role).items() if not condition or given.conditions[condition]]
     own = [("", document) for one in role["Properties"].get("Policies", []) for document in documents(one)]
     attached = [(name, document) for name in held for document in documents(resources()[name]["Properties"])]
-    said = [found for name, document in own + attached for found in _parsed(name, document, given)]
+    beside = [
+        (name, document) for name, one in own_policies(named).items() for document in documents(one["Properties"])
+    ]
+    said = [found for name, document in own + beside + attached for found in _parsed(name, document, given)]
     return said + list(_of_keys(named, given))
 
 
@@ -110,6 +120,7 @@ def _parsed(name: str, document: Resource, given: Given) -> Iterator[Statement]:
     for statement in given.value(document["Statement"]):
         condition = statement.get("Condition", {})
         prefixes = condition.get("StringLike", {}).get("s3:prefix", ())
+        may_have = condition.get("StringLikeIfExists", {}).get("s3:prefix", ())
         yield Statement(
             name,
             statement["Effect"],
@@ -118,6 +129,7 @@ def _parsed(name: str, document: Resource, given: Given) -> Iterator[Statement]:
             _tuple(prefixes),
             _equal(condition),
             _tuple(condition.get("StringNotEquals", {}).get("aws:ResourceAccount", ())),
+            _tuple(may_have),
         )
 
 

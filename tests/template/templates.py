@@ -144,6 +144,13 @@ def roles_with(policy: str) -> set[str]:
     return {name for name, role in of_type("AWS::IAM::Role").items() if policy in abilities(role)}
 
 
+def own_policies(role: str) -> dict[str, Resource]:
+    """The policies beside a role of a function that are its alone: what it writes of the ledger, by its name."""
+    return {
+        name: r for name, r in of_type("AWS::IAM::Policy").items() if name == f"{role.removesuffix('Role')}LedgerPolicy"
+    }
+
+
 def policies() -> Iterator[tuple[str, Resource]]:
     """Every statement of every policy of roles, buckets, endpoints and file systems."""
     for name, resource in resources().items():

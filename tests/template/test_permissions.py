@@ -130,13 +130,13 @@ def test_what_plans_measures_and_only_the_file_systems_of_the_stack() -> None:
     }
 
 
-def test_what_lies_beside_the_runs_is_written_with_the_ledger_s_permission_and_never_deleted() -> None:
+def test_the_ledger_is_read_with_one_permission_and_lies_where_it_expires() -> None:
+    """What a function writes of it: tests/template/test_ledger_rights.py."""
     work = "arn:${AWS::Partition}:s3:::${WorkBucketName}/runs/*"
     allowed = {
         (name, action) for name, s in allowing() if s.get("Resource") == {"Fn::Sub": work} for action in actions(s)
     }
-    assert allowed == {("LedgerPolicy", "s3:GetObject"), ("LedgerPolicy", "s3:PutObject")}
-    assert "SummariseTransferRole" in roles_with("LedgerPolicy")
+    assert allowed == {("LedgerPolicy", "s3:GetObject")}
     for name in keys.BESIDE_THE_RUNS:
         assert keys.run_prefix(name) == f"runs/{name}/"  # so that it expires with the runs, too
 

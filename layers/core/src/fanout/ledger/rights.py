@@ -1,0 +1,193 @@
+"""Which function writes which objects of the work bucket. The roles are made of this table, and hold nothing else.
+
+``scripts/generate_policies.py`` writes templates/ledger.yaml from it; tests/template/test_ledger_rights.py holds the
+other policies against it. A pattern is one of IAM: ``*`` also matches ``/``. Below ``runs/*/`` lies a run's ledger, and
+inside it, below ``verification/``, that of comparing both trees: only those in ``COMPARE`` write there.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from fanout.ledger import keys, probe_keys
+
+RUNS = "runs/"
+_RUN = "runs/*/"
+INNER = f"{_RUN}{keys.VERIFICATION}"
+# The state machine itself, which writes the results of its Maps.
+STATE_MACHINE = "Transfer"
+
+_TASKS = (
+    *("ListSegment", "CopyShard", "VerifyShard", "FinishTree", "FinishShard", "DeleteShard", "RemoveDirectories"),
+)
+_CONTROL = ("PlanTransfer", "CheckMount", "GatherSegments", "PartitionShards", "BeginDeletion", "BeginVerification")
+COMPARE = (
+    *("BeginVerification", "ListSegment", "GatherSegments", "PartitionShards", "VerifyShard", "RecordShardFailure"),
+    *("BeginDeletion", "DeleteShard", "RemoveDirectories", STATE_MACHINE),
+)
+# Those whose roles may write objects of trees, or begin uploads.
+WRITE_DATA = ("PlanTransfer", "CheckMount", "ListSegment", "CopyShard", "FinishTree", "FinishShard")
+_FINISH = ("FinishTree", "FinishShard")
+_WITHDRAW = ("FinishTree", "RemoveDirectories")
+_VERIFY = ("VerifyShard",)
+_SHARDS = ("CopyShard", "VerifyShard", "RecordShardFailure", *_FINISH, "DeleteShard", "RemoveDirectories")
+_PROBE = ("OpenProbe", "CloseProbe")
+_MAP_RESULTS = "map-results/"
+_PHASES = "phases/"
+_FINISHING = "finishing/"
+_ATTEMPTS = "attempts/"
+
+# Below a run's prefix, and in the ledger inside it.
+_OF_RUNS: dict[str, tuple[str, ...]] = {
+    keys.REQUEST: ("PlanTransfer",),
+    keys.PLAN: ("PlanTransfer",),
+    keys.FILE_SYSTEMS: ("PlanTransfer",),
+    keys.LIMITS: ("PlanTransfer",),
+    keys.WAITING: ("PlanTransfer",),
+    keys.CARRIED + "*": ("PlanTransfer",),
+    keys.EARLIER: ("PlanTransfer", "CheckMount"),
+    keys.OWNERS: ("CheckMount",),
+    keys.CLOCKS: ("CheckMount",),
+    keys.SOURCE_ROOT: ("CheckMount",),
+    keys.DESTINATION_ROOT: ("CheckMount",),
+    keys.VERSION_BEFORE: ("CheckMount",),
+    keys.FENCED: ("CheckMount",),
+    keys.SOURCE_FENCED: ("CheckMount",),
+    "segments/round-*": ("PlanTransfer", "GatherSegments", "BeginVerification"),
+    keys.SEGMENTS_DONE + "*": ("ListSegment",),
+    keys.SEGMENTS_FAILED + "*": ("ListSegment",),
+    keys.SHARD_FILES + "*": ("ListSegment", "PartitionShards"),
+    "outcomes/listed/*": ("ListSegment",),
+    "outcomes/extras/*": ("ListSegment",),
+    "listed/*": ("ListSegment",),
+    "attributes/*": ("ListSegment",),
+    keys.BIG_FILES_BEGUN + "*": ("ListSegment",),
+    "index/*": ("ListSegment",),
+    "links/*": ("ListSegment", "PartitionShards", "BeginDeletion"),
+    keys.LINKS: ("PartitionShards",),
+    keys.SHARDS: ("PartitionShards",),
+    keys.FORECAST: ("PartitionShards",),
+    keys.BIG_FILES: ("PartitionShards",),
+    keys.PACING + "*": ("PartitionShards", "PaceCopy"),
+    keys.COPIES_AT_ONCE: ("PartitionShards", "FinishTree"),
+    keys.RESTORES + "*": ("FinishTree",),
+    keys.OUTCOMES + "*": _SHARDS,
+    keys.DIRECTORIES + "*": ("ListSegment", "CopyShard"),
+    keys.MADE + "*": ("CopyShard",),
+    keys.BIG_FILE_OUTCOMES + "*": _FINISH,
+    _FINISHING + "*": _FINISH,
+    keys.DIRECTORY_FAILURES + "*": (*_FINISH, "RemoveDirectories"),
+    keys.DIRECTORIES_SET: ("FinishTree",),
+    keys.DIRECTORIES_MENDED: ("RemoveDirectories",),
+    keys.FINISHED: _WITHDRAW,
+    keys.WITHDRAWN: _WITHDRAW,
+    keys.SOURCE_FINISHED: _WITHDRAW,
+    keys.SOURCE_WITHDRAWN: _WITHDRAW,
+    keys.PUBLISHED: ("FinishTree",),
+    keys.DELETIONS: ("BeginDeletion",),
+    keys.DELETED_DIRECTORIES: ("BeginDeletion",),
+    "deletions/*": ("ListSegment", "VerifyShard", "BeginDeletion"),
+    "deletions/looks/*": ("DeleteShard", "RemoveDirectories"),
+    keys.EARLIER_PROOFS: ("BeginVerification",),
+    keys.DIGESTS + "*": _VERIFY,
+    keys.CERTIFIED + "*": _VERIFY,
+    keys.NOT_TOLD + "*": _VERIFY,
+    keys.ARCHIVED + "*": _VERIFY,
+    "seen/*": _VERIFY,
+    "checksums/*": _VERIFY,
+    keys.UNREAD + "*": ("CopyShard", "VerifyShard"),
+    _ATTEMPTS + "*": ("CopyShard", "VerifyShard"),
+    keys.THROTTLED + "*": _TASKS,
+    keys.WORKERS + "*": _TASKS,
+    keys.PROGRESS + "*": _TASKS,
+    keys.ENTRIES + "*": (*_TASKS, "SummariseTransfer"),
+    keys.SPENDING: (*_TASKS, *_CONTROL, "PaceCopy"),
+    keys.NOTES + "*": (*_TASKS, *_CONTROL, "PaceCopy", "SummariseTransfer", "PlanProbe"),
+    # Named, because the names are also those of documents of the run.
+    f"{keys.NOTES}index.json": ("PlanTransfer", "CheckMount", "ListSegment"),
+    f"{keys.NOTES}plan.json": ("PlanTransfer",),
+    f"{_PHASES}plan.json": ("PlanTransfer",),
+    keys.PACING_PLAN: ("PartitionShards", "PaceCopy"),
+    _PHASES + "*": (*_CONTROL, "FinishTree", "SummariseTransfer", *_PROBE),
+    # A run that is skipped has no other function than PlanTransfer.
+    keys.SUMMARY: ("PlanTransfer", "SummariseTransfer"),
+    keys.FAILURES: ("PlanTransfer", "SummariseTransfer"),
+    keys.REPORT: ("PlanTransfer", "SummariseTransfer"),
+    keys.CERTIFICATE: ("SummariseTransfer",),
+    keys.INDEX: ("SummariseTransfer",),
+    keys.PLANNED: ("SummariseTransfer",),
+    "planned-*": ("SummariseTransfer",),
+    "failures-*": ("SummariseTransfer",),
+    _MAP_RESULTS + "*": (STATE_MACHINE,),
+    probe_keys.PLAN: ("PlanProbe",),
+    probe_keys.RESULT: ("SummariseProbe",),
+    probe_keys.PAGE: ("SummariseProbe",),
+    probe_keys.SAMPLES + "*": ("RunExperiment",),
+    probe_keys.READY + "*": ("RunExperiment",),
+}
+# Beside the runs, and outside of them.
+_BESIDE: dict[str, tuple[str, ...]] = {
+    f"{RUNS}{keys.BATCHES}/*": ("StartBatch",),
+    f"{RUNS}{keys.INDEXES}/*": ("SummariseTransfer",),
+    f"{RUNS}{keys.LATEST}/*": ("SummariseTransfer",),
+    f"{RUNS}{keys.MOUNTS}/*": ("CheckMount",),
+    f"{RUNS}{keys.VERSIONS}/*": ("FinishTree",),
+    # Asked by ``fanout doctor`` whether it can write.
+    f"{RUNS}doctor/probe": ("CheckMount",),
+}
+OUTSIDE: dict[str, tuple[str, ...]] = {
+    f"{keys.SEALS}*": ("PlanTransfer",),
+    "locks/*": ("PlanTransfer", "SummariseTransfer"),
+    "probes/*": ("SummariseProbe",),
+    "staged/*": ("CopyShard",),
+}
+# Inside what others may write: only these write here.
+_BOUNDS: dict[str, tuple[str, ...]] = {
+    f"{INNER}*": COMPARE,
+    f"{INNER}plan.json": ("BeginVerification",),
+    f"{_RUN}{keys.OUTCOMES}verified-*": _VERIFY,
+    f"{_RUN}{keys.OUTCOMES}source-*": _VERIFY,
+}
+KINDS: dict[str, tuple[str, ...]] = {f"{_RUN}{below}": who for below, who in _OF_RUNS.items()} | _BESIDE
+WRITERS = tuple(dict.fromkeys(who for writers in KINDS.values() for who in writers))
+
+
+def written_by(function: str) -> tuple[str, ...]:
+    """The patterns below ``runs/`` that a function writes."""
+    own = tuple(pattern for pattern, writers in KINDS.items() if function in writers)
+    return own + tuple(one for one, who in _BOUNDS.items() if function in who and one == f"{INNER}plan.json")
+
+
+def kept_from(function: str) -> tuple[str, ...]:
+    """The patterns below ``runs/`` that a function must not write, though one of its own, or of data, matches them.
+
+    What lies right below a run's prefix can only be matched by a parameter for data (``arn:aws:s3:::*``).
+    """
+    own = written_by(function)
+    samples = [sample_of(pattern) for pattern in own]
+    deep = [pattern for pattern in KINDS if function in WRITE_DATA or _directory(pattern).endswith("/")]
+    others = [pattern for pattern in deep if pattern not in own]
+    found = [_whole(pattern) if not _shares(pattern, own) else pattern for pattern in others]
+    found += [pattern for pattern, writers in _BOUNDS.items() if function not in writers]
+    return tuple(one for one in dict.fromkeys(found) if not any(fnmatchcase(sample, one) for sample in samples))
+
+
+def sample_of(pattern: str, inner: bool = False) -> str:
+    """A key of a pattern, in the ledger of a run or in the one inside it."""
+    key = pattern.replace("*", "x")
+    return key.replace("runs/x/", f"runs/x/{keys.VERIFICATION}", 1) if inner else key
+
+
+def _shares(pattern: str, own: tuple[str, ...]) -> bool:
+    """Whether a function writes something in the directory of a pattern, right below a run's prefix."""
+    return any(one.startswith(_directory(pattern)) for one in own)
+
+
+def _directory(pattern: str) -> str:
+    parts = pattern.split("/")
+    return "/".join(parts[:3]) + "/" if len(parts) > 3 else pattern
+
+
+def _whole(pattern: str) -> str:
+    """The whole directory right below a run's prefix, where a pattern lies in one."""
+    return f"{_directory(pattern)}*" if _directory(pattern).endswith("/") else pattern
