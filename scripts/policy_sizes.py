@@ -32,5 +32,5 @@ if __name__ == "__main__":
         "allowed resources that end in *",
         f"of {len(KINDS)} kinds of the ledger it writes",
     ]
-    lines = [head, ["---"] * len(head), *map(list, rows())]
+    lines: list[list[object]] = [[*head], ["---"] * len(head), *([*row] for row in rows())]
     sys.stdout.write("".join(f"| {' | '.join(map(str, one))} |\n" for one in lines))
