@@ -62,7 +62,7 @@ class Met:
 
 
 def met_in(field: str, plan: Plan, ledger: Ledger) -> Met | None:
-    """What an end is held against as it is listed; ``None`` for one that the run does not write, or a bucket."""
+    """Return the check of an end as it is listed; ``None`` for one that the run does not write, or a bucket."""
     request = plan.request
     end = request.source if field == "source" else request.destination
     return Met(field, end, ledger) if end in request.written_ends and not end.is_keyed else None
