@@ -18,7 +18,6 @@ from benchmarks.worker import RUN, context_of
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
 from fanout.finishing.assemble_big_files import assemble_big_files
-from fanout.finishing.withdrawal import withdraw
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Books
@@ -37,6 +36,7 @@ from fanout.shards.packing import pack, spread
 from fanout.shards.partitioned import MapItem
 from fanout.shards.seconds import DEFAULT_RATES
 from fanout.shards.shard_results import big_file_outcomes, shard_result
+from fanout.turns.withdrawal import withdraw
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
 from fanout.model.location import MountLocation, S3Location
-from fanout.planning.write_turn import WriteTurns
 from fanout.ports.store import Versioned
 from fanout.ports.tree import Tree
 from fanout.report import page
@@ -35,6 +34,7 @@ from fanout.request import parse as requests
 from fanout.request.options import Symlinks
 from fanout.request.plan import Plan
 from fanout.staging.unseen_tree import UnseenTree
+from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context
 from tests.adversary.buckets import BucketPlace
 from tests.adversary.clock import LabClock

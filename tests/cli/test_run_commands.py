@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from fanout.ledger.documents import document_row
 from fanout.ledger.keys import WAITING
 from fanout.ledger.seals import sealed_json
-from fanout.planning.waiting import Waiting
+from fanout.turns.waiting import Waiting
 from fanout_cli.account import session_options
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.main import app

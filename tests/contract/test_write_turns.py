@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from fanout.model.errors import DestinationBusy
-from fanout.planning.write_turn import WriteTurns
-from fanout.planning.writers import writers_from_bytes
 from fanout.ports.store import Versioned, VersionedStore
 from fanout.ports.turns import Writer
+from fanout.turns.write_turn import WriteTurns
+from fanout.turns.writers import writers_from_bytes
 from tests.contract.test_versioned_stores import KEY, store
-from tests.planning.test_writers import plan
 from tests.support.flow import ManualClock
+from tests.turns.test_writers import plan
 
 __all__ = ["store"]
 RUNS = 6

@@ -19,11 +19,11 @@ from fanout.model.file_system import Described, Reading, ThroughputMode
 from fanout.model.shard import Shard
 from fanout.pacing.pace_copy import end_pacing, pace_copy
 from fanout.partition.partition_shards import partition_shards
-from fanout.planning.write_turn import WriteTurns
 from fanout.ports.map_run import MapRun
 from fanout.probe.probe_work import Effort
 from fanout.probe.samples import Record
 from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.turns.write_turn import WriteTurns
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_meter import MemoryMeter

@@ -15,7 +15,7 @@ from fanout.model.errors import DestinationBusy
 from fanout.model.segment import Segment
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
-from fanout.planning.write_turn import WriteTurns
+from fanout.turns.write_turn import WriteTurns
 from tests.contract.test_write_turns import Known
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree

@@ -7,12 +7,12 @@ from msgspec.structs import fields, replace
 from fanout.listing.index.copied_index import transfer_digest
 from fanout.model.location import MountLocation, S3Location
 from fanout.model.shard import Rates
-from fanout.planning.writers import writer_of
 from fanout.request.parts.limits import Limits
 from fanout.request.plan import Plan
 from fanout.request.request import Request
 from fanout.request.transfer_fields import FIELDS, Decides, fields_up_to
 from fanout.resuming.rules import MAY_DIFFER
+from fanout.turns.writers import writer_of
 
 REQUEST = Request(source=MountLocation("data", "a"), destination=S3Location("b-bucket", ""), limits=Limits(10))
 

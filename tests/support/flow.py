@@ -27,7 +27,6 @@ from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
-from fanout.planning.write_turn import WriteTurns
 from fanout.ports.aws import ObjectArchive, Signer
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
@@ -39,6 +38,7 @@ from fanout.request.plan import Plan
 from fanout.restoring.restore_objects import restore_objects
 from fanout.resuming.carry_over import list_or_carry_over
 from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.turns.write_turn import WriteTurns
 from fanout.verifying.begin_verification import begin_verification
 from fanout.verifying.verify_shard import verify_shard
 from fanout.work.context import Context

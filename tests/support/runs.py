@@ -18,11 +18,11 @@ from fanout.model.errors import OutOfTime
 from fanout.model.outcome import Outcome, Reason, Result
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
-from fanout.planning.write_turn import WriteTurns
 from fanout.shards.partitioned import Links, ListedBigFiles
 from fanout.shards.sizes import Sizes
 from fanout.shards.tasks.attempt import Attempt, End, attempt_key
 from fanout.summary.summarise_transfer import summarise_transfer
+from fanout.turns.write_turn import WriteTurns
 from tests.support.flow import ManualClock, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryStore

@@ -9,10 +9,10 @@ from fanout.forecast.document import ForecastDocument
 from fanout.ledger import keys
 from fanout.ledger.documents import PhaseBegan
 from fanout.ledger.ledger import Ledger
-from fanout.planning.waiting import Waiting
 from fanout.request.parts.window import opens_again, parse_window
 from fanout.request.plan import Plan
 from fanout.restoring.stand import last_stand
+from fanout.turns.waiting import Waiting
 from fanout_cli.progress.model import WITH_SHARDS, Look, course_of
 from fanout_cli.progress.stage import Stage
 from fanout_cli.progress.work import Standing

@@ -13,10 +13,10 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from fanout.model.books import Count
-from fanout.planning.waiting import Waiting
 from fanout.request.phases import phases_of
 from fanout.request.request import Request
 from fanout.restoring.stand import RestoreStand
+from fanout.turns.waiting import Waiting
 from fanout_cli.progress.work import Standing
 
 # The phases that deal with shards, and so have a share.

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from fanout.model.books import Count
 from fanout.model.outcome import Reason
-from fanout.planning.waiting import Waiting
 from fanout.report.text import size, visible
 from fanout.restoring.stand import RestoreStand
+from fanout.turns.waiting import Waiting
 from fanout_cli.progress.model import WITH_SHARDS, Phase, Progress
 
 # Classes of failures that a line names.

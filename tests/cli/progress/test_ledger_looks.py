@@ -14,9 +14,9 @@ from fanout.model.entry import Kind
 from fanout.model.errors import DestinationBusy
 from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
-from fanout.planning.write_turn import WriteTurns
 from fanout.shards.partitioned import MapItem, shards_of
 from fanout.shards.tasks.attempt import Attempt, End, attempt_key, note_key
+from fanout.turns.write_turn import WriteTurns
 from fanout_cli.progress.ledger_looks import LedgerLooks
 from fanout_cli.progress.model import progress_of
 from fanout_cli.progress.stage import PAGE_KEYS, SECONDS_A_PAGE, Stage

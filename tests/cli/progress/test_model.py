@@ -7,8 +7,8 @@ import json
 import pytest
 
 from fanout.model.books import Count
-from fanout.planning.waiting import Waiting
 from fanout.request.parse import parse_request
+from fanout.turns.waiting import Waiting
 from fanout_cli.progress.model import Listed, Look, course_of, progress_of
 from fanout_cli.progress.work import ShardsAtWork, Standing
 from tests.cli.progress.runs import RATES, note, shard

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fanout.model.books import Count
-from fanout.planning.waiting import Waiting
 from fanout.restoring.stand import RestoreStand
+from fanout.turns.waiting import Waiting
 from fanout_cli.progress.model import Look, Phase, Progress, progress_of
 from fanout_cli.progress.text import clipped, details, duration, failures_line, fitted, line_of, percent, phases_line
 

@@ -16,7 +16,6 @@ from fanout.deleting.missing_at_source import Look, look_at_source
 from fanout.deleting.source_looks import noted_look
 from fanout.facts import tuning
 from fanout.finishing.finish_directories import finish_directories
-from fanout.finishing.withdrawal import has_left_source, is_finished, withdraw, withdraw_from_source
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.listing.directories.parents import parents_of
@@ -36,6 +35,7 @@ from fanout.shards.made_directories import made_directories
 from fanout.shards.shard_results import shard_outcomes
 from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import nothing_done
+from fanout.turns.withdrawal import has_left_source, is_finished, withdraw, withdraw_from_source
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 

@@ -18,7 +18,6 @@ from fanout.finishing.finish_directories import (
     settable_at_once,
 )
 from fanout.finishing.link_names import link_names
-from fanout.finishing.withdrawal import is_finished
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.deadline import Deadline
@@ -27,6 +26,7 @@ from fanout.model.errors import Superseded
 from fanout.ports.tree import Tree
 from fanout.shards.made_directories import MadeDirectory
 from fanout.shards.tasks.shard_task import nothing_done
+from fanout.turns.withdrawal import is_finished
 from fanout.work.context import Context
 from fanout.work.parallel import ahead
 

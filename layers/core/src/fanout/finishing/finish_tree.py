@@ -11,13 +11,13 @@ from fanout.finishing.finish_directories import finish_directories
 from fanout.finishing.finish_rounds import Round, first_round, last_round, next_round, not_done, to_finish
 from fanout.finishing.finish_shard import go_on_with
 from fanout.finishing.link_names import link_names
-from fanout.finishing.withdrawal import is_finished, withdraw
 from fanout.ledger import keys
 from fanout.model.deadline import Deadline
 from fanout.model.document import Json
 from fanout.model.errors import Superseded
 from fanout.request.plan import Plan
 from fanout.shards.tasks.shard_task import nothing_done
+from fanout.turns.withdrawal import is_finished, withdraw
 from fanout.work.context import Context
 
 

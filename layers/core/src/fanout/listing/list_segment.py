@@ -10,7 +10,6 @@ from fanout.ledger import keys
 from fanout.ledger.documents import SegmentFailed
 from fanout.listing.deciding.archived import with_archives
 from fanout.listing.deciding.clocks import ahead_of_runs, wider_by
-from fanout.listing.deciding.other_runs import met_in
 from fanout.listing.deciding.proofs import Proofs
 from fanout.listing.deciding.settle import Settler
 from fanout.listing.destination_process import listed_apart
@@ -38,6 +37,7 @@ from fanout.request.filtering.filters import Filters
 from fanout.request.plan import Plan
 from fanout.request.request import knows_extras
 from fanout.shards.tasks.notes import TaskNotes
+from fanout.turns.other_runs import met_in
 from fanout.work.context import Context
 from fanout.work.garbage import rare_collections
 

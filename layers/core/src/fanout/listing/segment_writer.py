@@ -7,7 +7,6 @@ from itertools import chain
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import listed_outcomes, outcome_row
-from fanout.listing.deciding.other_runs import met_in
 from fanout.listing.deciding.published import published_trees
 from fanout.listing.directories.extra_writer import ExtraWriter, lists_extras
 from fanout.listing.directories.implied import ImpliedDirectories
@@ -35,6 +34,7 @@ from fanout.shards.entry_report import report_done
 from fanout.shards.packing import Packer, spread
 from fanout.shards.rounds import ListedBigFile, SegmentRecord
 from fanout.shards.sizes import Sizes
+from fanout.turns.other_runs import met_in
 from fanout.work.context import Context
 
 OUTCOMES_PER_FILE = 50_000

@@ -159,5 +159,9 @@ def parse_bucket_key(field: str, text: str, allowed: str) -> tuple[str, str]:
 
 def overlap(source: Location, destination: Location) -> bool:
     """Whether one tree is the other or lies inside it."""
-    first, second = source.place, destination.place
-    return source.store == destination.store and (first.startswith(second) or second.startswith(first))
+    return source.store == destination.store and nest(source.place, destination.place)
+
+
+def nest(one: str, other: str) -> bool:
+    """Whether two places of one store share an entry."""
+    return one.startswith(other) or other.startswith(one)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from contextlib import suppress
 
 from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
-from fanout.listing.deciding.other_runs import OtherRuns, refusal
 from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, DestinationBusy, FanoutError, InvalidRequest, ItemError
-from fanout.model.location import Location
 from fanout.planning.places import mark_destination, refuse_same_directory, refuse_work_bucket_by_another_name
 from fanout.planning.plan_transfer import check_ends
-from fanout.ports.file_system import FileSystem
-from fanout.ports.turns import Fence, Turn
+from fanout.ports.turns import Turn
 from fanout.publishing.begin_publishing import begin_publishing, check_versions, keep_versions
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
 from fanout.staging.roots import are_apart, note_root, refuse_one_root
+from fanout.turns.fence_others import fence_others
 from fanout.verifying.verify_rules import note_owners, recall_owners
 from fanout.work.context import Context
 
@@ -54,7 +51,7 @@ def _check(plan: Plan, context: Context) -> None:
     refuse_work_bucket_by_another_name(plan, context)
     refuse_same_directory(plan, context)
     for end, turn in turns:
-        _fence_others(plan, end, turn, context)
+        fence_others(plan, end, turn, context)
     begin_publishing(plan, context)
     _note_roots(plan, context)
     notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
@@ -105,38 +102,3 @@ def _try_destination(plan: Plan, context: Context) -> tuple[str, ...]:
     limitations = files.limitations()
     note_owners(limitations, plan, context.ledger)
     return limitations
-
-
-def _fence_others(plan: Plan, end: Location, turn: Turn, context: Context) -> None:
-    """Fence whom the run's turn at an end names, the runs that it resumes, and whoever else has staged at its root."""
-    is_source = end == plan.request.source
-    field = "source" if is_source else "destination"
-    place = end.place if is_source else plan.staging_place
-    known = [*turn.fences, *(Fence(place, run_id) for run_id in plan.resumes)]
-
-    def beside() -> Collection[str]:
-        return context.turns.turn(plan, end).beside if context.turns is not None else ()
-
-    def may_fence(run_id: str) -> None:
-        now = context.turns.turn(plan, end) if context.turns is not None else turn
-        other = now.elsewhere.get(run_id)
-        if other is not None:  # its staging directory is seen here: both mounts show one directory
-            raise refusal(field, end, run_id, other.mode)
-
-    files = (context.source(plan) if is_source else context.destination(plan)).file_system
-    if files is not None:
-        _meet_no_other(field, plan, end, files, context)
-    if files is not None and files.fence(known, beside, may_fence):
-        context.ledger.mark(keys.SOURCE_FENCED if is_source else keys.FENCED)
-
-
-def _meet_no_other(field: str, plan: Plan, end: Location, files: FileSystem, context: Context) -> None:
-    """Raise ``DestinationBusy`` for a run of another mount that writes above the root; note who may be met below it."""
-    turn = context.turns.turn(plan, end) if context.turns is not None else Turn()
-    if not turn.elsewhere:
-        return
-    above = files.staged_above(turn.elsewhere.keys())
-    if above is not None:
-        raise refusal(field, end, above, turn.elsewhere[above].mode)
-    modes = {run_id: writer.mode for run_id, writer in turn.elsewhere.items()}
-    context.ledger.write(keys.other_runs_key(field), OtherRuns(modes))

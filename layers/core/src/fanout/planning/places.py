@@ -32,7 +32,7 @@ from itertools import islice
 
 from fanout.ledger import keys
 from fanout.model.errors import AccessDenied, InvalidRequest
-from fanout.model.location import ACCESS_POINT_ALIAS
+from fanout.model.location import ACCESS_POINT_ALIAS, nest
 from fanout.model.segment import Segment
 from fanout.ports.tree import Tree
 from fanout.request.manifest import ManifestLocation
@@ -72,7 +72,7 @@ def refuse_work_bucket_by_another_name(plan: Plan, context: Context) -> None:
     """
     key = context.ledger.prefix + keys.PLAN
     for field, place, is_read_there, remedy in _in_buckets(plan.request):
-        if is_read_there or not any(_nest(place.key, prefix) for prefix in _WORK_PREFIXES):
+        if is_read_there or not any(nest(place.key, prefix) for prefix in _WORK_PREFIXES):
             continue  # nothing else of the stack lies there, whichever bucket it is
         try:
             is_work_bucket = context.objects(plan.request).lists(place.bucket, key)
@@ -104,7 +104,7 @@ def refuse_same_bucket(plan: Plan, context: Context) -> list[str]:
     source, destination = request.source, request.destination
     if request.course.goes_back or not request.inside_s3:
         return []
-    if source.bucket == destination.bucket or not _nest(source.place, destination.place):
+    if source.bucket == destination.bucket or not nest(source.place, destination.place):
         return []
     if not request.course.writes and not _look_alike(plan, context):
         return []
@@ -157,7 +157,3 @@ def refuse_same_directory(plan: Plan, context: Context) -> None:
 
 def _is_marked(request: Request) -> bool:
     return request.between_mounts and request.course.copies
-
-
-def _nest(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)

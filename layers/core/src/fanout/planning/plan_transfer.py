@@ -27,7 +27,6 @@ from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
 from fanout.planning.seal_run import seal_run
 from fanout.planning.skip_run import skip_run
-from fanout.planning.waiting import take_turn
 from fanout.ports.tree import Tree
 from fanout.rates.run_limits import RunLimits
 from fanout.request.parse import parse_request
@@ -36,6 +35,7 @@ from fanout.request.prices import check_prices
 from fanout.request.request import Request, request_at
 from fanout.resuming.earlier_run import EarlierRun, find_earlier_run, write_carried
 from fanout.resuming.rules import check_resumed
+from fanout.turns.waiting import take_turn
 from fanout.work.context import Context
 from fanout.work.reference import run_reference
 

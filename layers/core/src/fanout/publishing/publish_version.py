@@ -13,7 +13,6 @@ from fanout.books.summary_document import Published, Status
 from fanout.books.verification_results import verification_of
 from fanout.copying.linking import VersionBefore
 from fanout.finishing.finish_directories import directories_failed
-from fanout.finishing.withdrawal import is_finished, withdraw
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.model.books import Count
@@ -25,6 +24,7 @@ from fanout.publishing.begin_publishing import version_is_gone
 from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_first, versions_to_go
 from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
+from fanout.turns.withdrawal import is_finished, withdraw
 from fanout.work.context import Context
 
 # Chosen: more than this many runs do not end between two looks.

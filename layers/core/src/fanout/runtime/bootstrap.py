@@ -28,7 +28,6 @@ from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import sealed_for
 from fanout.model.errors import InvalidRequest
 from fanout.model.location import Location, MountLocation, S3Location
-from fanout.planning.write_turn import WriteTurns
 from fanout.ports.aws import Meter, ObjectArchive, Signer
 from fanout.ports.copying import EntryCopier
 from fanout.ports.pacing import Account, MapRuns
@@ -44,6 +43,7 @@ from fanout.runtime.late import LateAccount, LateExecutions, LateMeter, LateSign
 from fanout.runtime.settings import Settings, settings_from
 from fanout.staging.roots import keep_out
 from fanout.staging.unseen_tree import UnseenTree
+from fanout.turns.write_turn import WriteTurns
 from fanout.work.context import Context
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from fanout.books.summary_document import Published, Status, SummaryDocument, to
 from fanout.books.verification_results import verification_of
 from fanout.deleting.deletion_results import deletion_results, not_moved
 from fanout.finishing.finish_directories import directories_failed, unset_notes
-from fanout.finishing.withdrawal import owes_nothing
 from fanout.forecast.of_run import forecast_and_actual
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
@@ -36,6 +35,7 @@ from fanout.summary.issue_certificate import Times, issue_certificate
 from fanout.summary.latest_run import find_earlier, write_latest
 from fanout.summary.planned import planned_books, planned_run
 from fanout.summary.stopping import stopped_by_limit, with_way_on
+from fanout.turns.withdrawal import owes_nothing
 from fanout.verifying.compared_big_files import compared_big_files
 from fanout.work.context import Context
 

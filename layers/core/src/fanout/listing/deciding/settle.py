@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from fanout.facts import aws, tuning
 from fanout.listing.deciding.decisions import Decision, decide
-from fanout.listing.deciding.other_runs import Met
 from fanout.listing.deciding.overwriting import with_overwrite
 from fanout.listing.deciding.proofs import Look, Proofs
 from fanout.listing.lookups import Pair, Question, found_at_destination
@@ -22,6 +21,7 @@ from fanout.request.options import Compare, Symlinks
 from fanout.request.plan import Plan, compares_attributes
 from fanout.request.request import keeps_hard_links
 from fanout.request.same_place import same_place
+from fanout.turns.other_runs import Met
 
 _DECIDED = (Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK)
 

@@ -9,7 +9,7 @@ from fanout.adapters.posix.errors import DENIED
 from fanout.adapters.posix.fencing.fencing_token import LOOK_SECONDS
 from fanout.adapters.posix.staging import Staging
 from fanout.model.errors import AccessDenied, Transient
-from fanout.planning.writers import overlap
+from fanout.model.location import nest
 from fanout.ports.turns import Fence
 
 
@@ -39,7 +39,7 @@ def fence_others(
             removed |= staging.fence(fence.place, fence.run_id)
         except OSError as error:
             whole = False
-            if overlap(fence.place, root):
+            if nest(fence.place, root):
                 raise _not_fenced(fence, error) from error
     if removed:
         time.sleep(LOOK_SECONDS)

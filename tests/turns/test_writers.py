@@ -1,4 +1,4 @@
-"""Which runs may write at the same time: the table of ``fanout.planning.writers``."""
+"""Which runs may write at the same time: the table of ``fanout.turns.writers``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.planning.writers import Meeting, list_key, meeting, writer_of, writers_bytes, writers_from_bytes
 from fanout.ports.turns import Writer
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
 from fanout.shards.seconds import DEFAULT_RATES
+from fanout.turns.writers import Meeting, list_key, meeting, writer_of, writers_bytes, writers_from_bytes
 
 APART, SAME, WAITS = Meeting.APART, Meeting.SAME, Meeting.WAITS
 BASE = {"source": "s3://a-bucket/in/", "destination": "efs:///x/y"}

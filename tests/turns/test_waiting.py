@@ -11,8 +11,8 @@ from fanout.ledger import keys
 from fanout.model.document import Json
 from fanout.model.entry import Kind
 from fanout.model.errors import DestinationBusy, Transient
-from fanout.planning.waiting import RETRY_SECONDS, RETRY_SECONDS_MAX, Waiting, longest_pause
-from fanout.planning.write_turn import WriteTurns
+from fanout.turns.waiting import RETRY_SECONDS, RETRY_SECONDS_MAX, Waiting, longest_pause
+from fanout.turns.write_turn import WriteTurns
 from tests.support.flow import REQUEST, World
 from tests.support.memory import MemoryTree
 from tests.support.memory_store import MemoryStore

@@ -15,24 +15,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fanout.model.errors import DestinationBusy, PreconditionFailed, Superseded, Transient
-from fanout.model.location import Location, MountLocation
-from fanout.planning.writers import (
-    Meeting,
-    fence_of,
-    list_key,
-    meeting,
-    overlap,
-    place_text,
-    writer_of,
-    writers_bytes,
-    writers_from_bytes,
-)
+from fanout.model.location import Location, MountLocation, nest
 from fanout.ports.aws import Executions
 from fanout.ports.clock import Clock
 from fanout.ports.store import VersionedStore
 from fanout.ports.turns import Fence, Turn, Writer
 from fanout.request.plan import Plan
 from fanout.request.request import is_fenced
+from fanout.turns.writers import (
+    Meeting,
+    fence_of,
+    list_key,
+    meeting,
+    place_text,
+    writer_of,
+    writers_bytes,
+    writers_from_bytes,
+)
 
 # Chosen: each attempt that fails is another run's that succeeded.
 ATTEMPTS = 50
@@ -81,7 +80,7 @@ class WriteTurns(Struct, frozen=True):
             stored = writers_from_bytes(found.data)
             others = [one for one in stored if one.run_id != mine.run_id]
             in_the_way = [one for one in others if meeting(mine, one) is not Meeting.APART]
-            near = [one for one in others if is_fenced(end) and overlap(mine.place, one.place)]
+            near = [one for one in others if is_fenced(end) and nest(mine.place, one.place)]
             asked = dict.fromkeys([*in_the_way, *near, *others[:OLDEST_ASKED]])
             ended = [one for one in asked if not goes_on(one.execution)]
             for other in in_the_way:

@@ -24,7 +24,7 @@ from hashlib import sha256
 from msgspec import Struct, to_builtins
 
 from fanout.ledger.documents import document_of, document_row
-from fanout.model.location import Location
+from fanout.model.location import Location, nest
 from fanout.ports.turns import Fence, Writer
 from fanout.request.course import Mode
 from fanout.request.plan import Plan
@@ -69,14 +69,9 @@ def list_key(end: Location) -> str:
     return f"locks/{end.store}.json"
 
 
-def overlap(place: str, other: str) -> bool:
-    """Whether two trees of one store share an entry."""
-    return place.startswith(other) or other.startswith(place)
-
-
 def meeting(writer: Writer, other: Writer) -> Meeting:
     """Decide by the table above, for another active run."""
-    if not overlap(writer.place, other.place) or writer.run_id == other.run_id:
+    if not nest(writer.place, other.place) or writer.run_id == other.run_id:
         return Meeting.APART
     if writer.transfer == other.transfer:
         return Meeting.SAME
