@@ -290,6 +290,7 @@ def main() -> None:
     listen_on_one_port()
     policies = beside("serving/policies.py")
     policies.parse_policies_once()
+    policies.match_every_character()
     policies.name_callers_without_their_policies()
     admit = beside("serving/admission.py").admission(beside("serving/peers.py"))
     beside("serving/server.py").serve_in_native_code(float(sys.argv.pop()), admit)

@@ -1,14 +1,16 @@
-"""Shortcuts of the evaluation of policies: nothing is decided by them, and nothing is computed for each request anew.
+"""The evaluation of policies: patterns match as in IAM, and nothing is computed for each request anew.
 
 Loaded by emulator_launcher.py, so it imports nothing of the project.
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
-DOCUMENTS = 1_024
+DOCUMENTS, PATTERNS = 1_024, 4_096
+_WILDCARDS = {"*": ".*", "?": "."}
 
 
 def parse_policies_once() -> None:
@@ -22,6 +24,22 @@ def parse_policies_once() -> None:
         return list(parsed(document)) if isinstance(document, str) else parse(document)
 
     iam_evaluator.parse_policy_document = parse_once
+
+
+def match_every_character() -> None:
+    """``*`` and ``?`` match a line feed too, and a pattern ends where the name does, as in IAM.
+
+    MiniStack's ``.`` stops at a line feed, so the key ``a\\nb`` is AccessDenied; and its ``$`` also stands before one
+    at the end, so that a statement about ``a`` allows ``a\\n``.
+    """
+    from ministack.core import iam_evaluator
+
+    @lru_cache(PATTERNS)
+    def compiled(pattern: str, ignore_case: bool) -> re.Pattern[str]:
+        words = "".join(_WILDCARDS.get(character) or re.escape(character) for character in pattern)
+        return re.compile(rf"{words}\Z", re.DOTALL | (re.IGNORECASE if ignore_case else 0))
+
+    iam_evaluator._fnmatch_compile = compiled
 
 
 def name_callers_without_their_policies() -> None:
