@@ -14,6 +14,17 @@ from fanout_cli.local.errors import LocalRunError
 MOUNT_NAME = re.compile("[a-z][a-z0-9-]{0,31}")
 
 
+def default_state(root: Path) -> Path:
+    """Where a local stack keeps runs, buckets and mounts: in the checkout; of an installed wheel the user's state.
+
+    A cache, where the wheel is unpacked, may be emptied at any time.
+    """
+    if not is_unpacked(root):
+        return root / ".fanout"
+    above = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
+    return Path(above) / "fanout-transfer"
+
+
 @dataclass(frozen=True)
 class LocalPaths:
     """The checkout that is deployed, and the directory that holds everything the local run leaves behind."""
@@ -23,11 +34,11 @@ class LocalPaths:
 
     @classmethod
     def find(cls, repo: Path | None = None, state: Path | None = None) -> LocalPaths:
-        """Take the checkout this file belongs to (``find_checkout``), and ``.fanout`` in it, unless told otherwise."""
+        """Take the checkout this file belongs to (``find_checkout``), and ``default_state``, unless told otherwise."""
         root = repo.resolve() if repo is not None else find_checkout()
         if not (root / "template.yaml").is_file():
             raise LocalRunError(f"{root} holds no template.yaml: name a checkout of the project")
-        return cls(root, (state or root / ".fanout").resolve())
+        return cls(root, (state or default_state(root)).resolve())
 
     @property
     def samconfig(self) -> Path:
