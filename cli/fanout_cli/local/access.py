@@ -1,4 +1,4 @@
-"""What it takes to reach the local stack: its URL, the authority it is certified by, and the keys of its root."""
+"""Access to the local stack: its URL, the authority it is certified by, and the keys of its root."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Access:
 
     @classmethod
     def read(cls, file: Path) -> Self:
-        """What ``write`` wrote. Raises ``OSError``, or ``ValueError`` where the file holds something else."""
+        """Read a file that ``write`` wrote. Raises ``OSError``, or ``ValueError`` where it holds something else."""
         words = shlex.split(file.read_text(encoding="utf-8"))
         found = dict(word.split("=", 1) for word in words if "=" in word)
         try:

@@ -107,7 +107,7 @@ class LocalPaths:
 
     @property
     def access(self) -> Path:
-        """What a shell sources to reach the local stack; there while it runs, and only for its owner."""
+        """The file that a shell sources to reach the local stack; there while it runs, and only for its owner."""
         return self.state / "aws.env"
 
     def keep_private(self) -> None:

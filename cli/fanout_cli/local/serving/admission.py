@@ -1,4 +1,4 @@
-"""Who may use the emulator: processes of its own user, with a signature by a key that it gave out.
+"""Lets in those who may use the emulator: processes of its own user, with a signature by a key that it gave out.
 
 Loaded by emulator_launcher.py, so it imports nothing of the project. MiniStack takes any secret for the account's root,
 and answers many paths without a signature; here every request is checked before MiniStack sees it.
@@ -28,7 +28,7 @@ _verified: ContextVar[tuple[Any, str] | None] = ContextVar("verified", default=N
 
 
 def admission(peers: Any) -> Callable[[Any, tuple[str, int]], Any]:
-    """What lets in who may use the emulator: ``admit``, by what the machine tells of peers."""
+    """Makes ``admit`` for this machine, which may not tell the users of its peers."""
     is_own = peers.is_own if peers.is_told() else None
     if is_own is not None:
         refuse_strangers(is_own)
@@ -67,13 +67,13 @@ def refuse_strangers(is_own: Callable[[Any, Any], bool]) -> None:
 
 
 def _peer(scope: Any) -> tuple[str, int]:
-    """Where a request comes from; Granian gives the port as text."""
+    """The address that a request comes from; Granian gives the port as text."""
     host, port = scope["client"]
     return host, int(port)
 
 
 async def _check(scope: Any, receive: Any) -> tuple[Refusal | None, Any]:
-    """Why the request is refused, and its body once more for the application."""
+    """The reason to refuse a request, if any, and its body once more for the application."""
     from ministack.core import sigv4  # type: ignore[import-not-found]
 
     headers = _headers(scope)

@@ -1,4 +1,4 @@
-"""Which user a connection on loopback comes from: the kernel says it (man 7 sock_diag).
+"""The user that a connection on loopback comes from, as the kernel says it (man 7 sock_diag).
 
 Loaded by emulator_launcher.py, so it imports nothing of the project. A name in /proc/net/tcp says the same, but reading
 that file takes milliseconds and grows with the machine's connections; asking for one connection takes 8 us.
