@@ -1,4 +1,4 @@
-"""What ``fanout estimate`` is told of a tree and its file systems, as values for the forecast."""
+"""The values of ``fanout estimate``'s options, as the forecast takes them."""
 
 from __future__ import annotations
 

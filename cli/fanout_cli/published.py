@@ -1,4 +1,4 @@
-"""What was published to a tree: its versions for people, and the request that goes back to one."""
+"""The versions of a published tree for people, and the request that goes back to one."""
 
 from __future__ import annotations
 

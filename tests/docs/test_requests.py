@@ -24,7 +24,8 @@ def parameters() -> Iterator[tuple[str, dict[str, str]]]:
     """The parameters of each deployment that a document shows, in a block of TOML or as a command."""
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
-        lists = [tomllib.loads(block)["parameter_overrides"] for block in TOML.findall(text)]
+        blocks = map(tomllib.loads, TOML.findall(text))
+        lists = [block["parameter_overrides"] for block in blocks if "parameter_overrides" in block]
         for given in [*lists, *map(str.split, DEPLOY.findall(text))]:
             parts = (one.partition("=") for one in given)
             yield name(document), {key: value.strip().strip("'") for key, _, value in parts}

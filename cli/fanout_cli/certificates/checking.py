@@ -45,13 +45,13 @@ def bring(stack: Stack, run_id: str, output: Path | None) -> tuple[Path, Certifi
 
 
 def document_in(file: Path) -> CertificateDocument:
-    """What the certificate in a file says. Raises ``CommandError``."""
+    """The content of a certificate file. Raises ``CommandError``."""
     return _decoded(_read(file), str(file)).document
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a certificate is held against: whose key, which run, which tree; each may be left out."""
+    """The expectations of a certificate: whose key, which run, which tree; each may be left out."""
 
     key: Path | None
     fingerprint: str

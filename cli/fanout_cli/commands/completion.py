@@ -1,4 +1,4 @@
-"""What a shell completes that no definition knows: the ids of runs."""
+"""Completion of run ids, which no definition knows."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ OPTIONS = "Options"
 
 
 class _QuickHelp:
-    """What commands and groups share.
+    """Options that commands and groups share.
 
     Typer checks values by pydantic, and draws its help by rich: each takes longer to import than the whole command.
     A flag that is False is not checked, and a help without markup is not drawn.

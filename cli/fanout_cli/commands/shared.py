@@ -1,4 +1,4 @@
-"""What commands share: their common options, and the end of one that cannot do its work.
+"""Options that commands share, and the end of a command that cannot do its work.
 
 A command's module holds its options and its few words of help. It imports what does the work inside of the command,
 so that ``--help`` and a TAB need none of it.

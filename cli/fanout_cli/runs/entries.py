@@ -1,4 +1,4 @@
-"""What became of each entry of a run, from its ledger: which are wanted, and each as a line or as JSON."""
+"""The outcome of each entry of a run, from its ledger: which are wanted, and each as a line or as JSON."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def result_of_summary(run: Mapping[str, Any], run_id: str, summary: Mapping[str,
 
 
 def differences_in(summary: Mapping[str, Any]) -> str:
-    """What a run of mode verify found, from its summary.json; empty where both trees are equal."""
+    """The findings of a run of mode verify, from its summary.json; empty where both trees are equal."""
     if "mode" not in summary or not summary.get("verification"):
         return ""
     return differences(Mode(summary["mode"]), convert(summary["verification"], Verified))

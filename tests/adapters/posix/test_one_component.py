@@ -1,6 +1,6 @@
 """Directories are opened one component at a time; openat2 would refuse nothing more, and need as many calls.
 
-docs/develop/decisions/0036-one-component.md
+docs/develop/decisions/0037-one-component.md
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _size(path: str, text: str, given: str, annotation: Any) -> int | None:
 
 
 def _per(meta: Meta) -> str:
-    """What may stand behind the unit of a rate."""
+    """The suffixes of a rate's unit."""
     return str((meta.extra or {}).get("per", ""))
 
 
@@ -170,7 +170,7 @@ def _problem(message: str, document: dict[str, Any], fields: type[Struct]) -> In
 
 
 def _outside(given: Any, sign: str, meta: Meta) -> str:
-    """What is wrong with a number that is too small or too large; both as they were written, or could have been."""
+    """The error of a number outside its bounds, with number and bound as people write them."""
     low = sign == ">="
     bound: Any = meta.ge if low else meta.le
     in_bytes = (meta.extra or {}).get("units") and bound >= MIB and bound % MIB == 0

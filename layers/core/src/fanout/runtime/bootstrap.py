@@ -248,7 +248,7 @@ def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
 
 
 def _allowed(plan: Plan) -> Allowed:
-    """What copies of the run may have in this stack."""
+    """The attributes that this stack allows copies of the run."""
     return allowed_for(plan.request, settings().allows)
 
 

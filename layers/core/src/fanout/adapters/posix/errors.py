@@ -1,4 +1,4 @@
-"""What the numbers of the file system's errors mean, once; and the reasons that follow.
+"""One table of what each errno of the file system means, and the reasons that follow.
 
 | numbers           | mean, here and on an NFS client                                                              |
 |-------------------|----------------------------------------------------------------------------------------------|

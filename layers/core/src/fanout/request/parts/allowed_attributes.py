@@ -1,4 +1,4 @@
-"""What a stack lets copies on a mount have, whatever objects, rows and requests say: docs/how-to/give-attributes.md.
+"""The attributes that a stack allows copies on a mount, whatever objects, rows and requests say: docs/how-to/give-attributes.md.
 
 | a copy on a mount, from | set-uid and set-gid of a file                  | owner and group                     |
 |-------------------------|------------------------------------------------|-------------------------------------|
@@ -68,7 +68,7 @@ class StackAllows(Struct, frozen=True):
 
 
 class Allowed(Struct, frozen=True):
-    """What copies of one run may have. ``left_out`` is why no file has set-id bits; empty where a file may."""
+    """The attributes that copies of one run may have. ``left_out`` is why no file has set-id bits; empty where a file may."""
 
     owners: tuple[Owners, ...] = ()
     left_out: str = ""
@@ -108,7 +108,7 @@ class Allowed(Struct, frozen=True):
 
 
 def allowed_for(request: Request, stack: StackAllows) -> Allowed:
-    """What copies of a run may have; all where its destination is no mount."""
+    """The attributes that copies of a run may have; all where its destination is no mount."""
     if not isinstance(request.destination, MountLocation):
         return Allowed()
     never = "" if stack.set_ids else STACK_SET_IDS
