@@ -1,4 +1,6 @@
-"""The attributes that a stack allows copies on a mount, whatever objects, rows and requests say: docs/how-to/give-attributes.md.
+"""The attributes that a stack allows copies on a mount, whatever objects, rows and requests say.
+
+See docs/how-to/give-attributes.md.
 
 | a copy on a mount, from | set-uid and set-gid of a file                  | owner and group                     |
 |-------------------------|------------------------------------------------|-------------------------------------|
@@ -68,7 +70,10 @@ class StackAllows(Struct, frozen=True):
 
 
 class Allowed(Struct, frozen=True):
-    """The attributes that copies of one run may have. ``left_out`` is why no file has set-id bits; empty where a file may."""
+    """The attributes that copies of one run may have.
+
+    ``left_out`` is why no file has set-id bits; empty where a file may.
+    """
 
     owners: tuple[Owners, ...] = ()
     left_out: str = ""
