@@ -26,6 +26,7 @@ from fanout.model.segment import Row, Segment
 from fanout.model.shard import BigFile, Name, Shard
 from fanout.ports.tree import Tree
 from fanout.request.options import OnConflict
+from fanout.request.parts.publish import INSIDE_VERSIONS
 from fanout.request.plan import Plan
 from fanout.restoring.archives import not_restorable
 from fanout.shards.big_files import block_bytes_of
@@ -49,6 +50,8 @@ class SegmentWriter:
         self._began = context.clock.now()
         self._to_files = not plan.request.destination.is_keyed
         self._skips_names = plan.request.on_conflict is OnConflict.SKIP
+        # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
+        self._splits = not plan.request.course.plans and not plan.request.inside_s3
         self._around = OpenDirectories()
         self._undecided: set[str] = set()
         # By archive, and whether they are linked: what has to be restored is in shards of its own, and what is linked.
@@ -140,7 +143,7 @@ class SegmentWriter:
 
         A sync needs to know that nothing is missing at the destination.
         """
-        if destination is not None and self._met is not None:
+        if destination is not None and destination.kind is not Kind.FILE and self._met is not None:
             self._met.see(destination)
         entry = source or destination
         if source is None and entry is not None and self._leaves(entry):
@@ -160,8 +163,7 @@ class SegmentWriter:
 
         ``there`` is what stands at its place, where that is known: it may be the tree's link.
         """
-        place = entry.placed.path
-        root = self.published.holds(place) if there is None else self.published.holds_entry(there)
+        root = self.published.holds(entry.placed.path) if there is None else self.published.holds_entry(there)
         if root is not None:
             self.settle(entry, Reason.IN_PUBLISHED, f"{self._plan.request.destination}: {root or './'} holds versions")
         return root is not None
@@ -172,17 +174,15 @@ class SegmentWriter:
         A file to ``compare`` of up to ``tuning.COMPARE_BYTES`` stays whole, so that one function reads it, and so does
         one that is to be ``linked``.
         """
-        if self.rejects(entry):
+        if INSIDE_VERSIONS in (entry.target or entry.path) and self.rejects(entry):
             return
         self._place(entry)
         request = self._plan.request
         if entry.archive and (problem := not_restorable(entry.archive, request.restore)):
             self.settle(entry, Reason.NOT_RESTORED, problem)
             return
-        # S3 copies in parts by itself, and knows its checksums; a plan begins nothing.
-        splits = not request.course.plans and not request.inside_s3
         whole = linked or (compare and entry.size <= tuning.COMPARE_BYTES)
-        if splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
+        if self._splits and not whole and entry.kind is Kind.FILE and entry.size >= request.limits.split_bytes:
             self._begin_big_file(entry)
         else:
             self._pack(entry, linked=linked)

@@ -44,7 +44,7 @@ class PublishedTrees:
 
     def holds_entry(self, entry: Entry) -> str | None:
         """As ``holds``, also for the link of a tree, as the destination's listing shows it."""
-        found = self.holds(entry.path)
+        found = self.holds(entry.path) if INSIDE_VERSIONS in entry.path else None
         if found is None and entry.kind is Kind.SYMLINK:
             root = entry.path[: entry.path.rfind("/") + 1]
             note = self._note(root)

@@ -86,7 +86,7 @@ class Settler:
         if self._mark and source.kind is Kind.DIRECTORY and source.path.endswith(self._mark):
             inside = source.path.removesuffix(self._mark)
             raise same_place(self._request, "destination", f"{self._request.source.place}{inside}/")
-        if self._met is not None:
+        if self._met is not None and source.kind is not Kind.FILE:
             self._met.see(source)
         writer.begin(source)
         writer.heads += pair.heads
