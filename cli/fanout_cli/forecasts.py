@@ -51,8 +51,8 @@ def watched_forecast(row: dict[str, Any], *, is_local: bool, is_over: bool = Fal
     """
     seconds = sum(row["predicted_seconds"].values())
     if not is_verbose() and (is_local or is_over or seconds < SHORT_SECONDS):
-        where = " on AWS" if is_local else ""
-        yield f"forecast{where}: {duration(seconds)}, {dollars(row['dollars']['total'])}"
+        took, money = duration(seconds), dollars(row["dollars"]["total"])
+        yield f"on AWS it would take {took} and cost {money}" if is_local else f"forecast: {took}, {money}"
     else:
         yield from forecast_lines(row)
 

@@ -179,9 +179,9 @@ def test_the_forecast_of_a_short_run_or_a_local_one_is_one_line(
     row = estimated(tmp_path, TO_EFS, "--entries", "1000", "--bytes", "1 GiB")
     said = list(watched_forecast({**row, "predicted_seconds": {"copy": seconds}}, is_local=is_local))
     assert len(said) == lines
-    assert said[0].startswith("forecast on AWS: " if is_local else "forecast: ")
+    assert said[0].startswith("on AWS it would take " if is_local else "forecast: ")
     if lines == 1:
-        assert said[0].endswith(f", {dollars(row['dollars']['total'])}")
+        assert said[0].endswith(f" {dollars(row['dollars']['total'])}")
     else:
         assert f"what binds: {row['binding_limit']}" in said[1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -168,6 +169,7 @@ def test_the_figures_of_a_run() -> None:
         {"status": "FAILED"}, "run-1", {**summary, "forecast": {"actual_dollars": {"total": 1e-3}}}
     )
     assert next(figures(cheap)).endswith("while copying, < $0.01")
+    assert next(figures(replace(cheap, is_local=True))).endswith("while copying, < $0.01 on AWS")
 
 
 def test_a_run_that_is_followed_ends_with_the_path_of_its_report(aws: Aws) -> None:

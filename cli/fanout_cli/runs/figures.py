@@ -21,7 +21,8 @@ def figures(result: RunResult) -> Iterator[str]:
         parts.append(f"{size(copied['bytes'] / result.seconds['copy'])}/s while copying")
     if result.dollars is not None:
         money = dollars(result.dollars)
-        parts.append(money if money.startswith("<") else f"about {money}")
+        where = " on AWS" if result.is_local else ""
+        parts.append(f"{money if money.startswith('<') else f'about {money}'}{where}")
     if parts:
         yield ", ".join(parts)
     if result.published is not None:

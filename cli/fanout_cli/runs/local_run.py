@@ -7,7 +7,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ class LocalRuns:
         up, self._up = self._up, {}
         seconds = {**up, **self._seconds, "total": sum(up.values()) + time.monotonic() - began}
         result = result_of(ended, run_id, ledger, seconds)
-        result = with_ledger(result, Ledger(store, run_id))
+        result = with_ledger(replace(result, is_local=True), Ledger(store, run_id))
         options = self._options
         say_local_end(stack, result, options.words(self._paths), options.state_words(self._paths), self._console)
         return result
@@ -122,8 +122,9 @@ def say_local_end(stack: Stack, result: RunResult, options: str, state: str, con
     """
     say: Callable[[str], None] = lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True)  # noqa: E731
     say_result(result, console)
-    seconds = f"{result.seconds['total']:.1f} s in all, of them {result.engine_seconds:.1f} s"
-    say(f"{seconds} for anything but listing and copying, such as starting the local stack")
+    rest = result.engine_seconds or 0.0
+    work = f"{result.seconds['total'] - rest:.1f} s of loading, listing and copying"
+    say(f"{work}; {rest:.1f} s for all else, such as starting the local stack")
     if result.paths.get("report"):
         say(f"report: {result.paths['report']}")
     if result.paths.get("deleted"):

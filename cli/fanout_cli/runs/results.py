@@ -35,7 +35,7 @@ class RunResult:
 
     ``skipped`` says of a run that did nothing why, and which run does its work. Without ``is_counted`` no books were
     closed and the totals mean nothing; ``so_far`` is then what is known of the run. ``planned`` is of a plan alone,
-    ``published`` of a run that switched the link to a version.
+    ``published`` of a run that switched the link to a version. ``dollars`` are those of AWS, also where ``is_local``.
     """
 
     run_id: str | None
@@ -55,6 +55,7 @@ class RunResult:
     planned: Planned | None = None
     published: Published | None = None
     differences: str = ""
+    is_local: bool = False
     failed_paths: FailedPaths = field(default_factory=dict)
 
     @property

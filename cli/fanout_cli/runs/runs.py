@@ -116,7 +116,8 @@ def asked_of(stack: Stack, run_id: str) -> Any:
 
 def result_of_run(stack: Stack, run_id: str, described: Mapping[str, Any]) -> RunResult:
     """The result of a run that has ended."""
-    result = result_of_summary(described, run_id, read_ledger(stack, run_id, SUMMARY))
+    found = result_of_summary(described, run_id, read_ledger(stack, run_id, SUMMARY))
+    result = replace(found, is_local=stack.is_local)
     ledger = Ledger(BucketStore(stack.client("s3"), stack.work_bucket), run_id)
     return with_ledger(result, ledger)
 

@@ -73,7 +73,7 @@ def test_a_local_run_ends_with_the_figures_that_start_watch_prints() -> None:
     assert said(result("SUCCEEDED")) == [
         "SUCCEEDED: listed 2, copied 2",
         "4 KiB, in 3.0 s, 2 KiB/s while copying",
-        "20.0 s in all, of them 17.0 s for anything but listing and copying, such as starting the local stack",
+        "3.0 s of loading, listing and copying; 17.0 s for all else, such as starting the local stack",
         "report: there/report.html",
     ]
 
