@@ -72,8 +72,8 @@ FOOT = """
   object without a CRC64NVME of its own is read again too, which the figures leave out. With `certificate: true` every
   object is read again, and the figures hold it.
 - What is unchanged costs a listing alone: a page of 1,000 keys is one request. The first run after a copy also asks
-  about each object once (`s3_get`, $0.40 a million; two from bucket to bucket), where neither an ETag nor a
-  Last-Modified proves it unchanged. The forecast does not hold these requests.
+  about each object once (`s3_get`, $0.40 a million; two from bucket to bucket), where no Last-Modified proves it
+  unchanged; the index then spares the next run. The forecast of a run, made after its listing, holds these requests.
 
 ## Beside DataSync
 

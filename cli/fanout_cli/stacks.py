@@ -73,20 +73,23 @@ class Stack:
 
 def find_stack(name: str | None, local: bool, state: Path | None) -> Stack:
     """The stack that the options name; without any, the local one if it is up, else ``fanout`` on AWS."""
+    here = local_or_none(name, local, state)
+    return here or deployed_stack(name or os.environ.get("FANOUT_STACK") or DEFAULT_STACK)
+
+
+def local_or_none(name: str | None, local: bool, state: Path | None) -> Stack | None:
+    """The stack on this machine where the options mean it, or name none and it is up; else ``None``, for AWS."""
     if local and is_chosen():
         raise CommandError("--region and --profile are of AWS; leave them out, or leave --local out")
     if local and name:
         raise CommandError("--stack and --local exclude each other; give one of them")
-    if local:
+    if local or (os.environ.get("FANOUT_LOCAL") and not name and not is_chosen()):
         return local_stack(state)
-    if os.environ.get("FANOUT_LOCAL") and not name and not is_chosen():
-        return local_stack(state)
-    named = name or os.environ.get("FANOUT_STACK")
-    if not named and not is_chosen():
+    if not (name or os.environ.get("FANOUT_STACK") or is_chosen()):
         with suppress(LocalRunError):  # not in a checkout
             if LocalPaths.find(state=state).up.exists():
                 return local_stack(state)
-    return deployed_stack(named or DEFAULT_STACK)
+    return None
 
 
 def deployed_stack(name: str) -> Stack:

@@ -192,3 +192,15 @@ def test_a_run_without_a_forecast_is_followed_without_one(aws: Aws) -> None:
     watched = aws.fanout("watch", "run-1", "--stack", "mine")
     assert watched.exit_code == 0
     assert "forecast" not in watched.stderr
+
+
+def test_two_places_are_estimated_as_their_request_is(tmp_path: Path) -> None:
+    words = ("--entries", "1000", "--bytes", "1 GiB", "--json")
+    places = CliRunner().invoke(app, ["estimate", TO_EFS["source"], TO_EFS["destination"], *words])
+    assert json.loads(places.stdout)["dollars"] == estimated(tmp_path, TO_EFS, *words[:-1])["dollars"]
+
+
+def test_the_concurrency_is_that_of_the_stack_that_is_named(aws: Aws, tmp_path: Path) -> None:
+    words = ("--entries", "1000000", "--bytes", "1 GiB", "--stack", "mine", "--json")
+    here = aws.fanout("estimate", TO_EFS["source"], TO_EFS["destination"], *words)
+    assert json.loads(here.stdout)["pace"]["max_concurrency"] <= 100

@@ -22,7 +22,7 @@ from fanout_cli.runs.progress import BucketStore
 from fanout_cli.runs.run_ids import new_run_id
 from fanout_cli.runs.runs import result_of_run, start_run
 from fanout_cli.runs.watch import watch_run
-from fanout_cli.stacks import aws_client_maker, find_stack
+from fanout_cli.stacks import aws_client_maker, find_stack, local_or_none
 from fanout_cli.terminal import Terminal
 
 
@@ -63,7 +63,8 @@ def _location(field: str, text: str) -> S3Location:
 def _of_bucket(tree: str, heads: int, examples: int, where: Where) -> Audit:
     """A prefix, listed with the person's own credentials."""
     location = _location("TREE", tree)
-    s3 = find_stack(None, where.local, where.state).client("s3") if where.local else aws_client_maker()("s3")
+    here = local_or_none(where.stack, where.local, where.state)
+    s3 = (here.client if here else aws_client_maker())("s3")
     looked = Audit(is_keyed=True, examples=examples)
     audit_bucket(looked, s3, location.bucket, location.prefix, heads)
     return looked
@@ -72,7 +73,7 @@ def _of_bucket(tree: str, heads: int, examples: int, where: Where) -> Audit:
 def _of_file_system(tree: str, to: str, examples: int, where: Where, console: Terminal) -> Audit:
     """A file system that only functions see: the stack lists it as a plan, whose ledger is read."""
     if not to:
-        raise InvalidRequest("--to", "is missing", "say where the tree is to go: --to s3://bucket/prefix/")
+        raise InvalidRequest("DESTINATION", "is missing", "say where the tree is to go: s3://bucket/prefix/")
     request = {"source": tree, "destination": to, "mode": "plan", "compare": "always"}
     check_request(request)
     found = find_stack(where.stack, where.local, where.state)

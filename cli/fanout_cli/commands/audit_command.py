@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fanout_cli.command_error import EXIT_FAILED
 from fanout_cli.commands.shared import JsonOption, LocalOption, StackOption, StateOption, command
+from fanout_cli.places import complete_places, resolved
 
 
 def audit(
     tree: Annotated[
         str, typer.Argument(metavar="TREE", help="s3://bucket/prefix/, efs://MOUNT/path, or a directory here")
     ],
-    to: Annotated[str, typer.Option(help="Of a file system: where it is to go, s3://bucket/prefix/")] = "",
+    destination: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DESTINATION",
+            help="Of a file system: where it is to go, s3://bucket/prefix/",
+            autocompletion=complete_places,
+        ),
+    ] = None,
+    to: Annotated[str, typer.Option(help="The same as DESTINATION")] = "",
     heads: Annotated[int, typer.Option(min=0, help="Objects, chosen by chance, that are asked for metadata")] = 100,
     examples: Annotated[int, typer.Option(min=0, max=1000, help="Paths shown of each finding")] = 5,
     stack: StackOption = None,
@@ -32,6 +42,9 @@ def audit(
         from fanout_cli.runs.progress import dump
         from fanout_cli.terminal import Terminal
 
+        if ":" in tree and not Path(tree).is_dir():
+            tree = resolved(tree)
+        to = resolved(destination) if destination else to
         looked = look(tree, to, heads, examples, Where(stack, local, state), console)
         document = {"tree": tree, **looked.document()}
         if json_output:

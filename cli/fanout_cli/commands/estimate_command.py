@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fanout.model.file_system import ThroughputMode
-from fanout_cli.commands.shared import JsonOption, RequestArgument, command
+from fanout.request.course import Mode
+from fanout_cli.commands.shared import JsonOption, LocalOption, StackOption, StateOption, command
+from fanout_cli.places import complete_places, resolved
+from fanout_cli.stacks import find_stack
 
 # As template.yaml sets MaxConcurrency.
 STACK_CONCURRENCY = 100
 
 
 def estimate_(
-    request: RequestArgument,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE", help="The tree to read; or REQUEST.json alone, or -", autocompletion=complete_places
+        ),
+    ],
+    destination: Annotated[
+        str | None, typer.Argument(metavar="DESTINATION", help="The tree to write", autocompletion=complete_places)
+    ] = None,
+    mode: Annotated[Mode, typer.Option(help="Of two trees: what would be done")] = Mode.COPY,
     entries: Annotated[str, typer.Option(help="Entries that are to be copied, as a number or as 10M")] = "0",
     size: Annotated[str, typer.Option("--bytes", help='Their bytes, as a number or as "3 TiB"')] = "0",
     unchanged: Annotated[
@@ -42,10 +55,18 @@ def estimate_(
         int, typer.Option(min=0, help="Files of the directory that holds most of them; default: many directories")
     ] = 0,
     extras: Annotated[int, typer.Option(min=0, help="Entries of the destination that a sync deletes")] = 0,
-    max_concurrency: Annotated[int, typer.Option(min=1, help="The stack's MaxConcurrency")] = STACK_CONCURRENCY,
+    max_concurrency: Annotated[
+        int | None, typer.Option(min=1, help="MaxConcurrency; default: of the stack, else 100")
+    ] = None,
+    stack: StackOption = None,
+    local: LocalOption = False,
     json_output: JsonOption = False,
+    state: StateOption = None,
 ) -> None:
-    """Predict a run: seconds by phase, what limits it, burst credits, dollars. Asks nobody and changes nothing."""
+    """Predict a run: seconds by phase, what limits it, burst credits, dollars. Changes nothing.
+
+    Asks nobody either, but for MaxConcurrency where a stack is named.
+    """
     with command():
         from fanout.forecast.document import forecast_document
         from fanout.forecast.estimate import Known, estimate
@@ -58,16 +79,22 @@ def estimate_(
         from fanout_cli.runs.progress import dump
         from fanout_cli.terminal import Terminal
 
-        document = read_request(request)
+        if destination is None:
+            document = read_request(Path(source))
+        else:
+            document = {"source": resolved(source), "destination": resolved(destination), "mode": mode.value}
+        if max_concurrency is None and (stack or local):
+            named = find_stack(stack, local, state).parameters
+            max_concurrency = int(named.get("MaxConcurrency", STACK_CONCURRENCY))
         mounts = mounts_of(document)
-        parsed = parse_request(document, mounts, max_concurrency)
-        state = state_of(throughput_mode, standard, credits_, provisioned_mibps)
+        parsed = parse_request(document, mounts, max_concurrency or STACK_CONCURRENCY)
+        system = state_of(throughput_mode, standard, credits_, provisioned_mibps)
         known = Known(
             number_of("--entries", entries),
             number_of("--bytes", size),
             largest_directory,
             extras,
-            dict.fromkeys(mounts, state),
+            dict.fromkeys(mounts, system),
             dict(calibration_of(text, mounts) for text in probe or []),
             number_of("--unchanged", unchanged),
             number_of("--unchanged-bytes", unchanged_size),

@@ -56,13 +56,16 @@ COMMANDS = {
         "estimate_command",
         TRANSFER,
         "predict a run without an account",
-        ('fanout estimate request.json --entries 10M --bytes "3 TiB"',),
+        (
+            'fanout estimate s3://bucket/in/ efs:///in --entries 10M --bytes "3 TiB"',
+            "fanout estimate request.json --unchanged 10M",
+        ),
     ),
     "audit": Known(
         "audit_command",
         TRANSFER,
         "what S3 Files would hide or change",
-        ("fanout audit s3://bucket/in/", "fanout audit efs:///projects --to s3://bucket/projects/"),
+        ("fanout audit s3://bucket/in/", "fanout audit efs:///projects s3://bucket/projects/"),
     ),
     "schedule": Known(
         "schedule_commands",

@@ -94,7 +94,7 @@ def test_a_file_system_is_read_from_the_ledger_of_a_plan(aws: Aws, monkeypatch: 
         return {"status": "FAILED", "error": "FailedWithItems"}
 
     monkeypatch.setattr("fanout_cli.audit.looks.watch_run", lists)
-    answer = aws.fanout("audit", "efs:///p", "--to", f"s3://{BUCKET}/prefix/", "--stack", "mine", "--json")
+    answer = aws.fanout("audit", "efs:///p", f"s3://{BUCKET}/prefix/", "--stack", "mine", "--json")
     assert answer.exit_code == 1, answer.stderr
     [arn] = aws.executions()
     assert aws.request_of(arn.rpartition(":")[2])["mode"] == "plan"
@@ -106,7 +106,7 @@ def test_a_file_system_is_read_from_the_ledger_of_a_plan(aws: Aws, monkeypatch: 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("efs:///p",), "--to: is missing; say where the tree is to go"),
+        (("efs:///p",), "DESTINATION: is missing; say where the tree is to go"),
         (("nowhere",), "TREE: 'nowhere' is none of the trees that can be audited"),
         (("s3://B/",), "bucket"),
         (("s3://none-such/",), "NoSuchBucket"),
