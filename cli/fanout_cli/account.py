@@ -28,6 +28,11 @@ def session_options() -> dict[str, Any]:
     return {"region_name": _REGION.get() or os.environ.get("AWS_REGION") or None, "profile_name": _PROFILE.get()}
 
 
+def region_named() -> str:
+    """The region that an option or the environment names; empty where only a profile may."""
+    return session_options()["region_name"] or os.environ.get("AWS_DEFAULT_REGION") or ""
+
+
 def new_session() -> Any:
     """A session of botocore: boto3's would bring what transfers files, which takes longer to import than all else."""
     from botocore.session import Session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -94,6 +95,28 @@ def test_a_stack_is_configured_and_deployed_from_an_empty_directory(installed: I
     assert {"template.yaml", "templates", "statemachine", "functions", "layers"} <= {one.name for one in root.iterdir()}
     assert build.endswith(f": build --config-file {samconfig} --config-env mine")
     assert f"deploy --stack-name mine --config-file {samconfig}" in deploy
+
+
+def test_the_readme_s_deployment_pastes_into_a_bare_shell_up_to_aws(installed: Installed) -> None:
+    """``make`` and ``sam`` only say that they were called; the second sam, which would ask AWS, fails."""
+    readme = (REPO / "README.md").read_text(encoding="utf-8")
+    [block] = [one for one in re.findall(r"```sh\n(.*?)```", readme, re.DOTALL) if "fanout deploy" in one]
+    here, log = installed.home / "empty", installed.home / "readme.log"
+    (here / "samconfig.toml").unlink(missing_ok=True)
+    (here / ".venv/bin").mkdir(parents=True)
+    (here / ".venv/bin/fanout").symlink_to(installed.command)
+    programs = installed.home / "programs"
+    programs.mkdir()
+    for name, text in {"make": f'#!/bin/sh\necho "make $*" >> "{log}"\n', "sam": FAKE_SAM.format(log=log)}.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    environment = {"HOME": str(installed.home), "PATH": f"{programs}:/usr/bin:/bin", "LANG": "C.UTF-8"}
+    words = ["sh", "-eu", "-c", block]
+    ended = subprocess.run(words, cwd=here, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert "sam deploy failed" in ended.stderr, ended.stderr
+    made, build, deploy = log.read_text(encoding="utf-8").splitlines()
+    assert (made, ": build --config-file" in build) == ("make setup", True)
+    assert "deploy --stack-name fanout" in deploy and 'region = "eu-west-1"' in (here / "samconfig.toml").read_text()
 
 
 def test_a_directory_without_a_configuration_says_what_writes_it(installed: Installed) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fanout.model.errors import InvalidRequest
-from fanout_cli.account import session_options
+from fanout_cli.account import region_named, session_options
 from fanout_cli.commands.shared import command
 from fanout_cli.local.paths import LocalPaths
 from fanout_cli.setup.answers import Answers, ExistingFileSystem, check, check_section, parameters
@@ -62,7 +62,7 @@ def init(
             _show(existing, console)
             answers = Answers(**{**vars(answers), "existing": existing})
         check(answers)
-        region = session_options()["region_name"] or ""
+        region = region_named()
         partition = "aws-cn" if region.startswith("cn-") else "aws-us-gov" if region.startswith("us-gov-") else "aws"
         file = samconfig or LocalPaths.find().samconfig
         add_section(file, name, section(name, stack, region, list(parameters(answers, partition))))
