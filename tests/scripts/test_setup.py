@@ -35,3 +35,12 @@ def test_git_leaves_out_the_directory_of_every_command_that_brings_a_result() ->
     brought = {f"fanout-{name}" for name in re.findall(r"default: fanout-([\w-]+)", sources)}
     assert {"fanout-RUN", "fanout-PROBE"} <= brought
     assert [name for name in brought if not any(fnmatch.fnmatch(name, one) for one in ignored)] == []
+
+
+def test_the_help_of_make_names_every_target() -> None:
+    makefile = (REPO / "Makefile").read_text("utf-8")
+    [phony] = re.findall(r"^\.PHONY: (.*)", makefile, re.MULTILINE)
+    shown = subprocess.run(["make", "-s", "help"], cwd=REPO, capture_output=True, text=True, check=True).stdout
+    named = [line.partition("\t")[0] for line in shown.splitlines()]
+    assert set(named) >= set(phony.split())
+    assert len(named) == len(set(named))
