@@ -71,5 +71,10 @@ if [ "${1:-}" = tests ]; then
     environment s3server tools/s3server.txt
     environment checks tools/checks.txt
     environment site tools/site.txt
+    # A hook that is there stays; where nobody commits there is no repository.
+    hook=$(git rev-parse --git-path hooks/pre-commit 2>/dev/null) || hook=
+    if [ -n "$hook" ] && [ ! -e "$hook" ]; then
+        "$tools/checks/bin/pre-commit" install >/dev/null || say "setup: git runs no checks before a commit; see above"
+    fi
 fi
 say "setup: done"
