@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 from fanout.ledger.rights import KINDS, sample_of
 from tests.functions.test_roles import GIVEN, WORK
@@ -32,5 +33,5 @@ if __name__ == "__main__":
         "allowed resources that end in *",
         f"of {len(KINDS)} kinds of the ledger it writes",
     ]
-    lines: list[list[object]] = [[*head], ["---"] * len(head), *([*row] for row in rows())]
+    lines: list[list[Any]] = [head, ["---"] * len(head), *map(list, rows())]
     sys.stdout.write("".join(f"| {' | '.join(map(str, one))} |\n" for one in lines))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from fnmatch import fnmatchcase
 from itertools import product
 
 import pytest
@@ -129,3 +131,48 @@ def test_the_policy_fits_with_the_longest_name_of_a_bucket(function: str) -> Non
 )
 def test_a_function_that_is_taken_over_cannot_write_what_others_believe(function: str, key: str, gain: str) -> None:
     assert not writes(function, key), gain
+
+
+def the_others() -> list[str]:
+    """The patterns of the work bucket that its policy lets nobody write but the roles of the stack."""
+    [denial] = [s for name, s in policies() if name == "WorkBucketPolicy" and "s3:PutObject" in s["Action"]]
+    assert (denial["Effect"], denial["Principal"]) == ("Deny", "*")
+    assert denial["Action"] == ["s3:PutObject", "s3:DeleteObject"]
+    return [one["Fn::Sub"].removeprefix("${WorkBucket.Arn}/") for one in denial["Resource"]]
+
+
+def test_nobody_but_the_roles_of_the_stack_writes_or_deletes_anything_but_the_limits_of_a_run() -> None:
+    denied = the_others()
+    left = {one for one in samples() if not any(fnmatchcase(one, pattern) for pattern in denied)}
+    assert left == {"runs/x/limits.json"}
+    # Not where a list of objects would find it.
+    assert any(fnmatchcase("runs/x/outcomes/shards/1/limits.json", pattern) for pattern in denied)
+
+
+def test_the_policy_of_the_work_bucket_knows_every_role_that_writes_it() -> None:
+    """By the id of a role: another that is made under its name later is another."""
+    [denial] = [s for name, s in policies() if name == "WorkBucketPolicy" and "s3:PutObject" in s["Action"]]
+    assert list(denial["Condition"]) == ["StringNotLike"]
+    text = json.dumps(denial["Condition"]["StringNotLike"]["aws:userid"])
+    for stack, (path, _) in stacks().items():
+        for name, output in template(path).get("Outputs", {}).items():
+            text = text.replace(json.dumps({"Fn::GetAtt": [stack, f"Outputs.{name}"]}), json.dumps(output["Value"]))
+    named = re.findall(r"\$\{(\w+)Role\.RoleId\}:\*", text)
+    assert set(named) == set(WRITERS)
+    twice = {one for group in generate_policies.TWICE for one in generate_policies.GROUPS[group]}
+    assert sorted(named) == sorted([*WRITERS, *twice])
+
+
+def test_the_policy_of_the_work_bucket_fits() -> None:
+    """AmazonS3/latest/userguide/bucket-policies.html: 20 KB. An id of a role has 21 characters."""
+    patterns = sum(len(LONGEST) + len(one) + 4 for one in the_others())
+    sessions = (len(WRITERS) * 2) * 26
+    assert patterns + sessions + 1_000 < 20_480
+
+
+def test_what_lies_in_the_work_bucket_expires() -> None:
+    rules = resources()["WorkBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
+    days = {rule["Prefix"]: rule["ExpirationInDays"] for rule in rules if "Prefix" in rule}
+    assert {one.partition("/")[0] + "/" for one in KINDS | OUTSIDE} == days.keys()
+    # Step Functions: an execution lasts a year at most, and is redriven within 14 days of its end.
+    assert days["locks/"] > 2 * 366 + 14

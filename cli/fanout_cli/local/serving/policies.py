@@ -1,4 +1,4 @@
-"""The evaluation of policies: patterns match as in IAM, and nothing is computed for each request anew.
+"""The evaluation of policies: patterns as in IAM, the ids of callers, and nothing computed for each request anew.
 
 Loaded by emulator_launcher.py, so it imports nothing of the project.
 """
@@ -55,3 +55,19 @@ def name_callers_without_their_policies() -> None:
         return getattr(found, "principal_arn", "") or f"arn:aws:iam::{account}:root"
 
     iam_evaluator.request_caller_arn = caller
+
+
+def name_sessions_by_the_ids_of_roles() -> None:
+    """``aws:userid`` of a session of a function begins with the id of its role, as on AWS, and not with its name."""
+    from ministack.services import sts  # type: ignore[import-not-found]
+
+    register = sts.register_session
+
+    def register_by_id(key: str, session: dict[str, Any]) -> None:
+        parts = session["Arn"].split(":", 5)
+        if parts[-1].startswith("assumed-role/"):
+            _, role, name = parts[-1].split("/", 2)
+            session = {**session, "UserId": f"{sts._role_id(f'arn:aws:iam::{parts[4]}:role/{role}')}:{name}"}
+        register(key, session)
+
+    sts.register_session = register_by_id
