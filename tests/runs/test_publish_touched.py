@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +12,10 @@ import pytest
 
 from fanout.facts import tuning
 from fanout.ledger import keys
+from fanout.model.document import Json
 from tests.runs.test_publish import put, world
 from tests.runs.test_publish_attacks import WITHIN, on_a_mount
-from tests.support.publishing import REQUEST, PublishingWorld, held
+from tests.support.publishing import REQUEST, PublishingWorld, held, rollback_to
 
 __all__ = ["world"]
 
@@ -64,3 +67,107 @@ def test_a_version_whose_record_cannot_be_read_is_copied(world: PublishingWorld)
     summary = world.following("v2").publish()
     assert (summary["status"], summary["totals"]["copied"]["entries"]) == ("SUCCEEDED", 3)
     assert "a record of version v1 cannot be read, what it is about is copied" in str(summary["notes"])
+
+
+def rewritten(path: Path, text: str = "?") -> None:
+    """Other bytes of the same size in the same file, with its mtime set back: only the ctime tells."""
+    time.sleep(0.02)  # a ctime moves with the kernel's clock, every few milliseconds
+    found = path.stat()
+    path.write_text(text)
+    os.utime(path, ns=(found.st_mtime_ns, found.st_mtime_ns))
+
+
+def counts(summary: Json) -> tuple[int, int]:
+    """Entries copied and unchanged of a run that succeeded."""
+    assert summary["status"] == "SUCCEEDED", summary
+    return summary["totals"]["copied"]["entries"], summary["totals"]["unchanged"]["entries"]
+
+
+def test_a_file_of_the_live_version_that_was_rewritten_with_its_mtime_is_copied_once(world: PublishingWorld) -> None:
+    world.publish()
+    rewritten(world.current / "a.txt")
+    assert counts(world.following("v2").publish()) == (1, 2)
+    assert counts(world.following("v3").publish()) == (0, 3)
+    rewritten(world.current / "a.txt")
+    rewritten(world.current / "d/b.txt")
+    assert counts(world.following("v4").publish()) == (2, 1)
+    assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c"}
+
+
+def test_a_file_whose_directory_was_replaced_by_an_older_one_is_copied(world: PublishingWorld) -> None:
+    world.publish()
+    before = world.current / "d/e"
+    older = world.mount / "older"
+    shutil.copytree(before, older)
+    (older / "c.txt").write_text("?")
+    shutil.copystat(before / "c.txt", older / "c.txt")
+    world = world.following("v2")
+    time.sleep(0.02)
+    assert counts(world.publish()) == (0, 3)  # its seal is later than what stands aside
+    (world.current / "d/e").rename(world.mount / "aside")
+    older.rename(world.current / "d/e")
+    assert counts(world.following("v3").publish()) == (1, 2)
+    assert held(world.current)["d/e/c.txt"] == "c"
+
+
+@pytest.mark.parametrize("when", ["while another is live", "after the rollback"])
+def test_a_file_that_was_rewritten_around_a_rollback_is_copied(world: PublishingWorld, when: str) -> None:
+    world.publish()
+    first = world.current
+    put(world, "n.txt", "n")
+    assert counts(world.following("v2").publish()) == (1, 3)
+    if when == "while another is live":
+        rewritten(first / "a.txt")
+    world.following("back").publish(rollback_to("v1"))
+    if when == "after the rollback":
+        rewritten(first / "a.txt")
+    copied, unchanged = counts(world.following("v3").publish())
+    assert (copied, unchanged) == (2, 2)  # and n.txt, which v1 does not hold
+    assert held(world.current) == {"a.txt": "a", "d/b.txt": "b", "d/e/c.txt": "c", "n.txt": "n"}
+
+
+def test_what_a_run_that_failed_had_linked_is_linked_by_the_next_one(world: PublishingWorld) -> None:
+    """Its links moved the ctimes; its record says so."""
+    world.publish()
+    second = world.following("v2")
+    second.list_all(second.plan(REQUEST))
+    second.copy_all()  # and then it was stopped
+    rewritten(world.current / "a.txt")
+    assert counts(world.following("v3").publish()) == (1, 2)
+    assert counts(world.following("v4").publish()) == (0, 3)
+
+
+def test_versions_that_go_move_the_ctimes_of_files_that_stay_linked(world: PublishingWorld) -> None:
+    request = {**REQUEST, "publish": {**REQUEST["publish"], "keep": 1}}
+    world.publish(request)
+    for number in range(2, 5):
+        assert counts(world.following(f"v{number}").publish(request)) == (0, 3)
+    rewritten(world.current / "a.txt")
+    assert counts(world.following("v5").publish(request)) == (1, 2)
+
+
+@pytest.mark.parametrize("broken", [b"not whole", None], ids=["broken", "missing"])
+def test_without_the_time_of_its_end_what_a_run_copied_is_copied_again(
+    world: PublishingWorld, broken: bytes | None
+) -> None:
+    """What it had linked has a ctime of its own in the record."""
+    world.publish()
+    put(world, "n.txt", "n")
+    second = world.following("v2")
+    assert counts(second.publish()) == (1, 3)
+    if broken is None:
+        world.store.remove([f"{second.ledger.prefix}{keys.SEALED}"])
+    else:
+        second.ledger.write_bytes(keys.SEALED, broken)
+    assert counts(world.following("v3").publish()) == (1, 3)
+
+
+def test_a_resumed_run_copies_what_the_stopped_one_had_linked_and_somebody_removed(world: PublishingWorld) -> None:
+    world.publish()
+    second = world.following("v2")
+    second.list_all(second.plan(REQUEST))
+    second.copy_all()
+    (world.mount / "site/versions/v2/a.txt").unlink()
+    third = world.following("again")
+    copied, _ = counts(third.publish({"resume_from": "v2"}))
+    assert (copied, held(world.current)["a.txt"]) == (1, "a")

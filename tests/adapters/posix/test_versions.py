@@ -193,8 +193,8 @@ V1 = "site/versions/v1/"
 
 
 def record_of(path: Path) -> Made:
-    """What a run noted of the file when it made it."""
-    return made_of("d/f", -1, str(path), path.lstat())
+    """What a run noted of the file when it made it; its end, long after, is its seal."""
+    return replace(made_of("d/f", -1, str(path), path.lstat()), sealed_ns=2**62)
 
 
 def replaced(path: Path, target: str, mtime_ns: int) -> None:
@@ -232,9 +232,31 @@ def test_a_file_gets_a_further_name_only_while_it_is_as_it_was_made(tmp_path: Pa
     tree = tree_of(tmp_path, "v2")
     assert tree.link_from(FILE, V1, [record]) is expected
     assert tree.link_from(FILE, V1, [record]) is expected  # another attempt
-    assert list(tree.take_made()) == [record] * 2 * expected
     made = tmp_path / "site/versions/v2/d/f"
     assert (made.exists() and made.samefile(origin)) is expected
+    noted = list(tree.take_made())
+    assert noted == ([made_of("d/f", -1, str(made), made.lstat())] * 2 if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("noted", "sealed", "expected"),
+    [(0, 0, True), (0, -1, True), (-1, 0, True), (-1, 1, True), (-1, -1, False), (1, -1, False)],
+)
+def test_its_ctime_is_the_one_that_was_noted_or_no_later_than_the_seal(
+    tmp_path: Path, noted: int, sealed: int, expected: bool
+) -> None:
+    """Each in nanoseconds after the file's own."""
+    found = record_of(file_of(tmp_path, "text", 5))
+    record = replace(found, changed_ns=found.changed_ns + noted, sealed_ns=found.changed_ns + sealed)
+    assert tree_of(tmp_path, "v2").link_from(FILE, V1, [record]) is expected
+
+
+def test_a_file_of_the_same_attributes_in_its_place_is_copied(tmp_path: Path) -> None:
+    origin = file_of(tmp_path, "text", 5)
+    record = record_of(origin)
+    origin.rename(origin.with_name("aside"))
+    rewritten(origin, "evil", 5)
+    assert tree_of(tmp_path, "v2").link_from(FILE, V1, [record]) is False
 
 
 @pytest.mark.parametrize("owner", ["uid", "gid"])

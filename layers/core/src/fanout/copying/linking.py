@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.rows import made_from_row
 from fanout.model.entry import Entry, Made
-from fanout.model.errors import LedgerBroken
+from fanout.model.errors import InvalidRequest, LedgerBroken
 from fanout.ports.tree import Tree
 from fanout.request.parts.publish import version_place
 from fanout.request.plan import Plan
 
 
 class VersionBefore(Struct, frozen=True):
-    """The version that the link named when the run began; empty for none."""
+    """The version that the link named when the run began; empty for none.
+
+    ``others`` are the other versions there, and runs that this one resumes, the newest first: they may have linked
+    files of that version since it was published, which moved their ctimes.
+    """
 
     version: str
+    others: tuple[str, ...] = ()
+
+
+class Sealed(Struct, frozen=True):
+    """The time of the file system after the last change of a run that published, in nanoseconds since 1970."""
+
+    at_ns: int
 
 
 def version_before(ledger: Ledger) -> VersionBefore:
@@ -33,36 +46,71 @@ def linked_from(
 ) -> Callable[[Entry], str | None]:
     """As ``Copier``'s ``same``: empty for one of ``entries`` that was linked, ``None`` for one that has to be copied.
 
-    An entry is linked while it is as the version's own record says that it was made.
+    An entry is linked while it is as the version's own record says that it was made or, where a later run linked it
+    and so moved its ctime, as that run's record says.
     """
     files = destination.file_system
     place = version_place(plan.request.destination.place, before.version)
-    made = _made_in(before.version, ledger, {entry.placed.path for entry in entries}) if before.version else {}
+    records = _Records(before, ledger, {entry.placed.path for entry in entries}) if before.version else None
 
     def link(entry: Entry) -> str | None:
         placed = entry.placed
-        if files is None or not files.link_from(placed, place, made.get(placed.path, ())):
+        if files is None or records is None:
             return None
-        return ""
+        is_linked = any(files.link_from(placed, place, made) for made in records.of(placed.path))
+        return "" if is_linked else None
 
     return link
 
 
-def _made_in(version: str, ledger: Ledger, paths: set[str]) -> dict[str, list[Made]]:
-    """The records of these paths of a version; several of a path that more than one attempt made."""
+class _Records:
+    """The records of some paths, of the version before and then of each other run; read when they are asked for."""
+
+    def __init__(self, before: VersionBefore, ledger: Ledger, paths: set[str]) -> None:
+        self._versions, self._ledger, self._paths = (before.version, *before.others), ledger, paths
+        self._read: dict[str, dict[str, list[Made]]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, path: str) -> Iterator[list[Made]]:
+        """The records of a path, one run's after the other's; any thread may ask."""
+        for version in self._versions:
+            if made := self._of(version).get(path):
+                yield made
+
+    def _of(self, version: str) -> dict[str, list[Made]]:
+        with self._lock:
+            if version not in self._read:
+                self._read[version] = made_in(version, self._ledger, self._paths)
+            return self._read[version]
+
+
+def made_in(version: str, ledger: Ledger, paths: set[str]) -> dict[str, list[Made]]:
+    """The records that a run made of these paths; several of a path that more than one attempt made."""
     found: dict[str, list[Made]] = {}
-    earlier, bounds = ledger.of_run(version), sorted(map(keys.bound_of, paths))
+    try:
+        earlier, bounds = ledger.of_run(version), sorted(map(keys.bound_of, paths))
+    except InvalidRequest:  # a name below versions/ that no run has
+        return found
+    sealed_ns = _sealed_ns(earlier)
     for key in earlier.keys(keys.MADE):
         try:
             if not _overlap(bounds, key, earlier):
                 continue
             for made in earlier.read_rows_as(key, made_from_row):
                 if made.path in paths:
-                    found.setdefault(made.path, []).append(made)
+                    found.setdefault(made.path, []).append(replace(made, sealed_ns=sealed_ns))
         except LedgerBroken as error:
             text = f"a record of version {version} cannot be read, what it is about is copied: {error}"
             ledger.whole_run().note("linking", [text[:500]])
     return found
+
+
+def _sealed_ns(earlier: Ledger) -> int:
+    try:
+        sealed = earlier.find(keys.SEALED, Sealed)
+    except LedgerBroken:  # what has no ctime of its own is copied
+        return 0
+    return 0 if sealed is None else sealed.at_ns
 
 
 def _overlap(bounds: list[bytes], key: str, ledger: Ledger) -> bool:

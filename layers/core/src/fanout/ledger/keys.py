@@ -62,6 +62,8 @@ SOURCE_WITHDRAWN = "fencing/source-withdrawn.json"
 PUBLISH = "publish"
 VERSION_BEFORE = "version-before.json"
 PUBLISHED = "published.json"
+# When, by the file system's clock, a run that published had made its last change there.
+SEALED = "version-sealed.json"
 ENTRIES = "entries/"
 # What stands in a version as the run made it, for the run that links it.
 MADE = "made/"

@@ -84,6 +84,7 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
     keys.SOURCE_FINISHED: _WITHDRAW,
     keys.SOURCE_WITHDRAWN: _WITHDRAW,
     keys.PUBLISHED: ("FinishTree",),
+    keys.SEALED: ("FinishTree",),
     keys.DELETIONS: ("BeginDeletion",),
     keys.DELETED_DIRECTORIES: ("BeginDeletion",),
     "deletions/*": ("ListSegment", "VerifyShard", "BeginDeletion"),

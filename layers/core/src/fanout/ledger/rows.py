@@ -174,7 +174,7 @@ def attributes_from_row(row: list[int | None]) -> Attributes:
 
 def made_row(made: Made) -> list[Any]:
     """A copy as it was made."""
-    row = [made.path, made.mode, made.uid, made.gid, made.size, made.mtime_ns]
+    row = [made.path, made.mode, made.uid, made.gid, made.size, made.mtime_ns, made.inode, made.changed_ns]
     return [*row, made.target] if made.target else row
 
 

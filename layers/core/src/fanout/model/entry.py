@@ -119,9 +119,11 @@ class Attributes(Struct):
 
 
 class Made(Struct, frozen=True):
-    """A copy in a file system as it stood when it was made; ``target`` is that of a symlink.
+    """An entry of a version as a run made or linked it; ``target`` is that of a symlink.
 
-    ``mode`` is the whole ``st_mode``, times are in nanoseconds since 1970.
+    ``mode`` is the whole ``st_mode``, times are in nanoseconds since 1970. ``changed_ns`` is the ctime; 0 for a copy,
+    whose ctime the way to its place moved. ``sealed_ns`` is the file system's time after the run's last own change of
+    the version, 0 where it said none; no row holds it.
     """
 
     path: str
@@ -130,7 +132,18 @@ class Made(Struct, frozen=True):
     gid: int
     size: int
     mtime_ns: int
+    inode: int = 0
+    changed_ns: int = 0
     target: str = ""
+    sealed_ns: int = 0
+
+    def looks_like(self, now: Made) -> bool:
+        """Whether an entry is this one by all that its owner can see, and set."""
+        return replace(now, changed_ns=self.changed_ns, sealed_ns=self.sealed_ns) == self
+
+    def still_is(self, now: Made) -> bool:
+        """Whether an entry is this one, and nobody touched it since: its ctime is known, or no later than the seal."""
+        return self.looks_like(now) and (now.changed_ns == self.changed_ns or now.changed_ns <= self.sealed_ns)
 
 
 def whole_seconds(time_ns: int) -> int:

@@ -29,7 +29,7 @@ class FileSystem(Protocol):
     def link_from(self, entry: Entry, place: str, made: Collection[Made]) -> bool:
         """Make the path of ``entry`` a further name of the file that stands there below ``place``, another version.
 
-        False where the entry has to be copied: nothing stands there, or nothing that is as one of ``made`` tells; or
+        False where the entry has to be copied: nothing stands there, or nothing that still is one of ``made``; or
         the file has no room for another name. ``place`` is relative to the mount, and ends in ``/``.
         """
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from msgspec import MsgspecError, json
+from msgspec.structs import replace
 
 from fanout.copying.linking import VersionBefore
 from fanout.ledger import keys
 from fanout.ledger.ledger import START_AGAIN
 from fanout.listing.index.earlier_index import note_version_before
+from fanout.model.books import Count
 from fanout.model.errors import InvalidRequest, ItemError
 from fanout.model.location import Location
 from fanout.ports.tree import Tree
 from fanout.ports.versions import Versions
+from fanout.publishing.kept_versions import VersionNote, newest_first
 from fanout.request.course import Mode
 from fanout.request.parts.publish import PUBLISHER, VERSIONS, Publish, Publisher
 from fanout.request.plan import Plan
@@ -94,14 +97,34 @@ def begin_publishing(plan: Plan, context: Context) -> None:
         return
     if plan.request.course.copies:
         versions.begin()
-    before = VersionBefore(versions.published())
+    before = VersionBefore(versions.published(), _others(plan, versions))
     if plan.request.course.writes:
         _claim(plan, publish, versions)
     if plan.resumes:  # what the first run linked, it linked from that one's
-        before = ledger.of_run(plan.resumes[-1]).read(keys.VERSION_BEFORE, VersionBefore)
+        first = ledger.of_run(plan.resumes[-1]).read(keys.VERSION_BEFORE, VersionBefore)
+        before = replace(before, version=first.version)
     if not plan.request.course.goes_back:
         note_version_before(plan, before.version, ledger)
     ledger.write(keys.VERSION_BEFORE, before)
+
+
+def notes_of(versions: Versions) -> dict[str, VersionNote]:
+    """The notes of versions; one that cannot be read counts as old as can be."""
+    found: dict[str, VersionNote] = {}
+    for version, data in versions.noted().items():
+        try:
+            found[version] = json.decode(data, type=VersionNote)
+        except MsgspecError:
+            found[version] = VersionNote(version, version, 0.0, "", Count())
+    return found
+
+
+def _others(plan: Plan, versions: Versions) -> tuple[str, ...]:
+    """The runs that may have linked files of the published version: those under way first, then the newest."""
+    if plan.request.course.goes_back:
+        return ()
+    published = [note.version for note in newest_first(notes_of(versions).values())]
+    return (*plan.resumes, *versions.unfinished(), *published)
 
 
 def _versions(plan: Plan, context: Context) -> Versions | None:

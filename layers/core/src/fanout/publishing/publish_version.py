@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import MsgspecError, json
+from msgspec import json
 from msgspec.structs import replace
 
 from fanout.books.ending import Ending
 from fanout.books.run_books import RunBooks, run_books
 from fanout.books.summary_document import Published, Status
 from fanout.books.verification_results import verification_of
-from fanout.copying.linking import VersionBefore
+from fanout.copying.linking import Sealed, VersionBefore
 from fanout.finishing.finish_directories import directories_failed
 from fanout.ledger import keys
 from fanout.ledger.ledger import Ledger
@@ -20,7 +20,7 @@ from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, InvalidRequest, Superseded, Transient
 from fanout.model.outcome import Outcome, Result
 from fanout.ports.versions import Versions
-from fanout.publishing.begin_publishing import version_is_gone
+from fanout.publishing.begin_publishing import notes_of, version_is_gone
 from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_first, versions_to_go
 from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
@@ -71,7 +71,8 @@ def _publish(plan: Plan, context: Context) -> bool:
         ledger.write(keys.PUBLISHED, published)
     try:
         if not plan.request.course.goes_back:
-            going = versions_to_go(_notes(versions), versions.unfinished(), plan.version, publish, context.clock.now())
+            now = context.clock.now()
+            going = versions_to_go(notes_of(versions), versions.unfinished(), plan.version, publish, now)
             removed = [version for version in going if version not in published.removed]
             for version in removed:
                 versions.retire(version)
@@ -86,6 +87,7 @@ def _publish(plan: Plan, context: Context) -> bool:
         ledger.note(keys.PUBLISH, [f"old versions could not be removed: {error}"[:500]])
         done = True
     if done:
+        _seal(plan, context)
         try:
             _show(plan, publish, versions, ledger)
         except InvalidRequest as error:  # somebody put something else in the place of the link since
@@ -99,7 +101,7 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
     version, publish = plan.version, plan.request.publish
     assert publish is not None
     if plan.request.course.goes_back:
-        notes = _notes(versions)
+        notes = notes_of(versions)
         if version not in notes:  # a function of a run that was stopped removed it, before it was fenced
             raise version_is_gone(plan)
         if before != version:
@@ -114,11 +116,26 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
     linked = Count() if plan.resumes else found.books.by_result[Result.UNCHANGED]
     own = None if plan.resumes else found.books.by_result[Result.COPIED]
     versions.published()  # where the link cannot be switched, the version is not noted as published either
-    number = _next_number(_notes(versions), version)
+    number = _next_number(notes_of(versions), version)
     note = VersionNote(version, plan.run_id, context.clock.now(), str(plan.request.source), held, own, number)
     versions.note(json.encode(note))
     versions.switch()
     return Published(version, before, publish.link, note.published_at, linked)
+
+
+def _seal(plan: Plan, context: Context) -> None:
+    """Note the file system's time: what has a later ctime was touched by none of this run's functions.
+
+    Links and removals move the ctimes of files that versions share; a run's last removal lies before it.
+    """
+    if plan.request.course.goes_back:
+        return
+    try:
+        at_ns, _ = context.destination(plan).clock_ns()
+    except Transient as error:  # the next run copies what this one copied
+        context.ledger.note("seal", [f"the next run links nothing that this one copied: {error}"[:500]])
+        return
+    context.ledger.write(keys.SEALED, Sealed(at_ns))
 
 
 def _next_number(notes: Mapping[str, VersionNote], version: str) -> int:
@@ -137,17 +154,6 @@ def books_if_whole(plan: Plan, ledger: Ledger) -> RunBooks | None:
     return found if ending.status is Status.SUCCEEDED else None
 
 
-def _notes(versions: Versions) -> dict[str, VersionNote]:
-    """The notes of versions; one that cannot be read counts as old as can be."""
-    found: dict[str, VersionNote] = {}
-    for version, data in versions.noted().items():
-        try:
-            found[version] = json.decode(data, type=VersionNote)
-        except MsgspecError:
-            found[version] = VersionNote(version, version, 0.0, "", Count())
-    return found
-
-
 def _show(plan: Plan, publish: Publish, versions: Versions, ledger: Ledger) -> None:
     """Write for people which versions there are, in the place of the tree.
 
@@ -156,7 +162,7 @@ def _show(plan: Plan, publish: Publish, versions: Versions, ledger: Ledger) -> N
     destination = str(plan.request.destination)
     shown: PublishedTree | None = None
     for _ in range(_SHOWN_AT_MOST):
-        now = PublishedTree(destination, publish.link, versions.published(), newest_first(_notes(versions).values()))
+        now = PublishedTree(destination, publish.link, versions.published(), newest_first(notes_of(versions).values()))
         if now == shown:
             return
         ledger.of_run(keys.VERSIONS).write(keys.versions_name(destination), now)

@@ -12,7 +12,7 @@ from fanout.resuming.rules import better
 
 
 def ended_ns(ledger: Ledger) -> int | None:
-    """When the earlier run wrote its summary, to the second below; ``None`` where it has none."""
+    """The time at which the earlier run wrote its summary, to the second below; ``None`` where it has none."""
     summary = ledger.find_json(keys.SUMMARY)
     ended = summary.get("ended") if isinstance(summary, dict) else None
     return parse_time(ended) if isinstance(ended, str) else None
@@ -24,7 +24,7 @@ def entry_of(outcome: Outcome) -> Entry:
 
 
 def began(ledger: Ledger) -> float:
-    """When the earlier run began, in seconds since 1970: what it listed as unchanged stood there before."""
+    """The time at which the earlier run began, in seconds since 1970: what it found unchanged stood there before."""
     found = ledger.find(keys.phase_key("plan"), PhaseBegan)
     return found.began if found is not None else 0.0
 

@@ -55,8 +55,9 @@ def link_from(
 ) -> Made | None:
     """Make the entry's path below ``root`` a further name of what stands at that path below ``place``.
 
-    Returns what was linked. ``None`` where nothing stands there that is as one of ``made``, where the file has no room
-    for a name, and where something else has the name already. Raises ``OSError``.
+    Returns what was linked, with the ctime that the link gave it. ``None`` where nothing stands there that still is one
+    of ``made``, where the file has no room for a name, and where something else has the name already. Raises
+    ``OSError``.
     """
     parent, slash, name = entry.path.rpartition("/")
     try:
@@ -65,36 +66,36 @@ def link_from(
         return None
     with origin as above, directories.hold(f"{root}{parent}{slash}", create=True) as directory:
         before = names.find(path, above, name)
-        copy = None if before is None else _as_made(entry, above, name, before, made)
-        if before is None or copy is None:
+        known = None if before is None else _looked(entry, above, name, before)
+        if before is None or known is None or not any(one.still_is(known) for one in made):
             return None
         try:
             os.link(name, name, src_dir_fd=above, dst_dir_fd=directory, follow_symlinks=False)
         except (FileExistsError, FileNotFoundError):
-            there = _found(directory, name)
-            return copy if there is not None and os.path.samestat(before, there) else None
+            return _same(entry, directory, name, known)
         except OSError as error:
             if no_room_for_name(error) is None:
                 raise
             return None
-        now = _found(directory, name)
-        if now is not None and os.path.samestat(before, now) and _as_made(entry, directory, name, now, made):
-            return copy
+        if linked := _same(entry, directory, name, known):
+            return linked
         with suppress(FileNotFoundError):  # another client put something else there meanwhile
             os.unlink(name, dir_fd=directory)
         return None
 
 
-def _as_made(entry: Entry, directory: int, name: str, found: os.stat_result, made: Collection[Made]) -> Made | None:
-    """The record that an entry of a version still is as; whoever touches it changes one of these attributes.
+def _same(entry: Entry, directory: int, name: str, known: Made) -> Made | None:
+    """The entry under a name, if it is the one known by another name; the link between the two moved its ctime."""
+    found = _found(directory, name)
+    now = None if found is None else _looked(entry, directory, name, found)
+    return now if now is not None and known.looks_like(now) else None
 
-    The ctime is none of them: it moves when a version links the file, and when one that had it goes.
-    """
+
+def _looked(entry: Entry, directory: int, name: str, found: os.stat_result) -> Made | None:
     try:
-        now = made_of(entry.path, directory, name, found)
+        return made_of(entry.path, directory, name, found)
     except FileNotFoundError:
         return None
-    return now if now in made else None
 
 
 def _found(directory: int, name: str) -> os.stat_result | None:
