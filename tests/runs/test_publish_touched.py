@@ -171,3 +171,81 @@ def test_a_resumed_run_copies_what_the_stopped_one_had_linked_and_somebody_remov
     third = world.following("again")
     copied, _ = counts(third.publish({"resume_from": "v2"}))
     assert (copied, held(world.current)["a.txt"]) == (1, "a")
+
+
+def rolled_back_to(world: PublishingWorld, version: str) -> str:
+    """The note of a rollback on the version that it publishes again."""
+    summary = world.following(f"back-{next(world.nonces)}").publish(rollback_to(version))
+    assert (summary["status"], summary["published"]["version"]) == ("SUCCEEDED", version)
+    notes: list[str] = [note for note in summary["notes"] if "this version" in note]
+    [said] = notes
+    return said
+
+
+TOUCHED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "mode": (lambda path: path.chmod(0o600), "mode"),
+    "size": (lambda path: path.write_text("longer"), "size, mtime"),
+    "mtime": (lambda path: os.utime(path, ns=(7, 7)), "mtime"),
+    "gone": (Path.unlink, "gone"),
+    "symlink": (evil, "mode"),
+    "another file": (
+        lambda path: (path.rename(path.with_name("x")), shutil.copy2(path.with_name("x"), path)),
+        "replaced",
+    ),
+}
+
+
+@pytest.mark.parametrize("touch", TOUCHED)
+def test_a_rollback_says_what_of_its_version_somebody_touched(world: PublishingWorld, touch: str) -> None:
+    world.publish()
+    first = world.current
+    put(world, "n.txt", "n")
+    world.following("v2").publish()
+    act, said = TOUCHED[touch]
+    act(first / "d/b.txt")
+    assert rolled_back_to(world, "v1").startswith(
+        "of 3 entries of this version 1 are not as its run recorded them: d/b.txt ("
+    )
+    assert said in rolled_back_to(world, "v1")
+
+
+def test_a_rollback_to_a_version_that_nobody_touched_says_so(world: PublishingWorld) -> None:
+    """Its files have moved ctimes: the next version has names of them."""
+    world.publish()
+    world.following("v2").publish()
+    assert rolled_back_to(world, "v1") == "3 entries of this version are as its run recorded them"
+    world.store.remove([f"{world.ledger.prefix}{key}" for key in world.ledger.keys(keys.MADE)])
+    world.following("v3").publish()
+    assert "nobody looked" in rolled_back_to(world, "v1")
+
+
+def test_a_rollback_names_five_of_many_and_counts_them_once(world: PublishingWorld) -> None:
+    """Of an entry that two attempts made, either record will do."""
+    for number in range(8):
+        put(world, f"f{number}", "f")
+    second = world.following("v1")
+    second.list_all(second.plan(REQUEST))
+    second.copy_all()
+    world.store.remove([f"{second.ledger.prefix}{key}" for key in second.ledger.keys("outcomes/shards/")])
+    second.copy_all()  # another attempt copies all of it once more
+    second.finish_all(deletes=True)
+    second.switch()
+    second.end()
+    world.following("v2").publish()
+    assert "of this version are as" in rolled_back_to(world, "v1")
+    for number in range(8):
+        (world.mount / f"site/versions/v1/f{number}").chmod(0o600)
+    said = rolled_back_to(world, "v1")
+    assert " 8 are not as its run recorded them: f0 (mode); " in said and said.endswith("; and 3 more")
+
+
+def test_a_version_that_a_resumed_run_finished_is_looked_at_by_both_records(world: PublishingWorld) -> None:
+    first = world.following("v1")
+    first.list_all(first.plan(REQUEST))
+    first.copy_all()
+    (world.mount / "site/versions/v1/a.txt").unlink()
+    world.following("again").publish({"resume_from": "v1"})
+    world.following("v2").publish()
+    assert "of this version are as its run recorded them" in rolled_back_to(world, "v1")
+    (world.mount / "site/versions/v1/a.txt").chmod(0o600)
+    assert "a.txt (mode)" in rolled_back_to(world, "v1")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from fanout.model.deadline import Deadline
+from fanout.model.entry import Made
 
 
 class Versions(Protocol):
@@ -39,6 +40,9 @@ class Versions(Protocol):
 
     def held(self) -> bool | None:
         """Whether the version of the run holds anything; ``None`` where it is not there."""
+
+    def stands(self, path: str) -> Made | None:
+        """The entry at a path of the run's version as it stands; ``None`` where there is none."""
 
     def note(self, data: bytes) -> None:
         """Note of the run's version that it is whole."""

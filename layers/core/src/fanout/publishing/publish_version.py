@@ -22,6 +22,7 @@ from fanout.model.outcome import Outcome, Result
 from fanout.ports.versions import Versions
 from fanout.publishing.begin_publishing import notes_of, version_is_gone
 from fanout.publishing.kept_versions import PublishedTree, VersionNote, newest_first, versions_to_go
+from fanout.publishing.look_at_version import look_at_version, runs_of
 from fanout.request.parts.publish import Publish
 from fanout.request.plan import Plan
 from fanout.turns.withdrawal import is_finished, withdraw
@@ -88,6 +89,7 @@ def _publish(plan: Plan, context: Context) -> bool:
         done = True
     if done:
         _seal(plan, context)
+        _look(plan, versions, context)
         try:
             _show(plan, publish, versions, ledger)
         except InvalidRequest as error:  # somebody put something else in the place of the link since
@@ -121,6 +123,19 @@ def _switched(plan: Plan, versions: Versions, context: Context) -> Published | N
     versions.note(json.encode(note))
     versions.switch()
     return Published(version, before, publish.link, note.published_at, linked)
+
+
+def _look(plan: Plan, versions: Versions, context: Context) -> None:
+    """Note how the version of a rollback differs from what its runs recorded."""
+    if not plan.request.course.goes_back:
+        return
+    ledger = context.ledger
+    try:
+        runs = runs_of(plan.version, notes_of(versions), ledger)
+        said = look_at_version(runs, versions, ledger, context.deadline())
+    except (AccessDenied, InvalidRequest, Transient) as error:  # the link is switched all the same
+        said = f"nobody looked whether this version is as its run recorded it: {error}"[:500]
+    ledger.note("version", [said])
 
 
 def _seal(plan: Plan, context: Context) -> None:

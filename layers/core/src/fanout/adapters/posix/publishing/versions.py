@@ -26,9 +26,11 @@ from contextlib import contextmanager, suppress
 from fanout.adapters.posix.errors import no_room_for_name
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.one_name import one_name
+from fanout.adapters.posix.publishing.made import made_of
 from fanout.adapters.posix.publishing.retired import remove_retired
 from fanout.adapters.posix.staging import Staging
 from fanout.model.deadline import Deadline
+from fanout.model.entry import Made
 from fanout.model.errors import AccessDenied, InvalidRequest, ItemError, Superseded, Transient
 from fanout.request.parts.publish import PUBLISHER, VERSIONS
 
@@ -117,6 +119,16 @@ class PosixVersions:
                 with self._directories.hold(f"{self._above}{self._version}/") as version:
                     return bool(os.listdir(version))
             except FileNotFoundError:
+                return None
+
+    def stands(self, path: str) -> Made | None:
+        """See ``ports.versions.Versions``."""
+        parent, slash, name = path.rpartition("/")
+        with self._translated(_READING):
+            try:
+                with self._directories.hold(f"{self._above}{self._version}/{parent}{slash}") as directory:
+                    return made_of(path, directory, name, os.stat(name, dir_fd=directory, follow_symlinks=False))
+            except (FileNotFoundError, NotADirectoryError, ItemError):
                 return None
 
     def note(self, data: bytes) -> None:
