@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from fanout.ledger import rights
+from fanout.ledger import keys, rights
 from fanout.ledger.rights import COMPARE, INNER, KINDS, OUTSIDE, STATE_MACHINE, WRITE_DATA, WRITERS, sample_of
 from scripts import generate_policies
 from tests.functions.test_roles import CONDITIONS, GIVEN, PARAMETERS, WORK
@@ -176,3 +176,9 @@ def test_what_lies_in_the_work_bucket_expires() -> None:
     assert {one.partition("/")[0] + "/" for one in KINDS | OUTSIDE} == days.keys()
     # Step Functions: an execution lasts a year at most, and is redriven within 14 days of its end.
     assert days["locks/"] > 2 * 366 + 14
+
+
+@pytest.mark.parametrize("function", ["CopyShard", "FinishTree", "FinishShard"])
+def test_whoever_puts_a_file_into_a_version_may_record_it(function: str) -> None:
+    """The functions that finish put the big ones together."""
+    assert writes(function, f"runs/x/{keys.made_key('a', 'b', 'big-files-n', 0)}")

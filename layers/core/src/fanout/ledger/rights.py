@@ -73,7 +73,7 @@ _OF_RUNS: dict[str, tuple[str, ...]] = {
     "restores/*": ("FinishTree",),
     keys.OUTCOMES + "*": _SHARDS,
     keys.DIRECTORIES + "*": ("ListSegment", "CopyShard"),
-    keys.MADE + "*": ("CopyShard",),
+    keys.MADE + "*": ("CopyShard", *_FINISH),
     keys.BIG_FILE_OUTCOMES + "*": _FINISH,
     _FINISHING + "*": _FINISH,
     keys.DIRECTORY_FAILURES + "*": (*_FINISH, "RemoveDirectories"),
