@@ -26,6 +26,7 @@ from fanout.model.shard import Shard
 from fanout.partition.partition_shards import partition_shards
 from tests.support.flow import World
 from tests.support.mounts import REQUEST, world_of
+from tests.support.renaming import others_rename
 from tests.support.zombies import Zombie, frozen
 
 SYNC = {**REQUEST, "mode": "sync", "delete_guard": {"max_percent": 99.0}}
@@ -85,11 +86,11 @@ def test_a_file_that_is_linked_to_its_place(tmp_path: Path, monkeypatch: pytest.
     world = begun(tmp_path)
 
     tree = own_tree(world)
-    tree._staging._renaming.acquire()  # as if another file were renamed just now
     monkeypatch.setattr("tests.runs.test_fencing.own_tree", lambda world: tree)
-    zombie = frozen(lambda: copy(world), os, "link")
-    (tmp_path / "in/file").write_bytes(b"newer")
-    assert_overtaken(tmp_path, zombie, lambda: (tmp_path / "out/file").read_bytes())
+    with others_rename(tree):
+        zombie = frozen(lambda: copy(world), os, "link")
+        (tmp_path / "in/file").write_bytes(b"newer")
+        assert_overtaken(tmp_path, zombie, lambda: (tmp_path / "out/file").read_bytes())
 
 
 def test_a_symlink(tmp_path: Path) -> None:

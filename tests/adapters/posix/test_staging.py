@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from fanout.model.checksum import NO_BYTES
 from fanout.model.entry import Attributes, Entry, Kind
 from fanout.model.errors import ItemError, Transient
 from tests.support.mounts import writable
+from tests.support.renaming import others_rename
 
 
 def write(tree: PosixTree, path: str, data: bytes) -> None:
@@ -39,38 +38,18 @@ def tree(tmp_path: Path) -> PosixTree:
     return writable(PosixTree(tmp_path, "tree", "run", "attempt"))
 
 
-def during_another_rename(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None]) -> None:
-    """Run ``work`` on another thread while a first file is being renamed."""
-    rename = os.rename
-    threads: list[threading.Thread] = []
-
-    def slow(old: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
-        if not threads:
-            threads.append(threading.Thread(target=work))
-            threads[0].start()
-            threads[0].join()
-        rename(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
-
-    monkeypatch.setattr(os, "rename", slow)
-
-
-def test_a_file_is_linked_while_another_is_renamed(
-    tmp_path: Path, tree: PosixTree, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    during_another_rename(monkeypatch, lambda: write(tree, "b/second", b"second"))
-    write(tree, "a/first", b"first")
+def test_a_file_is_linked_while_another_is_renamed(tmp_path: Path, tree: PosixTree) -> None:
+    with others_rename(tree):
+        write(tree, "b/second", b"second")
     second = tmp_path / "tree/b/second"
     assert (second.read_bytes(), second.stat().st_nlink) == (b"second", 1)
-    assert (tmp_path / "tree/a/first").read_bytes() == b"first"
     assert staged(tmp_path) == []
 
 
-def test_a_file_that_is_there_is_replaced_while_another_is_renamed(
-    tmp_path: Path, tree: PosixTree, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_there_is_replaced_while_another_is_renamed(tmp_path: Path, tree: PosixTree) -> None:
     write(tree, "file", b"old")
-    during_another_rename(monkeypatch, lambda: write(tree, "file", b"new"))
-    write(tree, "other", b"other")
+    with others_rename(tree):
+        write(tree, "file", b"new")
     assert (tmp_path / "tree/file").read_bytes() == b"new"
     assert staged(tmp_path) == []
 
@@ -82,8 +61,8 @@ def test_where_nothing_can_be_linked_it_is_renamed(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
-    during_another_rename(monkeypatch, lambda: write(tree, "second", b"second"))
-    write(tree, "first", b"first")
+    with others_rename(tree):
+        write(tree, "second", b"second")
     assert (tmp_path / "tree/second").read_bytes() == b"second"
 
 
@@ -91,13 +70,13 @@ def test_where_nothing_can_be_linked_it_is_renamed(
 def test_a_staged_name_that_somebody_planted_is_not_written(tmp_path: Path, tree: PosixTree, planted: str) -> None:
     victim = tmp_path / "victim"
     victim.write_bytes(b"" if planted == "link" else b"untouched")
-    place = tmp_path / f"tree/.fanout-staging-run/attempt-{os.getpid()}/0"
-    place.mkdir(parents=True)
+    directory, first = tree._staging.place()
+    place = tmp_path / directory / first.replace("-0", "-1")
+    place.parent.mkdir(parents=True)
     if planted == "link":
-        os.link(victim, place / "0")
+        os.link(victim, place)
     else:
-        victim.rename(place / "0")
-        victim = place / "0"
+        victim = victim.rename(place)
     before = victim.read_bytes()
     with pytest.raises(ItemError):
         write(tree, "file", b"data")
@@ -111,6 +90,37 @@ def test_many_threads_share_few_directories_and_all_go_at_the_end(tmp_path: Path
     tree.finish()
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 500
     assert not list(tmp_path.rglob(".fanout-staging-*"))
+
+
+def test_forked_processes_share_the_directories_and_no_name(tree: PosixTree) -> None:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, " ".join(tree._staging.place()).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    directory, name = os.read(reading, 1000).decode().split()
+    own_directory, own_name = tree._staging.place()
+    os.close(reading)
+    os.close(writing)
+    above = {str(Path(one).parent) for one in (directory, own_directory)}
+    assert above == {"tree/.fanout-staging-run/attempt"}
+    assert name != own_name
+
+
+def test_the_empty_directories_of_threads_are_removed_unread(tree: PosixTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadPoolExecutor(32) as pool:
+        list(pool.map(lambda number: write(tree, f"d/f{number}", b"x"), range(200)))
+    reads: list[int] = []
+    scandir = os.scandir
+
+    def counted(directory: int) -> object:
+        reads.append(directory)
+        return scandir(directory)
+
+    monkeypatch.setattr(os, "scandir", counted)
+    assert tree.finish() == ()
+    assert len(reads) == 2
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO, errno.ESTALE, errno.ELOOP, errno.EBUSY])

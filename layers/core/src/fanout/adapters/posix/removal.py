@@ -83,6 +83,8 @@ def _remove(directory: int, entry: os.DirEntry[str], top: int) -> bool:
     with suppress(FileNotFoundError):
         if not entry.is_dir(follow_symlinks=False):
             return is_unlinked(entry.name, directory)
+        if is_removed(entry.name, directory):  # the directories of a staging directory are empty at its end
+            return True
         if directory != top:
             os.rename(entry.name, f".{secrets.token_hex(8)}", src_dir_fd=directory, dst_dir_fd=top)
             return True

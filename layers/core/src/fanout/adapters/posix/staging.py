@@ -1,8 +1,8 @@
 """The run's own directory at the destination's root, where files stand until they are whole.
 
 A rename puts a staged file in place, so a reader sees the old file or the new one. No name needs a suffix, and one
-removal clears the leftovers of a crash. Creations spread over one directory a thread and so do not queue behind each
-other (EFS tutorial: 127 files/s in one directory, 1,136 over 32).
+removal clears the leftovers of a crash. Creations spread over directories and so do not queue behind each other (EFS
+tutorial: 127 files/s in one directory, 1,136 over 32).
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
+from fanout.adapters.posix.one_rename import OneRename
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.adapters.posix.paths.one_name import leads_out, one_name
 from fanout.adapters.posix.removal import remove_directory
+from fanout.facts import tuning
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Reason
 from fanout.model.path_rules import DOCTOR_PREFIX, PROBE_PREFIX, STAGING_PREFIX
@@ -26,9 +28,10 @@ if TYPE_CHECKING:
     from fanout.adapters.posix.placing import Placing
     from fanout.adapters.posix.publishing.made import MadeFiles
 
-# Directories of a process of an attempt. Two threads share one at most: their creations overlap with the rest of
-# their work.
+# Directories of an attempt, which its processes share, because each costs three operations. Two threads share one,
+# where processes have 8 threads and follow each other: their creations overlap with the rest of their work.
 _DIRECTORIES = 32
+_THREADS_A_PROCESS = tuning.CLIENT_OPERATIONS_IN_FLIGHT // tuning.COPY_PROCESSES
 _OF_NO_RUN = (PROBE_PREFIX, DOCTOR_PREFIX)
 
 
@@ -56,15 +59,15 @@ class Staging:
         self._numbers = itertools.count()
         self._threads = itertools.count()
         self._thread = threading.local()
-        self._renaming = threading.Lock()
-        self._pid = os.getpid()
+        self._renaming = OneRename()
 
     def place(self) -> tuple[str, str]:
         """A directory (a path of ``Directories``) and a file name in it that no other attempt uses."""
+        process = os.getpid()
         if not hasattr(self._thread, "directory"):
-            own = next(self._threads) % _DIRECTORIES
-            self._thread.directory = f"{self.path}{self._nonce}-{os.getpid()}/{own}/"
-        return self._thread.directory, str(next(self._numbers))
+            own = (process * _THREADS_A_PROCESS + next(self._threads)) % _DIRECTORIES
+            self._thread.directory = f"{self.path}{self._nonce}/{own}/"
+        return self._thread.directory, f"{process}-{next(self._numbers)}"
 
     def move(self, staged: int, staged_name: str, directory: int, path: str) -> None:
         """Give a staged file its place at a path, in a directory, at once."""
@@ -78,19 +81,20 @@ class Staging:
 
         A file that is there is replaced, or what the request says becomes of it: see ``Placing``.
         A kernel lets one rename between two directories of a mount through at a time, for as
-        long as the server takes. So one thread of the process that made this renames. Threads that find it busy, and
-        those of other processes, link the file to its name and unlink the staged one; these overlap over directories.
-        A name that exists already, or a file that cannot be linked, takes a rename.
+        long as the server takes. So one thread of all processes of the function renames: one operation. Threads that
+        find it busy link the file to its name and unlink the staged one: three, because Linux asks for access before it
+        links (``fs.protected_hardlinks``); these overlap over directories. A name that exists already, or a file that
+        cannot be linked, takes a rename.
         """
         if self._placing is not None:
             self._placing.place(staged, staged_name, directory, path)
             return
         name = path.rpartition("/")[2]
-        if self._pid == os.getpid() and self._renaming.acquire(blocking=False):
+        if self._renaming.begin():
             try:
                 os.rename(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory)
             finally:
-                self._renaming.release()
+                self._renaming.end()
             return
         try:
             os.link(staged_name, name, src_dir_fd=staged, dst_dir_fd=directory, follow_symlinks=False)

@@ -94,7 +94,9 @@ class PosixTree:
         """
         self._root = f"{path}/" if path else ""
         self._stages = self._root if stages_at is None else stages_at
-        self._directories = Directories(str(mount), self._open_followed if follow else None, self._mode_of)
+        self._directories = Directories(
+            str(mount), self._open_followed if follow else None, self._mode_of, self._is_way
+        )
         self._follow = follow
         self._backup = Backup(self._directories, self._root, backup_to, run_id) if backup_to else None
         placing = Placing(overwrite, self._backup)
@@ -115,6 +117,10 @@ class PosixTree:
         if self._backup is not None and self._backup.lies_below(path):
             return stat.S_IRWXU
         return stat.S_IRWXU if path.startswith(self._stages + STAGING_PREFIX) else UNFINISHED_MODE
+
+    def _is_way(self, path: str) -> bool:
+        """Whether a directory lies in the run's staging directory."""
+        return path.startswith(self._token.path) and path != self._token.path
 
     def list(self, segment: Segment, prunes: Prunes = no_pruning) -> Iterator[Entry]:
         """See ``ports.tree.Tree``."""

@@ -83,10 +83,16 @@ class Directories:
         base: str,
         follow: Callable[[str], int] | None = None,
         mode_of: Callable[[str], int] = lambda _path: UNFINISHED_MODE,
+        is_way: Callable[[str], bool] = lambda _path: False,
     ) -> None:
-        """``mode_of`` gives the mode that a directory is made with."""
+        """``mode_of`` gives the mode that a directory is made with; ``is_way`` tells one that is only gone through.
+
+        Such a one is neither read nor changed. It is made before it is looked for, and entered without the two
+        operations by which an NFS client opens a directory.
+        """
         self._base = base
         self._mode_of = mode_of
+        self._is_way = is_way
         self._follow = follow
         self._lock = threading.Lock()
         self._open: OrderedDict[str, Held] = OrderedDict()
@@ -172,7 +178,8 @@ class Directories:
         if reason is not None:
             raise ItemError(reason, f"a directory of the path is no name: {path[-200:]!r}")
         try:
-            return self._enter(path, name, above)
+            if not (create and self._is_way(path)):
+                return self._enter(path, name, above)
         except FileNotFoundError:
             if not create:
                 raise
@@ -183,7 +190,7 @@ class Directories:
 
     def _enter(self, path: str, name: str, above: int) -> int:
         try:
-            return os.open(name, DIRECTORY_FLAGS, dir_fd=above)
+            return os.open(name, DIRECTORY_FLAGS | (os.O_PATH if self._is_way(path) else 0), dir_fd=above)
         except NotADirectoryError:
             if not stat.S_ISLNK(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
                 raise
