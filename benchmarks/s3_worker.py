@@ -55,9 +55,9 @@ def copy_shards(run_id: str, part: int = 0, parts: int = 1) -> None:
     """Every shard of a part of them, one after the other."""
     copy, run = handler_of("copy_shard"), _reference(run_id)
     for row in make_context(run_id, "", SECONDS).ledger.read_json(keys.SHARDS)[part::parts]:
-        event = {"run": run, "shard": row["shard"], "cursor": 0}
+        event = {"step": "CopyShard", "run": run, "shard": row["shard"], "cursor": 0}
         while not event.get("done"):
-            event = copy(json.loads(json.dumps(event)), LambdaContext())
+            event = {"step": "CopyShard", **copy(json.loads(json.dumps(event)), LambdaContext())}
 
 
 def finish_run(run_id: str) -> None:
@@ -66,10 +66,11 @@ def finish_run(run_id: str) -> None:
     finish = handler_of("finish_tree")
     finished = {"done": False}
     while not finished["done"]:  # a round counts as mapped, so FinishTree carries it out itself
-        finished = finish({"run": run, "state": {"run": run, "finish": finished}}, LambdaContext())
+        event = {"step": "FinishTree", "run": run, "state": {"run": run, "finish": finished}}
+        finished = finish(event, LambdaContext())
     published = {"done": not run["publishes"]}
     while not published["done"]:
-        published = finish({"run": run, "state": {"run": run}, "publish": True}, LambdaContext())
+        published = finish({"step": "PublishVersion", "run": run, "state": {"run": run}}, LambdaContext())
 
 
 def _reference(run_id: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ The YAML is the states language with these words more:
 |---|---|
 | no `Type` | a Task |
 | `Invoke: NAME`, `Payload` | lambda:invoke of `${NAMEFunctionArn}`; with `"$.path"` of the function named there |
+| | `step`, the state's name, comes into each payload |
 | `Payload: [NAME, {NAME: VALUE}]` | `NAME.$: "$.NAME"`; a value as it is |
 | `Answers: [NAME]` | what is kept of the answer: a ResultSelector of `NAME.$: "$.Payload.NAME"` |
 | an `Invoke` without `TimeoutSeconds`, `Retry` | `TimeoutSeconds: 930`, `Retry: standard` |
@@ -81,7 +82,7 @@ def repeated(flow: Json, where: str) -> Json:
 
 
 def _flow(flow: Json, retries: dict[str, list[Json]], where: str) -> Json:
-    states = {name: _state(body, retries, f"{where}: {name}") for name, body in flow["States"].items()}
+    states = {name: _state(name, body, retries, f"{where}: {name}") for name, body in flow["States"].items()}
     return {**flow, "States": states}
 
 
@@ -105,16 +106,16 @@ def _repetition(name: str, body: Json) -> Json:
     return {asks: question, wait: {"Type": "Wait", "Comment": comment, "TimestampPath": f"{at}.until", "Next": resumes}}
 
 
-def _state(body: Json, retries: dict[str, list[Json]], where: str) -> Json:
+def _state(name: str, body: Json, retries: dict[str, list[Json]], where: str) -> Json:
     state: Json = {"Type": body.get("Type", "Task")}
     written = {**body, **{word: value for word, value in OF_TASKS.items() if word not in body}}
     for word, value in (written if "Invoke" in body else body).items():
         match word:
             case "Invoke":
                 by_path = value.startswith("$.")
-                name, function = ("FunctionName.$", value) if by_path else ("FunctionName", f"${{{value}FunctionArn}}")
+                called = {"FunctionName.$": value} if by_path else {"FunctionName": f"${{{value}FunctionArn}}"}
                 state["Resource"] = "arn:${Partition}:states:::lambda:invoke"
-                state["Parameters"] = {name: function, "Payload": _payload(body["Payload"])}
+                state["Parameters"] = called | {"Payload": {"step": name, **_payload(body["Payload"])}}
             case "Payload" | "Drawn":
                 pass  # with Invoke; in the drawing
             case "Answers":

@@ -33,7 +33,6 @@ from fanout.planning.check_mount import check_mount
 from fanout.planning.plan_transfer import plan_transfer
 from fanout.resuming.carry_over import list_in_window, list_or_carry_over
 from fanout.resuming.look_there import list_or_look
-from fanout.runtime.handlers import not_done
 from fanout.staging.digest_destination import digest_destination
 from fanout.staging.pack_shard import pack_shard
 from fanout.staging.unpack_shard import unpack_shard
@@ -47,6 +46,7 @@ from tests.adversary.conductor import Attempt, Killed, Running
 from tests.adversary.lab import WORK, Lab
 from tests.adversary.result import Deletion, Result
 from tests.adversary.script import Act
+from tests.support.windowed import not_done
 
 # As the state machine retries what may pass and what was lost; more tasks than any state takes here.
 RETRIES, TASKS = 6, 400

@@ -296,7 +296,10 @@ def test_whether_runs_can_be_kept_apart_is_asked_of_the_function_that_does_it(
     assert examined(aws)[row["name"]] == row
     [asking] = asked["invoked"]
     execution = whole["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":doctor"
-    assert (asking["FunctionName"], json.loads(asking["Payload"])) == ("plan-1", {"doctor": {"execution": execution}})
+    assert (asking["FunctionName"], json.loads(asking["Payload"])) == (
+        "plan-1",
+        {"step": "ExamineTurns", "execution": execution},
+    )
 
 
 def test_a_function_that_breaks_while_it_is_asked_is_a_finding(aws: Aws, asked: dict[str, Any]) -> None:

@@ -187,7 +187,7 @@ def test_a_shard_that_is_delivered_twice_at_once_has_one_result(local: Stack) ->
     # The run has ended, and with it its right to write.
     (local.mount / "twice/.fanout-staging-twice").mkdir(mode=0o700)
     reference = {"id": "twice", "bucket": bucket, "prefix": "runs/twice/"}
-    event = json.dumps({"run": reference, "shard": row["shard"], "cursor": 0}).encode()
+    event = json.dumps({"step": "CopyShard", "run": reference, "shard": row["shard"], "cursor": 0}).encode()
 
     def deliver(_: int) -> Any:
         return json.loads(functions.invoke(FunctionName=name, Payload=event)["Payload"].read())

@@ -85,7 +85,7 @@ def test_a_function_sees_the_mount_of_its_side_alone(stack: Any, side: int, sees
     planned = run(up, run_id, {"source": f"efs://{not_seen}/", "destination": f"s3://second-mount/{sees}/"})
     assert planned["status"] == "SUCCEEDED"
     name = up.outputs["CheckMountFunctions"].split(",")[side]
-    event = {"run": {"id": run_id, "bucket": up.work_bucket, "prefix": f"runs/{run_id}/"}}
+    event = {"step": "CheckMount", "run": {"id": run_id, "bucket": up.work_bucket, "prefix": f"runs/{run_id}/"}}
     answer = up.clients.functions.invoke(FunctionName=name, Payload=json.dumps(event))
     assert answer["FunctionError"]
     message = json.loads(answer["Payload"].read())["errorMessage"]

@@ -14,6 +14,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+from fanout.flow.steps import STEPS
 from fanout.runtime import bootstrap, telemetry
 from tests.support.handler_flow import HandlerFlow
 from tests.support.s3_proxy import S3Proxy
@@ -82,10 +83,12 @@ def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
 
 @pytest.fixture
 def invoke(s3: Any) -> Invoke:
-    """Calls the handler in a function's folder."""
+    """Calls the handler of the function of a step with the event of that step, unless the event names another one."""
 
     def call(name: str, event: dict[str, Any]) -> Any:
-        spec = importlib.util.spec_from_file_location(f"functions_{name}", FUNCTIONS / name / "app.py")
+        event = {"step": name, **event}
+        folder = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in STEPS[name].function)
+        spec = importlib.util.spec_from_file_location(f"functions{folder}", FUNCTIONS / folder[1:] / "app.py")
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

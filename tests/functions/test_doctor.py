@@ -65,7 +65,7 @@ def test_a_plan_fails_in_seconds_if_s3_does_not_answer(
     bootstrap.settings.cache_clear()
     began = time.monotonic()
     with pytest.raises(Unreachable, match="S3 cannot be reached from here"):
-        invoke("plan_transfer", {"run": "run-1", "request": {}})
+        invoke("PlanTransfer", {"run_id": "run-1", "request": {}})
     assert time.monotonic() - began < 5
 
 
@@ -76,14 +76,14 @@ def test_a_run_fails_in_its_check_if_s3_does_not_answer(
     monkeypatch.setattr(reach, "__kwdefaults__", {"connect_seconds": 0.2, "attempts": 2})
     bootstrap.settings.cache_clear()
     with pytest.raises(Unreachable, match="S3 cannot be reached from here"):
-        invoke("check_mount", {"run": {"id": "run-1", "prefix": "runs/run-1/"}})
-    found = levels(invoke("check_mount", {"doctor": {}}))
+        invoke("CheckMount", {"run": {"id": "run-1", "prefix": "runs/run-1/"}})
+    found = levels(invoke("CheckMount", {"step": "ExamineNetwork"}))
     assert found["S3 from the network"] == "fail"
     assert found["mount data"] == "ok"  # one check that fails keeps no other from being made
 
 
 def test_the_findings_of_a_function_that_is_well(s3: Any, invoke: Invoke, tmp_path: Path) -> None:
-    answer = invoke("check_mount", {"doctor": {"kms_key_id": "alias/mine"}})
+    answer = invoke("CheckMount", {"step": "ExamineNetwork", "kms_key_id": "alias/mine"})
     expected = {
         "S3 from the network",
         "work bucket from the network",
@@ -103,7 +103,7 @@ def test_the_findings_of_a_function_that_is_well(s3: Any, invoke: Invoke, tmp_pa
 def test_a_work_bucket_that_is_not_there_is_a_finding(s3: Any, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FANOUT_WORK_BUCKET", "no-such-bucket")
     bootstrap.settings.cache_clear()
-    assert levels(invoke("check_mount", {"doctor": None}))["work bucket from the network"] == "fail"
+    assert levels(invoke("CheckMount", {"step": "ExamineNetwork"}))["work bucket from the network"] == "fail"
 
 
 def test_a_mount_that_is_missing_is_a_finding(tmp_path: Path) -> None:

@@ -13,23 +13,13 @@ from typing import Any
 import pytest
 
 from fanout.adapters.s3.tree import S3Tree
+from fanout.flow.functions import MOUNTING
 from fanout.model.errors import InvalidRequest
-from fanout.planning.functions_of_states import ON_DESTINATION, ON_SOURCE
 from tests.functions.conftest import FUNCTIONS, Invoke
 
 SECRET_NAME = "customer-path"
 REQUEST = {"source": "s3://data-bucket/in/", "destination": "efs:///out"}
-MOUNTED = (
-    "CheckMount",
-    "ListSegment",
-    "CopyShard",
-    "FinishTree",
-    "FinishShard",
-    "VerifyShard",
-    "DeleteShard",
-    "RemoveDirectories",
-)
-OFFERED = [{name: f"{prefix}{name}" for name in MOUNTED} for prefix in ("", "Second")]
+OFFERED = [{name: f"{prefix}{name}" for name in MOUNTING.values()} for prefix in ("", "Second")]
 
 
 def started(run_id: str) -> dict[str, Any]:
@@ -55,19 +45,19 @@ def test_the_handlers_in_the_order_of_the_state_machine(
 ) -> None:
     for number in range(5):
         s3.put_object(Bucket="data-bucket", Key=f"in/{SECRET_NAME}/{number}", Body=b"x" * number)
-    state = invoke("plan_transfer", {"request": REQUEST, **started("run-1")})
+    state = invoke("PlanTransfer", {"request": REQUEST, **started("run-1")})
     run = {"id": "run-1", "bucket": "work-bucket", "prefix": "runs/run-1/", "apart": "", "digests": ""}
-    assert state["run"] == run | {"functions": {**ON_SOURCE, **ON_DESTINATION}}
-    invoke("check_mount", {"run": state["run"]})
+    assert state["run"] == run | {"functions": MOUNTING}
+    invoke("CheckMount", {"run": state["run"]})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
-    invoke("list_segment", {"run": state["run"], "segment": segment})
-    assert invoke("gather_segments", state)["count"] == 0
-    shards = invoke("partition_shards", {"run": state["run"]})
+    invoke("ListSegment", {"run": state["run"], "segment": segment})
+    assert invoke("GatherSegments", state)["count"] == 0
+    shards = invoke("PartitionShards", {"run": state["run"]})
     [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read())
-    copied = invoke("copy_shard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
+    copied = invoke("CopyShard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
     assert (copied["done"], copied["cursor"], copied["shard"]) == (True, 5, item["shard"])
-    assert invoke("finish_tree", {"run": state["run"], "state": state})["done"]
-    summary = invoke("summarise_transfer", {"state": {**state, "shards": shards}})
+    assert invoke("FinishTree", {"run": state["run"], "state": state})["done"]
+    summary = invoke("SummariseTransfer", {"run": state["run"], "state": {**state, "shards": shards}})
     assert summary == {"status": "SUCCEEDED", "error": "", "cause": ""}
     assert len(list((tmp_path / "out" / SECRET_NAME).iterdir())) == 5
     output = capsys.readouterr().out
@@ -97,24 +87,27 @@ def test_the_handlers_of_a_sync_delete_what_the_source_lacks(s3: Any, invoke: In
         "mode": "sync",
         "delete_guard": {"max_percent": 80.0},
     }
-    state = invoke("plan_transfer", {"request": request, **started("run-sync")})
+    state = invoke("PlanTransfer", {"request": request, **started("run-sync")})
     run = {"run": state["run"]}
-    invoke("check_mount", run)
+    invoke("CheckMount", run)
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
-    invoke("list_segment", {**run, "segment": segment})
-    invoke("gather_segments", state)
-    shards = invoke("partition_shards", run)
+    invoke("ListSegment", {**run, "segment": segment})
+    invoke("GatherSegments", state)
+    shards = invoke("PartitionShards", run)
     assert (shards["next"], shards["extras"]) == ("copy", 3)
     for item in json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read()):
-        invoke("copy_shard", {**run, "shard": item["shard"], "cursor": 0})
-    invoke("finish_tree", {**run, "state": {**state, "shards": shards}})
-    deletion = invoke("begin_deletion", run)
+        invoke("CopyShard", {**run, "shard": item["shard"], "cursor": 0})
+    invoke("FinishTree", {**run, "state": {**state, "shards": shards}})
+    deletion = invoke("BeginDeletion", run)
     assert deletion["count"] == 1
     [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=deletion["key"])["Body"].read())
-    deleted = invoke("delete_shard", {**run, "shard": item["shard"]})
+    deleted = invoke("DeleteShard", {**run, "shard": item["shard"]})
     assert (deleted["done"], deleted["shard"], deleted["run"]) == (True, item["shard"], state["run"])
-    assert invoke("remove_directories", {**run, "state": state})["done"]
-    assert invoke("summarise_transfer", {"state": {**state, "shards": shards}})["status"] == "SUCCEEDED"
+    assert invoke("RemoveDirectories", {**run, "state": state})["done"]
+    assert (
+        invoke("SummariseTransfer", {"run": state["run"], "state": {**state, "shards": shards}})["status"]
+        == "SUCCEEDED"
+    )
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["keep"]
 
 
@@ -126,20 +119,23 @@ def test_a_sync_to_a_bucket_deletes_its_extra_objects(s3: Any, invoke: Invoke, t
         s3.put_object(Bucket="data-bucket", Key=key, Body=b"y")
     request: dict[str, Any] = {"source": "efs:///in", "destination": "s3://data-bucket/to/", "mode": "sync"}
     request["delete_guard"] = {"max_count": 3, "max_percent": 20.0}
-    state = invoke("plan_transfer", {"request": request, **started("run-sync-s3")})
+    state = invoke("PlanTransfer", {"request": request, **started("run-sync-s3")})
     run = {"run": state["run"]}
-    invoke("check_mount", run)
+    invoke("CheckMount", run)
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
-    invoke("list_segment", {**run, "segment": segment})
-    invoke("gather_segments", state)
-    shards = invoke("partition_shards", run)
+    invoke("ListSegment", {**run, "segment": segment})
+    invoke("GatherSegments", state)
+    shards = invoke("PartitionShards", run)
     for item in json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read()):
-        invoke("copy_shard", {**run, "shard": item["shard"], "cursor": 0})
-    invoke("finish_tree", {**run, "state": state})
-    [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=invoke("begin_deletion", run)["key"])["Body"].read())
-    assert invoke("delete_shard", {**run, "shard": item["shard"]})["done"]
-    assert invoke("remove_directories", {**run, "state": state})["done"]
-    assert invoke("summarise_transfer", {"state": {**state, "shards": shards}})["status"] == "SUCCEEDED"
+        invoke("CopyShard", {**run, "shard": item["shard"], "cursor": 0})
+    invoke("FinishTree", {**run, "state": state})
+    [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=invoke("BeginDeletion", run)["key"])["Body"].read())
+    assert invoke("DeleteShard", {**run, "shard": item["shard"]})["done"]
+    assert invoke("RemoveDirectories", {**run, "state": state})["done"]
+    assert (
+        invoke("SummariseTransfer", {"run": state["run"], "state": {**state, "shards": shards}})["status"]
+        == "SUCCEEDED"
+    )
     keys = {one["Key"] for one in s3.list_objects_v2(Bucket="data-bucket")["Contents"]}
     assert {key for key in keys if key.startswith("to/")} == {f"to/{number}" for number in range(20)}
     assert "other/stays" in keys
@@ -147,16 +143,16 @@ def test_a_sync_to_a_bucket_deletes_its_extra_objects(s3: Any, invoke: Invoke, t
 
 def run_through(invoke: Invoke, s3: Any, request: dict[str, str], run_id: str) -> Any:
     """Every handler once; returns what the last one says."""
-    state = invoke("plan_transfer", {"request": request, **started(run_id)})
-    invoke("check_mount", {"run": state["run"]})
+    state = invoke("PlanTransfer", {"request": request, **started(run_id)})
+    invoke("CheckMount", {"run": state["run"]})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
-    invoke("list_segment", {"run": state["run"], "segment": segment})
-    invoke("gather_segments", state)
-    shards = invoke("partition_shards", {"run": state["run"]})
+    invoke("ListSegment", {"run": state["run"], "segment": segment})
+    invoke("GatherSegments", state)
+    shards = invoke("PartitionShards", {"run": state["run"]})
     for item in json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read()):
-        invoke("copy_shard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
-    invoke("finish_tree", {"run": state["run"], "state": state})
-    return invoke("summarise_transfer", {"state": {**state, "shards": shards}})
+        invoke("CopyShard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
+    invoke("FinishTree", {"run": state["run"], "state": state})
+    return invoke("SummariseTransfer", {"run": state["run"], "state": {**state, "shards": shards}})
 
 
 def test_a_transfer_inside_s3_is_copied_by_s3_with_the_options_of_the_request(
@@ -201,35 +197,35 @@ def test_a_file_gets_the_content_type_of_its_name(
 def test_a_warm_function_holds_nothing_open_after_a_task(s3: Any, invoke: Invoke, tmp_path: Path) -> None:
     for number in range(20):
         s3.put_object(Bucket="data-bucket", Key=f"in/d{number}/f", Body=b"x")
-    state = invoke("plan_transfer", {"request": REQUEST, **started("run-3")})
+    state = invoke("PlanTransfer", {"request": REQUEST, **started("run-3")})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
-    invoke("list_segment", {"run": state["run"], "segment": segment})
-    invoke("gather_segments", state)
-    shards = invoke("partition_shards", {"run": state["run"]})
+    invoke("ListSegment", {"run": state["run"], "segment": segment})
+    invoke("GatherSegments", state)
+    shards = invoke("PartitionShards", {"run": state["run"]})
     [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read())
     event = {"run": state["run"], "shard": item["shard"], "cursor": 0}
-    invoke("check_mount", {"run": state["run"]})
-    invoke("copy_shard", event)
+    invoke("CheckMount", {"run": state["run"]})
+    invoke("CopyShard", event)
     assert not [target for target in open_files() if target.startswith(f"{tmp_path}/")]
 
 
 def test_a_failed_shard_is_recorded(s3: Any, invoke: Invoke) -> None:
     s3.put_object(Bucket="data-bucket", Key="in/a", Body=b"a")
-    state = invoke("plan_transfer", {"request": REQUEST, **started("run-2")})
+    state = invoke("PlanTransfer", {"request": REQUEST, **started("run-2")})
     [segment] = json.loads(s3.get_object(Bucket="work-bucket", Key=state["list"]["key"])["Body"].read())
-    invoke("list_segment", {"run": state["run"], "segment": segment})
-    invoke("gather_segments", state)
-    shards = invoke("partition_shards", {"run": state["run"]})
+    invoke("ListSegment", {"run": state["run"], "segment": segment})
+    invoke("GatherSegments", state)
+    shards = invoke("PartitionShards", {"run": state["run"]})
     [item] = json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read())
     error = {"Error": "Transient", "Cause": '{"errorMessage": "no answer"}'}
     event = {"run": state["run"], "shard": item["shard"], "cursor": 0, "error": error}
-    assert invoke("record_shard_failure", event)["failed"] == item["shard"]["entries"]
-    assert invoke("summarise_transfer", {"state": state})["status"] == "FAILED_WITH_ITEMS"
+    assert invoke("RecordShardFailure", event)["failed"] == item["shard"]["entries"]
+    assert invoke("SummariseTransfer", {"run": state["run"], "state": state})["status"] == "FAILED_WITH_ITEMS"
 
 
 def test_an_event_that_no_state_sends_is_refused_by_name(invoke: Invoke) -> None:
     with pytest.raises(InvalidRequest, match=r"run\.id: is missing in the event"):
-        invoke("finish_tree", {"run": {}, "state": {}})
+        invoke("FinishTree", {"run": {}, "state": {}})
 
 
 @pytest.mark.parametrize("folder", sorted(path.name for path in FUNCTIONS.iterdir() if path.is_dir()))

@@ -73,18 +73,14 @@ def test_between_mounts(wire: Wire, tmp_path: Path, ends: tuple[str, str]) -> No
 
 
 @pytest.mark.parametrize("body", [FILES["a"], b"z"], ids=["same bytes", "other bytes"])
-def test_an_object_that_was_written_again_after_the_proof_stays(
-    s3: Any, wire: Wire, monkeypatch: pytest.MonkeyPatch, body: bytes
-) -> None:
+def test_an_object_that_was_written_again_after_the_proof_stays(s3: Any, wire: Wire, body: bytes) -> None:
     put(s3, FILES)
-    delete = wire.flow._delete
 
-    def rewritten(run: Any) -> None:
+    def rewrite() -> None:
         time.sleep(1.1)  # Last-Modified has whole seconds
         put(s3, {"a": body})
-        delete(run)
 
-    monkeypatch.setattr(wire.flow, "_delete", rewritten)
+    wire.flow.before["BeginDeletion"] = rewrite
     request = {"source": f"s3://{SOURCE}/in/", "destination": "efs:///out", "mode": "move"}
     assert wire.flow.run("move-5", request)["status"] == "FAILED_WITH_ITEMS"
     assert keys(s3, SOURCE) == {"a": body}

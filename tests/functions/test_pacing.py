@@ -18,27 +18,27 @@ def paced(s3: Any, invoke: Invoke) -> dict[str, Any]:
     for number in range(300):
         s3.put_object(Bucket="data-bucket", Key=f"in/{number}", Body=b"x" * number)
     request = {**REQUEST, "limits": {"shard_seconds": 0.1, "files_per_second": 100_000}}
-    state = invoke("plan_transfer", {"request": request, **started("run-1")})
+    state = invoke("PlanTransfer", {"request": request, **started("run-1")})
     run = state["run"]
-    invoke("check_mount", {"run": run})
-    invoke("list_segment", {"run": run, "segment": state["list"]["segment"]})
-    invoke("gather_segments", {"run": run, "list": state["list"]})
-    shards = invoke("partition_shards", {"run": run})
-    return {"run": run, "shards": shards, "execution": started("run-1")["execution"], "copied": False}
+    invoke("CheckMount", {"run": run})
+    invoke("ListSegment", {"run": run, "segment": state["list"]["segment"]})
+    invoke("GatherSegments", {"run": run, "list": state["list"]})
+    shards = invoke("PartitionShards", {"run": run})
+    return {"run": run, "shards": shards, "execution": started("run-1")["execution"]}
 
 
 def test_the_end_is_noted_and_ends_the_pacing(s3: Any, invoke: Invoke) -> None:
     event = paced(s3, invoke)
-    expected = {"run": event["run"], "shards": event["shards"], "done": True}
-    assert invoke("pace_copy", {**event, "copied": True}) == expected
-    assert invoke("pace_copy", event) == {**expected, "until": ""}
+    invoke("EndPacing", event)
+    expected = {"run": event["run"], "shards": event["shards"], "done": True, "until": ""}
+    assert invoke("PaceCopy", event) == expected
 
 
 def test_functions_note_when_they_work_where_there_is_a_limit(s3: Any, invoke: Invoke, tmp_path: Path) -> None:
     event = paced(s3, invoke)
     rows = s3.get_object(Bucket="work-bucket", Key=event["shards"]["key"])["Body"].read()
     for row in json.loads(rows):
-        copied = invoke("copy_shard", {"run": event["run"], "shard": row["shard"], "cursor": 0})
+        copied = invoke("CopyShard", {"run": event["run"], "shard": row["shard"], "cursor": 0})
         assert copied["done"]
     copies = [path for path in (tmp_path / "out").iterdir() if path.is_file()]  # beside the directory of staged files
     assert len(copies) == 300
@@ -50,4 +50,4 @@ def test_an_event_of_another_form_is_refused(s3: Any, invoke: Invoke) -> None:
     event = paced(s3, invoke)
     del event["execution"]
     with pytest.raises(InvalidRequest, match="execution: is missing in the event"):
-        invoke("pace_copy", event)
+        invoke("PaceCopy", event)

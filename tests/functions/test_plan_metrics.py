@@ -32,7 +32,7 @@ def test_a_run_that_is_skipped_is_not_one_that_begins(
     for run_id in ("first", "second"):
         execution = steps.start_execution(stateMachineArn=machine, name=run_id)["executionArn"]
         event = {"request": REQUEST, "run_id": run_id, "execution": execution, "functions": OFFERED}
-        answer = invoke("plan_transfer", event)
+        answer = invoke("PlanTransfer", event)
         found.append((answer.get("holder"), counted(capsys.readouterr().out)))
     (nobody, first), (holder, second) = found
     assert (nobody, holder) == (None, "first")

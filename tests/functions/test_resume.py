@@ -23,22 +23,22 @@ def read(s3: Any, key: str) -> Any:
 
 def prepared(s3: Any, invoke: Invoke, request: dict[str, Any], run_id: str) -> tuple[Any, list[Any]]:
     """The run up to its shards."""
-    state = invoke("plan_transfer", {"request": request, **started(run_id)})
-    invoke("check_mount", {"run": state["run"]})
+    state = invoke("PlanTransfer", {"request": request, **started(run_id)})
+    invoke("CheckMount", {"run": state["run"]})
     for segment in read(s3, state["list"]["key"]):
-        invoke("list_segment", {"run": state["run"], "segment": segment})
-    assert invoke("gather_segments", state)["count"] == 0
-    return state, read(s3, invoke("partition_shards", {"run": state["run"]})["key"])
+        invoke("ListSegment", {"run": state["run"], "segment": segment})
+    assert invoke("GatherSegments", state)["count"] == 0
+    return state, read(s3, invoke("PartitionShards", {"run": state["run"]})["key"])
 
 
 def copy(invoke: Invoke, state: Any, items: list[Any]) -> None:
     for item in items:
-        invoke("copy_shard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
+        invoke("CopyShard", {"run": state["run"], "shard": item["shard"], "cursor": 0})
 
 
 def finished(invoke: Invoke, state: Any) -> Any:
-    invoke("finish_tree", {"run": state["run"], "state": state})
-    return invoke("summarise_transfer", {"state": state})
+    invoke("FinishTree", {"run": state["run"], "state": state})
+    return invoke("SummariseTransfer", {"run": state["run"], "state": state})
 
 
 @pytest.mark.parametrize("source", ["s3://data-bucket/resume/", "efs:///resume"])
@@ -140,4 +140,4 @@ def test_what_is_gone_at_the_destination_since_is_copied_again(
 
 def test_a_run_that_is_not_known_is_refused(s3: Any, invoke: Invoke) -> None:
     with pytest.raises(InvalidRequest, match="run-0 has no ledger here"):
-        invoke("plan_transfer", {"request": {"resume_from": "run-0"}, **started("run-9")})
+        invoke("PlanTransfer", {"request": {"resume_from": "run-0"}, **started("run-9")})

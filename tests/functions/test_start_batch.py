@@ -57,7 +57,7 @@ def test_a_batch_is_one_run_that_copies_what_came_and_nothing_else(
     encoded = notification("in/d/a b+c").replace("my-data", "data-bucket")
     gone = eventbridge("in/gone", "02", "Object Deleted", "data-bucket")
     answer = invoke(
-        "start_batch", queued(encoded, encoded, inside("in/ü"), inside("in/gone"), gone, inside("other/x"), "what?")
+        "StartBatch", queued(encoded, encoded, inside("in/ü"), inside("in/gone"), gone, inside("other/x"), "what?")
     )
     assert answer == {"batchItemFailures": [{"itemIdentifier": "m-6"}]}
     [run] = runs(steps)
@@ -68,27 +68,27 @@ def test_a_batch_is_one_run_that_copies_what_came_and_nothing_else(
     assert [json.loads(row) for row in rows] == [{"key": key, "may_be_missing": True} for key in ("in/d/a b+c", "in/ü")]
 
     # The request is one that the plan takes, and the run copies these two.
-    state = invoke("plan_transfer", {"request": request, **started(run["name"])})
-    invoke("check_mount", {"run": state["run"]})
-    invoke("list_segment", {"run": state["run"], "segment": state["list"]["segment"]})
-    state["list"] = invoke("gather_segments", state)
-    shards = invoke("partition_shards", {"run": state["run"]})
+    state = invoke("PlanTransfer", {"request": request, **started(run["name"])})
+    invoke("CheckMount", {"run": state["run"]})
+    invoke("ListSegment", {"run": state["run"], "segment": state["list"]["segment"]})
+    state["list"] = invoke("GatherSegments", state)
+    shards = invoke("PartitionShards", {"run": state["run"]})
     listed = json.loads(s3.get_object(Bucket="work-bucket", Key=shards["key"])["Body"].read())
     for row in listed:
-        invoke("copy_shard", {"run": state["run"], "shard": row["shard"], "cursor": 0})
+        invoke("CopyShard", {"run": state["run"], "shard": row["shard"], "cursor": 0})
     copied = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file()}
     assert copied == {"d/a b+c", "ü"}
 
 
 def test_a_batch_that_is_delivered_twice_is_one_run(s3: Any, steps: Any, invoke: Invoke) -> None:
     batch = queued(inside("in/a"), name="twice")
-    assert invoke("start_batch", batch) == invoke("start_batch", batch) == {"batchItemFailures": []}
+    assert invoke("StartBatch", batch) == invoke("StartBatch", batch) == {"batchItemFailures": []}
     assert len(runs(steps)) == 1
 
 
 def test_a_batch_of_which_nothing_is_left_starts_nothing(s3: Any, steps: Any, invoke: Invoke) -> None:
     gone = eventbridge("in/a", "02", "Object Deleted", "data-bucket")
-    assert invoke("start_batch", queued(inside("in/a"), gone, inside("in/"))) == {"batchItemFailures": []}
+    assert invoke("StartBatch", queued(inside("in/a"), gone, inside("in/"))) == {"batchItemFailures": []}
     assert runs(steps) == [] and "Contents" not in s3.list_objects_v2(Bucket="work-bucket", Prefix="runs/batches/")
 
 
@@ -115,5 +115,5 @@ def test_a_request_that_no_batch_can_have_fails_so_that_no_message_is_lost(
     monkeypatch.setenv("FANOUT_EVENT_REQUEST", template)
     bootstrap.settings.cache_clear()
     with pytest.raises(InvalidRequest, match=words):
-        invoke("start_batch", queued(inside("in/a")))
+        invoke("StartBatch", queued(inside("in/a")))
     assert runs(steps) == []

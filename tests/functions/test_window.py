@@ -10,7 +10,9 @@ from typing import Any, NoReturn
 
 import pytest
 
+from fanout.flow.steps import STEPS
 from fanout.runtime import bootstrap
+from fanout.staging.unpack_shard import UNPACK
 from tests.functions.conftest import Invoke
 from tests.support.handler_flow import WORK, HandlerFlow
 
@@ -20,27 +22,28 @@ CLOSED = f"{NOW + timedelta(hours=2):%H:%M}-{NOW + timedelta(hours=3):%H:%M} UTC
 OPEN = f"{NOW - timedelta(hours=2):%H:%M}-{NOW + timedelta(hours=2):%H:%M} UTC"
 SHARD = {"id": "s", "key": "shards/s", "entries": 1, "bytes": 1, "seconds": 1.0}
 SEGMENT = {"id": "0001-000000"}
-STATES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "ListSegment": ("list_segment", {"segment": SEGMENT}, {"segment": "0001-000000"}),
-    "ListDestination": ("list_segment", {"segment": SEGMENT, "end": "destination"}, {"count": 0}),
-    "CopyShard": ("copy_shard", {"shard": SHARD, "cursor": 7}, {"cursor": 7, "done": False}),
-    "PackShard": ("copy_shard", {"shard": SHARD, "cursor": 7, "end": "source"}, {"cursor": 7, "done": False}),
-    "UnpackShard": (
-        "copy_shard",
-        {"shard": SHARD, "cursor": 7, "end": "destination"},
-        {"cursor": 7, "done": False, "next": "unpack"},
-    ),
-    "FinishTree": ("finish_tree", {"state": {"finish": {"round": 3}}}, {"done": False, "count": 0, "round": 3}),
-    "FinishShard": ("finish_shard", {"shard": {"id": "f"}}, {"done": False, "shard": {"id": "f"}}),
-    "DeleteShard": ("delete_shard", {"shard": SHARD}, {"done": False}),
-    "LookAtSource": ("delete_shard", {"shard": SHARD, "end": "source"}, {"done": False}),
-    "RemoveDirectories": ("remove_directories", {"state": {}}, {"done": False}),
-    "LookAtDirectories": ("remove_directories", {"end": "source"}, {"done": False}),
-    "VerifyShard": ("verify_shard", {"shard": SHARD}, {"done": False}),
-    "DigestShard": ("verify_shard", {"shard": SHARD, "end": "source"}, {"done": False}),
-    "DigestDestination": ("verify_shard", {"shard": SHARD, "end": "destination"}, {"cursor": 0, "done": False}),
-    "PaceCopy": ("pace_copy", {"shards": {}, "execution": "arn", "copied": False}, {"done": False}),
+STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "ListSegment": ({"segment": SEGMENT}, {"segment": "0001-000000"}),
+    "ListDestination": ({"segment": SEGMENT}, {"count": 0}),
+    "CopyShard": ({"shard": SHARD, "cursor": 7}, {"cursor": 7, "done": False}),
+    "PackShard": ({"shard": SHARD, "cursor": 7}, {"cursor": 7, "done": False}),
+    "UnpackShard": ({"shard": SHARD, "cursor": 7}, {"cursor": 7, "done": False, "next": UNPACK}),
+    "FinishTree": ({"state": {"finish": {"round": 3}}}, {"done": False, "count": 0, "round": 3}),
+    "FinishShard": ({"shard": {"id": "f"}}, {"done": False, "shard": {"id": "f"}}),
+    "DeleteShard": ({"shard": SHARD}, {"done": False}),
+    "LookAtSource": ({"shard": SHARD}, {"done": False}),
+    "RemoveDirectories": ({"state": {}}, {"done": False}),
+    "LookAtDirectories": ({}, {"done": False}),
+    "VerifyShard": ({"shard": SHARD}, {"done": False}),
+    "DigestShard": ({"shard": SHARD}, {"done": False}),
+    "DigestDestination": ({"shard": SHARD}, {"cursor": 0, "done": False}),
+    "PublishVersion": ({"state": {}}, {"done": False}),
+    "PaceCopy": ({"shards": {}, "execution": "arn"}, {"done": False}),
 }
+
+
+def test_the_table_holds_every_step_that_works_on_an_end() -> None:
+    assert set(STATES) | {"ListOneSegment"} == {name for name, step in STEPS.items() if step.hands_back}
 
 
 def refused(*_args: object, **_named: object) -> NoReturn:
@@ -57,15 +60,15 @@ def test_a_task_that_begins_outside_hands_back_what_it_was_given(
 ) -> None:
     for name in ("make_tree", "make_entry_copier", "make_map_runs"):
         monkeypatch.setattr(bootstrap, name, refused)
-    folder, event, expected = STATES[state]
-    answer = invoke(folder, {"run": run_of(CLOSED), **event})
+    event, expected = STATES[state]
+    answer = invoke(state, {"run": run_of(CLOSED), **event})
     assert {name: answer[name] for name in expected} == expected
     opens = datetime.fromisoformat(answer["until"]).timestamp()
     assert 0 < opens - time.time() <= 2 * 3_600 + 2
 
 
 def test_the_record_of_a_segment_that_was_handed_back_leaves_all_of_it(invoke: Invoke, s3: Any) -> None:
-    invoke("list_segment", {"run": run_of(CLOSED), "segment": SEGMENT})
+    invoke("ListSegment", {"run": run_of(CLOSED), "segment": SEGMENT})
     body = s3.get_object(Bucket=WORK, Key="runs/run-1/segments/done/0001-000000.json")["Body"].read()
     record = json.loads(body)
     assert [one["id"] for one in record["left"]] == ["0001-000000"]
@@ -102,8 +105,8 @@ def test_what_the_destination_was_not_asked_for_is_handed_back(
     state = flow.plan("run-1", request)
     (segment,) = json.loads(s3.get_object(Bucket=WORK, Key=state["list"]["key"])["Body"].read())
     shut = {**state["run"], "window": CLOSED}
-    flow._call(shut["functions"]["ListDestination"], {"run": shut, "segment": segment, "end": "destination"})
-    flow._call(shut["functions"]["ListSegment"], {"run": state["run"], "segment": segment})
-    gathered = flow._call("GatherSegments", {"run": state["run"], "list": state["list"]})
+    flow.step("ListDestination", {"run": shut, "segment": segment})
+    flow.step("ListSegment", {"run": state["run"], "segment": segment})
+    gathered = flow.step("GatherSegments", {"run": state["run"], "list": state["list"]})
     assert (gathered["count"], gathered["until"]) == (1, "")
-    assert flow._call("GatherSegments", {"run": shut, "list": state["list"]})["until"]
+    assert flow.step("GatherSegments", {"run": shut, "list": state["list"]})["until"]

@@ -28,7 +28,10 @@ SVG = "{http://www.w3.org/2000/svg}"
             {
                 "Type": "Task",
                 "Resource": "arn:${Partition}:states:::lambda:invoke",
-                "Parameters": {"FunctionName": "${CopyShardFunctionArn}", "Payload": {"run.$": "$.run"}},
+                "Parameters": {
+                    "FunctionName": "${CopyShardFunctionArn}",
+                    "Payload": {"step": "State", "run.$": "$.run"},
+                },
                 **OF_TASKS,
             },
         ),
@@ -37,7 +40,7 @@ SVG = "{http://www.w3.org/2000/svg}"
             {
                 "Type": "Task",
                 "Resource": "arn:${Partition}:states:::lambda:invoke",
-                "Parameters": {"FunctionName.$": "$.run.functions.CopyShard", "Payload": {}},
+                "Parameters": {"FunctionName.$": "$.run.functions.CopyShard", "Payload": {"step": "State"}},
                 "TimeoutSeconds": 150,
                 "Retry": RETRIES["short"],
             },
@@ -49,7 +52,7 @@ SVG = "{http://www.w3.org/2000/svg}"
                 "Resource": "arn:${Partition}:states:::lambda:invoke",
                 "Parameters": {
                     "FunctionName": "${CopyShardFunctionArn}",
-                    "Payload": {"run.$": "$.run", "shard.$": "$.shard", "end": "source"},
+                    "Payload": {"step": "State", "run.$": "$.run", "shard.$": "$.shard", "end": "source"},
                 },
                 "ResultSelector": {"run.$": "$.Payload.run", "done.$": "$.Payload.done"},
                 **OF_TASKS,
@@ -69,7 +72,7 @@ SVG = "{http://www.w3.org/2000/svg}"
     ],
 )
 def test_what_a_word_stands_for(written: generator.Json, stands_for: generator.Json) -> None:
-    assert generator._state(written, RETRIES, "transfer.yaml: State") == stands_for
+    assert generator._state("State", written, RETRIES, "transfer.yaml: State") == stands_for
 
 
 def repeating(**more: str) -> generator.Json:
@@ -109,7 +112,7 @@ def test_tasks_share_a_wait_only_if_they_resume_at_the_same_state() -> None:
 
 def test_an_unknown_scheme_names_file_state_and_what_is_known() -> None:
     with pytest.raises(SystemExit, match=r"transfer\.yaml: State: Retry 'shrot' is no scheme .* short, long"):
-        generator._state({"Retry": "shrot"}, RETRIES, "transfer.yaml: State")
+        generator._state("State", {"Retry": "shrot"}, RETRIES, "transfer.yaml: State")
 
 
 def test_the_drawing_shows_the_marked_states_and_every_end() -> None:

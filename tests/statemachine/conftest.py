@@ -11,7 +11,7 @@ from moto import mock_aws
 from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 
 from . import map_tolerance
-from .engine import Engine
+from .engine import Engine, WalkedEngine
 from .lambda_service import LambdaService
 
 REGION = "eu-west-1"
@@ -33,9 +33,18 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[LambdaService]:
     service.close()
 
 
+@pytest.fixture(params=["moto", "walker"])
+def engine(request: pytest.FixtureRequest, service: LambdaService) -> Engine:
+    """Each test runs in moto's interpreter and by the walker, and both must end alike."""
+    found: Engine = WalkedEngine(service) if request.param == "walker" else request.getfixturevalue("moto_engine")
+    return found
+
+
 @pytest.fixture
-def engine(service: LambdaService, boto_session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """The engine of one test.
+def moto_engine(
+    service: LambdaService, boto_session: boto3.Session, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Engine]:
+    """Moto's interpreter.
 
     Full jitter waits anything between nothing and the back-off's interval; here it always
     draws nothing. So the definition keeps the file's own intervals and no test waits for them,

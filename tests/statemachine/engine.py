@@ -1,4 +1,4 @@
-"""Runs a definition in moto's Step Functions interpreter against the local Lambda service."""
+"""Runs a definition against the local Lambda service: in moto's Step Functions interpreter, or by the own walker."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import boto3  # type: ignore[import-untyped,unused-ignore]
+import pytest
+
+from fanout.flow.walker import Failed, Walker
 
 from .definition import Json, for_moto, tasks
 from .fake_functions import BUCKET, REQUEST, FakeTransfer
-from .lambda_service import LambdaService
+from .lambda_service import LambdaService, NamedError, ServiceError
 
 ROLE_ARN = "arn:aws:iam::123456789012:role/transfer"
 DEADLINE_SECONDS = 60.0
 POLL_SECONDS = 0.02
+# The walker works on one thing at a time, and never gives up a function that hangs.
+MOTO_ALONE = pytest.mark.parametrize("engine", ["moto"], indirect=True)
+EXECUTIONS = "arn:aws:states:eu-west-1:123456789012:execution:transfer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,58 @@ class Engine:
 
     def entered(self, run_id: str = "run-1") -> list[str]:
         """The states of the root workflow in the order of their entry."""
-        arn = f"arn:aws:states:eu-west-1:123456789012:execution:transfer:{run_id}"
+        arn = f"{EXECUTIONS}:{run_id}"
         events = self._steps.get_execution_history(executionArn=arn, maxResults=1000)["events"]
         entered = [event["stateEnteredEventDetails"]["name"] for event in events if "stateEnteredEventDetails" in event]
         return [name for name in entered if name in self.definition["States"]]
+
+
+class WalkedEngine(Engine):
+    """The same by ``fanout.flow.walker``; a bucket is a mapping, and only Wait states take time."""
+
+    def __post_init__(self) -> None:
+        self._objects: dict[str, str] = {}
+        self._entered: list[str] = []
+
+    def put(self, key: str, content: Any) -> None:
+        self._objects[key] = json.dumps(content)
+
+    def now(self) -> float:
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        if self._entered[-1].startswith("Wait"):
+            time.sleep(seconds)
+        else:
+            self.waits.append(seconds)
+
+    def run(self, request: Any = REQUEST, run_id: str = "run-1") -> Result:
+        execution = {"Id": f"{EXECUTIONS}:{run_id}", "Name": run_id, "Input": request}
+        walker = Walker(
+            self.definition, self._invoke, self._read, self, execution, failure_of, entered=self._entered.append
+        )
+        try:
+            return Result("SUCCEEDED", walker.run(request), "", "")
+        except Failed as failed:
+            return Result("FAILED", None, failed.error, failed.cause)
+
+    def entered(self, run_id: str = "run-1") -> list[str]:
+        return [name for name in self._entered if name in self.definition["States"]]
+
+    def entered_anywhere(self) -> set[str]:
+        """The states that were entered, those of Maps and branches too."""
+        return set(self._entered)
+
+    def _invoke(self, function: str, payload: Json) -> Any:
+        return self.service.invoke(function.rpartition(":")[2], payload)
+
+    def _read(self, _bucket: str, key: str) -> Any:
+        return json.loads(self._objects[key])
+
+
+def failure_of(error: Exception) -> Failed:
+    """An error as Lambda's runtime, or the service, reports it."""
+    if isinstance(error, ServiceError):
+        return Failed(f"Lambda.{error.code}", str(error))
+    error_type = error.error_type if isinstance(error, NamedError) else type(error).__name__
+    return Failed(error_type, json.dumps({"errorMessage": str(error), "errorType": error_type, "stackTrace": []}))

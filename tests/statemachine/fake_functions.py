@@ -210,7 +210,7 @@ class FakeTransfer:
 
     def publish_version(self, event: Event) -> Event:
         """Takes as many tasks as there are ``switches``."""
-        assert event["publish"] is True
+        assert event["step"] == "PublishVersion"
         self._switched += 1
         return {"done": self._switched >= self.switches, "until": ""}
 
@@ -245,9 +245,10 @@ class FakeTransfer:
 
     def pace_copy(self, event: Event) -> Event:
         """Paces for some hundredths of a second, or notes that all is copied."""
-        if event["copied"]:
+        has_ended = event["step"] == "EndPacing"
+        if has_ended:
             self._all_copied.set()
-        done = event["copied"] or self._all_copied.wait(0.05)
+        done = has_ended or self._all_copied.wait(0.05)
         return {"run": event["run"], "shards": event["shards"], "done": done, "until": ""}
 
     def pack_shard(self, event: Event) -> Event:

@@ -30,7 +30,7 @@ def run_with_failing_tail(engine: Engine, error: Exception = BROKEN) -> Result:
 def test_the_failure_is_recorded_with_its_shard_cursor_and_error(engine: Engine) -> None:
     run_with_failing_tail(engine)
     (recorded,) = engine.service.calls("RecordShardFailure")
-    assert sorted(recorded) == ["cursor", "error", "run", "shard"]
+    assert sorted(recorded) == ["cursor", "error", "run", "shard", "step"]
     assert (recorded["shard"], recorded["cursor"], recorded["run"]["id"]) == ("b", 40, "run-1")
     assert recorded["error"]["Error"] == "LedgerBroken"
     assert str(BROKEN) in recorded["error"]["Cause"]

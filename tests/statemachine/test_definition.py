@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from cfnlint.api import lint
 
-from fanout.planning.functions_of_states import ON_DESTINATION, ON_SOURCE, functions_of
+from fanout.flow.functions import MOUNTING, functions_of
 from fanout.request.parse import parse_request
 
 from .definition import ASL_FILE, PLACEHOLDER, PROBE_FILE, Json, State, load, source_text, states, substitutions, tasks
 
-CHOSEN = ON_SOURCE.keys() | ON_DESTINATION.keys()
+CHOSEN = MOUNTING.keys()
 STATES = states(load())
 TASKS = tasks(load())
 # The functions that two states call.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fanout.flow.events import deletes_later, has_broken_off
 from fanout.model.errors import DeleteRefused, LedgerBroken
-from fanout.runtime.events import deletes_later, has_broken_off
 
 from .engine import Engine
 from .fake_functions import always

@@ -73,7 +73,7 @@ def test_what_a_resumed_run_takes_over_passes_through_the_states_of_a_listing_as
 def test_a_tree_that_one_function_lists_needs_one_round_and_no_map(engine: Engine) -> None:
     engine.transfer(rounds=(("0",),))
     engine.run()
-    assert engine.service.calls("ListSegment") == [{"run": RUN, "segment": "0"}]
+    assert engine.service.calls("ListSegment") == [{"step": "ListOneSegment", "run": RUN, "segment": "0"}]
     assert "ListTree" not in engine.entered()
 
 

@@ -94,7 +94,7 @@ def test_the_rounds_come_one_after_the_other_and_their_functions_at_once(engine:
     assert [event["round"] for event in events] == [0, 1, 1, 1, 2]
     assert sorted(event["member"] for event in events) == [0, 0, 0, 1, 2]
     assert all(event["run"] == RUN for event in events)
-    assert engine.service.calls("PlanProbe") == [{"request": {}, "run_id": "probe-1"}]
+    assert engine.service.calls("PlanProbe") == [{"step": "PlanProbe", "request": {}, "run_id": "probe-1"}]
 
 
 def test_experiments_that_failed_end_red(engine: Engine) -> None:

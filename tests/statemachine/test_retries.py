@@ -7,7 +7,7 @@ import pytest
 from fanout.model.errors import LedgerBroken, Throttled, Transient
 
 from .definition import load, tasks
-from .engine import Engine
+from .engine import MOTO_ALONE, Engine
 from .fake_functions import FailFirst, always
 from .lambda_service import Event, Function, NamedError, ServiceError
 
@@ -144,6 +144,7 @@ def hang_first(engine: Engine, function: Function, times: int) -> Function:
     return answer
 
 
+@MOTO_ALONE
 @pytest.mark.parametrize("task", ["GatherSegments", "CopyShard"])
 def test_a_task_that_runs_into_its_timeout_is_called_again(engine: Engine, task: str) -> None:
     engine.transfer()
@@ -153,6 +154,7 @@ def test_a_task_that_runs_into_its_timeout_is_called_again(engine: Engine, task:
     assert len(engine.service.calls(task)) == 2
 
 
+@MOTO_ALONE
 def test_a_task_that_always_runs_into_its_timeout_fails(engine: Engine) -> None:
     """Moto refuses a ``States.*`` name in a Fail state, so the name is looked for where it is caught."""
     engine.transfer()
@@ -163,6 +165,7 @@ def test_a_task_that_always_runs_into_its_timeout_fails(engine: Engine) -> None:
     assert engine.service.calls("SummariseTransfer")[0]["state"]["error"]["Error"] == "States.Timeout"
 
 
+@MOTO_ALONE
 def test_a_check_that_always_runs_into_its_timeout_is_not_green(engine: Engine) -> None:
     engine.transfer()
     engine.set_timeout("CheckMount", seconds=1)

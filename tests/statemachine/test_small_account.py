@@ -12,7 +12,7 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda
 from moto.stepfunctions.parser.asl.utils.boto_client import boto_client_for
 
 from .conftest import REGION
-from .engine import Engine
+from .engine import MOTO_ALONE, Engine
 from .lambda_service import Event, Function, ServiceError
 
 ACCOUNT_CONCURRENCY = 10
@@ -54,6 +54,7 @@ def jittered(uniform: Callable[[float, float], float]) -> Callable[[float, float
     return lambda low, high: uniform(low, high) / SHORTER
 
 
+@MOTO_ALONE
 def test_a_run_of_200_shards_ends_green_and_records_nothing_as_failed(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

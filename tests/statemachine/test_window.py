@@ -43,7 +43,7 @@ class Closed:
         self.opens = 0.0
 
     def __call__(self, event: Event) -> Any:
-        if event.get("copied"):  # EndPacing
+        if event["step"] == "EndPacing":
             return self._function(event)
         self.called.append(time.time())
         if len(self.called) > 1:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fanout.planning.functions_of_states import ON_DESTINATION, ON_SOURCE
+from fanout.flow.functions import MOUNTING
 from tests.template.templates import (
     BESIDE,
     MOUNTED,
@@ -26,17 +26,16 @@ from tests.template.templates import (
 def test_a_task_waits_a_little_longer_than_its_function_may_take() -> None:
     """So the function's own time-out is what is reported, and no attempt runs on unseen while it is retried."""
     limits = {f"${{{prefix}{name}Arn}}": f["Timeout"] for name, f in functions().items() for prefix in ("", "Second")}
-    called = {**ON_SOURCE, **ON_DESTINATION}
     tasks = list(tasks_of(json.loads(STATE_MACHINE.read_text(encoding="utf-8"))))
     # ListOneSegment calls the function of ListSegment, EndPacing that of PaceCopy.
-    assert len(tasks) == len(functions()) - len(BESIDE) - len(PROBE) - len(MOUNTED) + len(called) + 2
+    assert len(tasks) == len(functions()) - len(BESIDE) - len(PROBE) - len(MOUNTED) + len(MOUNTING) + 2
     probing = list(tasks_of(json.loads(PROBE_STATE_MACHINE.read_text(encoding="utf-8"))))
     assert len(probing) == len(PROBE)
     tasks += probing
     for task in tasks:
         parameters = task["Parameters"]
         chosen = parameters.get("FunctionName.$", "").rpartition(".")[2]
-        limit = limits[f"${{{called[chosen]}FunctionArn}}" if chosen else parameters["FunctionName"]]
+        limit = limits[f"${{{MOUNTING[chosen]}FunctionArn}}" if chosen else parameters["FunctionName"]]
         assert limit < task["TimeoutSeconds"] <= limit + 60
 
 

@@ -27,7 +27,7 @@ def inside_findings(stack: Stack, kms_key_id: str) -> Iterator[Finding]:
     if not names:
         yield fail(_INSIDE, "the stack has no function CheckMount", "deploy the stack again: sam deploy")
     for name in names:
-        yield from _ask(stack, _INSIDE, name, "CheckMount", {"kms_key_id": kms_key_id})
+        yield from _ask(stack, _INSIDE, name, "CheckMount", {"step": "ExamineNetwork", "kms_key_id": kms_key_id})
 
 
 def turns_findings(stack: Stack) -> Iterator[Finding]:
@@ -36,11 +36,13 @@ def turns_findings(stack: Stack) -> Iterator[Finding]:
     if not name:
         yield warn(_TURNS, "not checked: the stack is of an earlier version", "deploy the stack again: sam deploy")
         return
-    yield from _ask(stack, _TURNS, name, "PlanTransfer", {"execution": stack.execution_arn(_SOME_RUN)})
+    yield from _ask(
+        stack, _TURNS, name, "PlanTransfer", {"step": "ExamineTurns", "execution": stack.execution_arn(_SOME_RUN)}
+    )
 
 
 def _ask(stack: Stack, title: str, name: str, word: str, asked: dict[str, str]) -> Iterator[Finding]:
-    answer = stack.client("lambda").invoke(FunctionName=name, Payload=json.dumps({"doctor": asked}).encode())
+    answer = stack.client("lambda").invoke(FunctionName=name, Payload=json.dumps(asked).encode())
     payload = answer["Payload"].read().decode()
     if answer.get("FunctionError"):
         remedy = f"see its log in CloudWatch, the group {word} of this stack"

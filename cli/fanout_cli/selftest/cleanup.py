@@ -68,7 +68,9 @@ def _remove_from_efs(stack: Stack, place: Place) -> None:
     names = functions(stack)
     if not names:
         raise CommandError(f"{place.efs()} is left: the stack has no function CheckMount")
-    answer = stack.client("lambda").invoke(FunctionName=names[0], Payload=json.dumps({FIELD: place.name}).encode())
+    answer = stack.client("lambda").invoke(
+        FunctionName=names[0], Payload=json.dumps({"step": "RemoveSelftest", FIELD: place.name}).encode()
+    )
     payload = answer["Payload"].read().decode()
     why = cause_message(payload) if answer.get("FunctionError") else json.loads(payload)["error"]
     if why:

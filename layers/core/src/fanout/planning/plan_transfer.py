@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,7 +22,6 @@ from fanout.model.errors import InvalidRequest
 from fanout.model.location import what_is_missing
 from fanout.model.segment import Segment
 from fanout.planning.first_round import first_round
-from fanout.planning.functions_of_states import functions_of
 from fanout.planning.places import refuse_same_bucket, refuse_work_bucket
 from fanout.planning.quota import find_quota, within_quota
 from fanout.planning.seal_run import seal_run
@@ -40,18 +39,23 @@ from fanout.work.context import Context
 from fanout.work.reference import run_reference
 
 
+def no_functions(_request: Request) -> Json:
+    """None: the run is carried out in one process."""
+    return {}
+
+
 def plan_transfer(
     document: Any,
     context: Context,
     mounts: tuple[str, ...],
     max_concurrency: int,
     bucket: str,
-    functions: Sequence[Mapping[str, str]] = (),
+    functions: Callable[[Request], Json] = no_functions,
     execution: str = "",
 ) -> Json:
     """Check the request and the S3 end, write request.json, plan.json and round 1.
 
-    ``functions`` are those that see a mount, by their names, for each of ``mounts``; ``execution`` is the run's ARN.
+    ``functions`` chooses those that see a mount, by their states; ``execution`` is the run's ARN.
     Returns the references that the other states travel with, or why the run is skipped. Raises ``InvalidRequest``,
     ``AccessDenied`` or ``DestinationBusy`` before anything is written but waiting.json.
     """
@@ -62,7 +66,7 @@ def plan_transfer(
     request = request_at(request, earlier.ages_from_ns if earlier else int(began * 1e9))
     refuse_work_bucket(request, bucket)
     check_signer(request, context)
-    called = functions_of(request, mounts, functions) if functions else {}
+    called = functions(request)
     if earlier:
         check_resumed(request, earlier.plan.request, earlier.ledger.run_id)
     calibrations, notes = read_calibrations(request, context)

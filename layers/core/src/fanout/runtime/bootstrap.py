@@ -24,6 +24,7 @@ from fanout.adapters.s3.object_reader import S3ObjectReader
 from fanout.adapters.s3.one_bucket import is_one_bucket
 from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
+from fanout.flow.calls import Stack
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import sealed_for
 from fanout.model.errors import InvalidRequest
@@ -38,7 +39,6 @@ from fanout.request.options import Symlinks
 from fanout.request.parts.allowed_attributes import Allowed, allowed_for
 from fanout.request.plan import Plan
 from fanout.request.request import Request
-from fanout.runtime.events import only_mount
 from fanout.runtime.late import LateAccount, LateExecutions, LateMeter, LateSigner
 from fanout.runtime.settings import Settings, settings_from
 from fanout.staging.roots import keep_out
@@ -210,6 +210,21 @@ def make_map_runs() -> MapRuns:
     return StepFunctionsMaps(settings().region, settings().states_url)
 
 
+def stack() -> Stack:
+    """The settings of this function's stack, as steps take them."""
+    here = settings()
+    return Stack(
+        tuple(here.mounts),
+        here.max_concurrency,
+        here.work_bucket,
+        here.state_machine,
+        here.event_request,
+        make_map_runs,
+        make_executions,
+        probe_directories,
+    )
+
+
 def make_tree(field: str, location: Location, plan: Plan, nonce: str) -> Tree:
     """The adapter of a location; only a source's symlinks are ever followed."""
     if isinstance(location, S3Location):
@@ -261,6 +276,8 @@ def _client_id() -> str:
 @contextmanager
 def probe_directories(probe_id: str, path: str) -> Iterator[PosixProbeDirectory]:
     """The directory of a probe on the mount that this function sees."""
+    from fanout.flow.functions import only_mount
+
     mounts = settings().mounts
     directory = PosixProbeDirectory(mounts[only_mount(mounts)], path, probe_id, _client_id())
     try:

@@ -20,11 +20,6 @@ from fanout.runtime.settings import Settings
 PROBE_KEY = "runs/doctor/probe"
 
 
-def is_doctor(event: Json) -> bool:
-    """Whether an event asks for the findings instead of being a state's."""
-    return "doctor" in event
-
-
 def require_s3() -> None:
     """Raise ``Unreachable`` in seconds where S3 does not answer, before anything waits for it."""
     here = settings()
@@ -32,9 +27,8 @@ def require_s3() -> None:
 
 
 def examine(event: Json) -> Json:
-    """The findings from here; ``{"doctor": {"kms_key_id": ...}}`` tries a key too."""
-    asked = event["doctor"] or {}
-    return {"findings": [to_builtins(finding) for finding in findings(settings(), asked.get("kms_key_id", ""))]}
+    """The findings from here; ``kms_key_id`` tries a key too."""
+    return {"findings": [to_builtins(finding) for finding in findings(settings(), event.get("kms_key_id", ""))]}
 
 
 def findings(here: Settings, kms_key_id: str) -> Iterator[Finding]:

@@ -1,65 +1,89 @@
-"""From a Lambda event to a use case and back: the frame that every handler shares."""
+"""The one handler of all functions: it reads the event's ``step`` and carries out that row of ``flow.steps``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
+from fanout.flow.events import field, run_id_of, run_prefix_of, sealed_of
+from fanout.flow.steps import STEPS, Step, run_step
 from fanout.model.document import Json
-from fanout.runtime.bootstrap import SystemClock, make_context
-from fanout.runtime.events import run_id_of, run_prefix_of, sealed_of, window_of
+from fanout.model.errors import InvalidRequest
+from fanout.runtime.bootstrap import make_context, stack
 from fanout.runtime.telemetry import observed
-from fanout.work.context import Context
 
-UseCase = Callable[[Context], Json]
+Handler = Callable[[Json, Any], Json]
+# What the command asks a function besides, with no run: by the event's ``step``, and by the function that answers.
+QUESTIONS = {
+    ("ExamineNetwork", "CheckMount"): "fanout.runtime.doctor:examine",
+    ("ExamineTurns", "PlanTransfer"): "fanout.runtime.turns_doctor:examine",
+    ("RemoveSelftest", "CheckMount"): "fanout.runtime.selftest_removal:remove_selftest",
+}
+# What comes before a step and after it, where it has a run's metrics to emit.
+BEFORE = dict.fromkeys(("PlanTransfer", "CheckMount", "CheckOtherMount"), "fanout.runtime.doctor:require_s3")
+AFTER = {
+    "PlanTransfer": "fanout.runtime.telemetry:run_planned",
+    "SummariseTransfer": "fanout.runtime.run_metrics:run_summarised",
+    "StartBatch": "fanout.runtime.telemetry:batch_started",
+}
 
 
-def handle(
-    state: str, event: Json, lambda_context: Any, use_case: UseCase, run_id: str = "", sealed: str = "", **keys: str
-) -> Json:
-    """Run a use case for the event's run, or for ``run_id`` where the event is not of a run's ledger."""
-    run, prefix = (run_id, "") if run_id else (run_id_of(event), run_prefix_of(event))
-    sealed = sealed if run_id else sealed_of(event)
-    with observed(state, run, lambda_context, **keys) as counts:
-        context = make_context(run, prefix, lambda_context.get_remaining_time_in_millis() / 1000, state, sealed)
+def handler_of(function: str) -> Handler:
+    """The handler of a function. Imports what the step of its name needs; other steps import at their first call."""
+    STEPS[function].load()
+
+    def handler(event: Json, lambda_context: Any) -> Json:
+        name = field(event, "step")
+        if (name, function) in QUESTIONS:
+            answer: Json = _loaded(QUESTIONS[name, function])(event)
+            return answer
+        if name not in STEPS or STEPS[name].function != function:
+            allowed = ", ".join(state for state, step in STEPS.items() if step.function == function)
+            raise InvalidRequest("step", f"{name!r} is no step of {function}", f"allowed are {allowed}")
+        return _task(name, event, lambda_context)
+
+    return handler
+
+
+def queue_handler_of(function: str) -> Handler:
+    """The handler of a function that a queue calls, whose events name no step."""
+    handler = handler_of(function)
+    return lambda event, lambda_context: handler({**event, "step": function}, lambda_context)
+
+
+def _task(name: str, event: Json, lambda_context: Any) -> Json:
+    if name in BEFORE:
+        _loaded(BEFORE[name])()
+    step = STEPS[name]
+    state = step.acts_as or name
+    run_id, prefix, sealed = _place_of(step, event)
+    remaining = lambda_context.get_remaining_time_in_millis() / 1000
+    with observed(state, run_id, lambda_context, **_keys_of(event)) as counts:
+        context = make_context(run_id, prefix, remaining, state, sealed)
         try:
-            result = use_case(context)
+            answer = run_step(step, event, context, stack())
+            if name in AFTER:
+                _loaded(AFTER[name])(answer, context.ledger)
         finally:
             context.release()
             context.limiter.end()
-        counts.update({name: value for name, value in result.items() if name in ("count", "cursor", "failed")})
-        return result
+        counts.update({key: value for key, value in answer.items() if key in ("count", "cursor", "failed")})
+        return step.answers(event, answer)
 
 
-def handle_in_window(
-    state: str, event: Json, lambda_context: Any, use_case: UseCase, hand_back: UseCase, **keys: str
-) -> Json:
-    """Run a use case that works on an end of the transfer: only in the window of the run, else it ``hand_back``s.
-
-    ``until`` of the answer says when the state machine is to go on, empty for at once.
-    """
-    window = window_of(event)
-
-    def held(context: Context) -> Json:
-        if not window:
-            return {**use_case(context), "until": ""}
-        from fanout.work.windows import held_to_window
-
-        return held_to_window(window, context, use_case, hand_back)
-
-    return handle(state, event, lambda_context, held, **keys)
+def _place_of(step: Step, event: Json) -> tuple[str, str, str]:
+    """The run, the prefix of its ledger, and the prefix below which it is sealed."""
+    if step.run_id is not None:
+        return step.run_id(event), "", ""
+    return run_id_of(event), "" if step.whole_run else run_prefix_of(event), sealed_of(event)
 
 
-def not_done(_context: Context) -> Json:
-    """Hands back a task of which nothing is to be noted."""
-    return {"done": False}
+def _keys_of(event: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of log lines that name the part of the tree at work."""
+    return {f"{name}_id": str(event[name]["id"]) for name in ("shard", "segment") if name in event}
 
 
-def pause_of(event: Json) -> str:
-    """When the run goes on, where its window is closed; else empty."""
-    window = window_of(event)
-    if not window:
-        return ""
-    from fanout.work.windows import paused_until
-
-    return paused_until(window, SystemClock().now())
+def _loaded(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)

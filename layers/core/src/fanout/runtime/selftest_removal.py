@@ -11,18 +11,13 @@ from fanout.model.document import Json
 from fanout.model.errors import InvalidRequest
 from fanout.runtime.bootstrap import settings
 
-FIELD = "remove_selftest"
+FIELD = "directory"
 MARK = "made-by-fanout-selftest"
 _NAME = re.compile(r"fanout-selftest-[0-9a-z-]{1,40}")
 
 
-def is_removal(event: Json) -> bool:
-    """Whether an event asks for the removal instead of being a state's."""
-    return FIELD in event
-
-
 def remove_selftest(event: Json) -> Json:
-    """Remove the directory ``{"remove_selftest": NAME}`` of the first mount; ``error`` says why it is still there.
+    """Remove the directory ``directory`` of the first mount; ``error`` says why it is still there.
 
     Raises ``InvalidRequest`` for any other name.
     """

@@ -17,6 +17,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from fanout.adapters.aws.xray import traced_by
+from fanout.ledger.ledger import Ledger
 from fanout.model.document import Json
 from fanout.model.errors import FanoutError
 
@@ -81,7 +82,7 @@ def observed(state: str, run_id: str, lambda_context: Any, **keys: str) -> Itera
         metrics.flush_metrics()
 
 
-def run_planned(answer: Json) -> None:
+def run_planned(answer: Json, _ledger: Ledger) -> None:
     """Emit that a run begins its work, or that it is skipped if PlanTransfer answers that another one does it."""
     is_skipped = "holder" in answer
     metrics = EphemeralMetrics()
@@ -91,9 +92,9 @@ def run_planned(answer: Json) -> None:
         _logger().info("run_skipped", extra={"holder": answer["holder"]})
 
 
-def messages_refused(reasons: Mapping[str, str]) -> None:
+def batch_started(answer: Json, _ledger: Ledger) -> None:
     """Log why messages of a queue go back, by their ids."""
-    for message_id, reason in reasons.items():
+    for message_id, reason in answer["unreadable"].items():
         _logger().warning("message_refused", extra={"message_id": message_id, "error_message": reason})
 
 

@@ -16,6 +16,7 @@ from fanout.ports.aws import Executions
 from fanout.ports.finding import Finding, fail, ok, warn
 from fanout.ports.pacing import Account
 from fanout.ports.store import VersionedStore
+from fanout.runtime.bootstrap import make_account, make_executions, make_work_store
 
 # No list: that of a bucket or mount has another name.
 LOCK_KEY = "locks/doctor"
@@ -24,9 +25,14 @@ _QUOTA = "Lambda concurrency, as a plan sees it"
 _DEPLOY = "deploy the stack again: sam deploy; and look whether a bucket policy or PermissionsBoundaryArn denies it"
 
 
-def examine_turns(event: Json, store: VersionedStore, executions: Executions, account: Account) -> Json:
-    """The findings; ``{"doctor": {"execution": ARN}}`` names a run of the state machine, which need not be there."""
-    found = [*_lists(store), _asking(executions, event["doctor"]["execution"]), _quota(account)]
+def examine(event: Json) -> Json:
+    """The findings from here; ``execution`` is the ARN of a run of the state machine, which need not be there."""
+    return examine_turns(event["execution"], make_work_store(), make_executions(), make_account())
+
+
+def examine_turns(execution: str, store: VersionedStore, executions: Executions, account: Account) -> Json:
+    """The findings; ``execution`` is asked about."""
+    found = [*_lists(store), _asking(executions, execution), _quota(account)]
     return {"findings": [to_builtins(finding) for finding in found]}
 
 

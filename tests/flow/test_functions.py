@@ -6,21 +6,14 @@ from typing import Any
 
 import pytest
 
+from fanout.flow.functions import MOUNTING, functions_of
+from fanout.flow.steps import STEPS, Mount
 from fanout.model.errors import InvalidRequest
-from fanout.planning.functions_of_states import ON_DESTINATION, ON_SOURCE, functions_of
 from fanout.request.parse import parse_request
 
-NAMES = (
-    "CheckMount",
-    "ListSegment",
-    "CopyShard",
-    "FinishTree",
-    "FinishShard",
-    "VerifyShard",
-    "DeleteShard",
-    "RemoveDirectories",
-)
-OFFERED: list[dict[str, str]] = [{name: f"{mount}.{name}" for name in NAMES} for mount in ("first", "second")]
+OFFERED: list[dict[str, str]] = [
+    {name: f"{mount}.{name}" for name in MOUNTING.values()} for mount in ("first", "second")
+]
 MOUNTS = ("data", "archive")
 
 
@@ -28,8 +21,12 @@ def sides(source: str, destination: str, offered: Any = None) -> tuple[set[str],
     """The mounts of the functions of both sides' states."""
     request = parse_request({"source": source, "destination": destination}, MOUNTS, 1)
     found = functions_of(request, MOUNTS, OFFERED if offered is None else offered)
-    assert {state: arn.partition(".")[2] for state, arn in found.items()} == {**ON_SOURCE, **ON_DESTINATION}
-    return tuple({found[state].partition(".")[0] for state in side} for side in (ON_SOURCE, ON_DESTINATION))  # type: ignore[return-value]
+    assert {state: arn.partition(".")[2] for state, arn in found.items()} == MOUNTING
+    of_source, of_destination = (
+        {found[state].partition(".")[0] for state in MOUNTING if STEPS[state].mount is side}
+        for side in (Mount.SOURCE, Mount.DESTINATION)
+    )
+    return of_source, of_destination
 
 
 @pytest.mark.parametrize(
@@ -54,3 +51,14 @@ def test_each_state_is_on_the_mount_that_it_needs(
 def test_a_mount_without_functions_is_named() -> None:
     with pytest.raises(InvalidRequest, match="no functions on 'archive'"):
         sides("efs://data/a", "efs://archive/a", OFFERED[:1])
+
+
+def test_a_move_deletes_with_the_functions_of_the_source() -> None:
+    ends = {"source": "efs://data/a", "destination": "efs://archive/a"}
+    found = {
+        mode: functions_of(parse_request({**ends, "mode": mode}, MOUNTS, 1), MOUNTS, OFFERED)
+        for mode in ("copy", "move")
+    }
+    changed = {state for state, function in found["move"].items() if function != found["copy"][state]}
+    assert changed == {"DeleteShard", "RemoveDirectories"}
+    assert found["move"]["DeleteShard"] == "first.DeleteShard"

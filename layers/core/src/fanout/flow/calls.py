@@ -1,0 +1,218 @@
+"""How the event of a state becomes the call of its use case, and what the state hands on of the answer.
+
+A call gets the use case, the event, the task's context and the stack. Use cases know no events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from fanout.flow import events
+from fanout.flow.events import field
+from fanout.model.document import Json
+from fanout.work.context import Context
+
+if TYPE_CHECKING:
+    from fanout.ports.aws import Starts
+    from fanout.ports.pacing import MapRuns
+    from fanout.probe.open_probe import Directories
+
+UseCase = Callable[..., Json]
+
+
+class Stack(Struct, frozen=True):
+    """The settings of a stack that steps need; ``maps`` and ``starts`` make adapters of Step Functions at their use."""
+
+    mounts: tuple[str, ...]
+    max_concurrency: int
+    work_bucket: str
+    state_machine: str = ""
+    event_request: str = ""
+    maps: Callable[[], MapRuns] | None = None
+    starts: Callable[[], Starts] | None = None
+    probe_directories: Directories | None = None
+
+
+def alone(use_case: UseCase, _event: Json, context: Context, _stack: Stack) -> Json:
+    return use_case(context)
+
+
+def as_it_is(_event: Json, answer: Json) -> Json:
+    return answer
+
+
+def not_done(_event: Json, _context: Context) -> Json:
+    return {"done": False}
+
+
+# Segments
+
+
+def list_segment(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+    return use_case(events.segment_of(event), context)
+
+
+def list_both_ends(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+    if not events.window_of(event):
+        return use_case(events.segment_of(event), context)
+    from fanout.resuming.carry_over import list_in_window
+
+    return list_in_window(events.segment_of(event), context)
+
+
+def hand_segment_back(event: Json, context: Context) -> Json:
+    from fanout.listing.hand_back import hand_segment_back
+
+    return hand_segment_back(events.segment_of(event), context)
+
+
+def leave_segment(event: Json, context: Context) -> Json:
+    from fanout.listing.hand_back import leave_segment
+
+    return leave_segment(events.segment_of(event), context)
+
+
+def gather(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+    number, at_once = (field(event, "list", name) for name in ("round", "max_concurrency"))
+    gathered = use_case(number, context, at_once)
+    window = events.window_of(event)
+    if not window:
+        return {**gathered, "until": ""}
+    from fanout.work.windows import paused_until
+
+    return {**gathered, "until": paused_until(window, context.clock.now())}
+
+
+# Shards
+
+
+def of_shard(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+    return use_case(events.shard_of(event), context)
+
+
+def where_it_stands(event: Json, _context: Context) -> Json:
+    return {"cursor": event.get("cursor", 0), "done": False, "next": "unpack"}
+
+
+def with_shard(event: Json, answer: Json) -> Json:
+    return {"run": field(event, "run"), "shard": field(event, "shard"), **answer}
+
+
+def finish_shard(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+    from msgspec import convert
+
+    from fanout.finishing.divide import FinishShard
+
+    return use_case(convert(field(event, "shard"), FinishShard), context)
+
+
+def none_looked_at(event: Json, context: Context) -> Json:
+    from fanout.deleting.source_looks import none_looked_at
+
+    return none_looked_at(events.shard_of(event), context)
+
+
+def fail(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+    return use_case(events.shard_of(event), field(event, "error"), context)
+
+
+# The whole tree
+
+
+def finish_tree(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+    return use_case(context, deletes=events.deletes_later(event), mapped=events.round_mapped(event))
+
+
+def unfinished(event: Json, _context: Context) -> Json:
+    from fanout.finishing.finish_tree import unfinished
+
+    return unfinished(events.round_mapped(event))
+
+
+def unless_broken(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+    return use_case(context, broken=events.has_broken_off(event))
+
+
+def restore(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+    return use_case(field(event, "shards", "restores"), context)
+
+
+def with_shards(event: Json, answer: Json) -> Json:
+    shards = field(event, "shards")
+    return {**shards, "paced": shards["paced"] and not shards["restores"], **answer}
+
+
+def pace(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+    assert stack.maps is not None
+    return use_case(field(event, "execution"), context, stack.maps())
+
+
+def with_copying(event: Json, answer: Json) -> Json:
+    return {"run": field(event, "run"), "shards": field(event, "shards"), **answer}
+
+
+def begin_verification(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+    begun = use_case(context, stack.work_bucket)
+    return {**begun, "run": {**field(event, "run"), **begun["run"]}}
+
+
+def summarise(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+    state = field(event, "state")
+    return use_case(state.get("error"), context, state.get("pace"))
+
+
+# What begins a run
+
+
+def asked_for(event: Json) -> str:
+    run_id: str = field(event, "run_id")
+    return run_id
+
+
+def plan(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+    from fanout.flow.functions import functions_of
+
+    request, execution, offered = (field(event, name) for name in ("request", "execution", "functions"))
+
+    def chosen(parsed: Any) -> Json:
+        return functions_of(parsed, stack.mounts, offered)
+
+    return use_case(request, context, stack.mounts, stack.max_concurrency, stack.work_bucket, chosen, execution)
+
+
+def plan_probe(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+    from fanout.flow.functions import only_mount
+
+    mount = only_mount(stack.mounts)
+    return use_case(field(event, "request"), context, mount, stack.max_concurrency, stack.work_bucket)
+
+
+def in_probe(use_case: UseCase, _event: Json, context: Context, stack: Stack) -> Json:
+    return use_case(context, stack.probe_directories)
+
+
+def experiment(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+    return use_case(context, field(event, "round"), field(event, "member"), stack.probe_directories)
+
+
+def summarise_probe(use_case: UseCase, event: Json, context: Context, _stack: Stack) -> Json:
+    return use_case(context, field(event, "state").get("error", {}))
+
+
+def batch_run_id(event: Json) -> str:
+    from fanout.batch.event_batches import batch_run_id
+
+    return batch_run_id(list(events.messages_of(event)))
+
+
+def start_batch(use_case: UseCase, event: Json, context: Context, stack: Stack) -> Json:
+    assert stack.starts is not None
+    messages, where = events.messages_of(event), (stack.state_machine, stack.work_bucket, stack.max_concurrency)
+    return use_case(messages, stack.event_request, *where, stack.starts(), context)
+
+
+def refused_messages(_event: Json, answer: Json) -> Json:
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in answer["unreadable"]]}

@@ -1,0 +1,157 @@
+"""The table of steps, one a state: its use case, the function that is deployed for it, and how an event becomes a call.
+
+The table is ``STEPS``. A plan chooses the function of a step with a ``mount``: one that sees the source or the
+destination; where that end is a bucket, one that sees the other end. A transfer inside S3 uses the first mount's
+functions. A move runs DeleteShard and RemoveDirectories on the source's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from importlib import import_module
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fanout.flow import calls, events
+from fanout.flow.calls import Stack, UseCase
+from fanout.model.document import Json
+from fanout.work.context import Context
+
+HandsBack = Callable[[Json, Context], Json]
+
+
+class Mount(StrEnum):
+    """The mount that a function must see; none for functions that every stack has once."""
+
+    NONE = ""
+    SOURCE = "source"
+    DESTINATION = "destination"
+
+
+class Step(Struct, frozen=True):
+    """``use_case`` is ``module:function`` below ``fanout``; ``call`` gives it what it needs of the event.
+
+    - ``hands_back`` answers outside of the run's window; without it the step does not touch an end and heeds none.
+    - ``answers`` makes of its answer what the state hands on.
+    - ``run_id`` finds the run where the event has no reference to its ledger; ``whole_run`` is for steps on the run's
+      ledger after its verification.
+    - ``acts_as`` is the state whose function, metrics and limits are this one's too.
+    """
+
+    use_case: str
+    function: str
+    mount: Mount = Mount.NONE
+    call: Callable[[UseCase, Json, Context, Stack], Json] = calls.alone
+    hands_back: HandsBack | None = None
+    answers: Callable[[Json, Json], Json] = calls.as_it_is
+    run_id: Callable[[Json], str] | None = None
+    whole_run: bool = False
+    acts_as: str = ""
+
+    def load(self) -> UseCase:
+        """The use case; imports its module at the first call."""
+        module, _, name = self.use_case.partition(":")
+        found: UseCase = getattr(import_module(f"fanout.{module}"), name)
+        return found
+
+
+def run_step(step: Step, event: Json, context: Context, stack: Stack) -> Json:
+    """The answer of a step's use case, before ``answers``.
+
+    A step that works on an end does so only in the window of the run; ``until`` says how long to wait for that.
+    """
+
+    def work(inside: Context) -> Json:
+        return step.call(step.load(), event, inside, stack)
+
+    hands_back = step.hands_back
+    if hands_back is None:
+        return work(context)
+    window = events.window_of(event)
+    if not window:
+        return {**work(context), "until": ""}
+    from fanout.work.windows import held_to_window
+
+    return held_to_window(window, context, work, lambda inside: hands_back(event, inside))
+
+
+def _shard(use_case: str, function: str, mount: Mount, hands_back: HandsBack = calls.where_it_stands) -> Step:
+    return Step(use_case, function, mount, calls.of_shard, hands_back, calls.with_shard)
+
+
+S, D = Mount.SOURCE, Mount.DESTINATION
+STEPS = {
+    "PlanTransfer": Step(
+        "planning.plan_transfer:plan_transfer", "PlanTransfer", call=calls.plan, run_id=calls.asked_for
+    ),
+    "CheckMount": Step("planning.check_mount:check_mount", "CheckMount", D),
+    "CheckOtherMount": Step("planning.check_mount:check_mount", "CheckMount", S),
+    "ListSegment": Step(
+        "resuming.carry_over:list_or_carry_over", "ListSegment", S, calls.list_both_ends, calls.hand_segment_back
+    ),
+    "ListDestination": Step(
+        "resuming.look_there:list_or_look", "ListSegment", D, calls.list_segment, calls.leave_segment
+    ),
+    "GatherSegments": Step("listing.gather_segments:gather_segments", "GatherSegments", call=calls.gather),
+    "PartitionShards": Step("partition.partition_shards:partition_shards", "PartitionShards"),
+    "RestoreObjects": Step(
+        "restoring.restore_objects:restore_objects", "FinishTree", D, calls.restore, answers=calls.with_shards
+    ),
+    "CopyShard": _shard("copying.copy_shard:copy_shard", "CopyShard", D),
+    "PackShard": _shard("staging.pack_shard:pack_shard", "CopyShard", S),
+    "UnpackShard": _shard("staging.unpack_shard:unpack_shard", "CopyShard", D),
+    "DigestDestination": _shard("staging.digest_destination:digest_destination", "VerifyShard", D),
+    "RecordShardFailure": Step(
+        "copying.record_shard_failure:record_shard_failure", "RecordShardFailure", call=calls.fail
+    ),
+    "PaceCopy": Step(
+        "pacing.pace_copy:pace_copy",
+        "PaceCopy",
+        call=calls.pace,
+        hands_back=calls.not_done,
+        answers=calls.with_copying,
+    ),
+    "EndPacing": Step("pacing.pace_copy:end_pacing", "PaceCopy"),
+    "FinishTree": Step("finishing.finish_tree:finish_tree", "FinishTree", D, calls.finish_tree, calls.unfinished),
+    "FinishShard": Step(
+        "finishing.finish_shard:finish_shard", "FinishShard", D, calls.finish_shard, calls.not_done, calls.with_shard
+    ),
+    "BeginDeletion": Step("deleting.begin_deletion:begin_deletion", "BeginDeletion"),
+    "LookAtSource": _shard("deleting.source_looks:look_at_shard", "DeleteShard", S, calls.none_looked_at),
+    "DeleteShard": _shard("deleting.delete_shard:delete_shard", "DeleteShard", D),
+    "LookAtDirectories": Step(
+        "deleting.source_looks:look_at_directories", "RemoveDirectories", S, hands_back=calls.not_done
+    ),
+    "RemoveDirectories": Step(
+        "deleting.remove_directories:remove_directories", "RemoveDirectories", D, calls.unless_broken, calls.not_done
+    ),
+    "BeginVerification": Step(
+        "verifying.begin_verification:begin_verification", "BeginVerification", call=calls.begin_verification
+    ),
+    "DigestShard": _shard("verifying.digest_shard:digest_shard", "VerifyShard", S),
+    "VerifyShard": _shard("verifying.verify_shard:verify_shard", "VerifyShard", D),
+    "PublishVersion": Step(
+        "publishing.publish_version:publish_version", "FinishTree", D, calls.unless_broken, calls.not_done
+    ),
+    "SummariseTransfer": Step(
+        "summary.summarise_transfer:summarise_transfer", "SummariseTransfer", call=calls.summarise, whole_run=True
+    ),
+    "StartBatch": Step(
+        "batch.start_batch:start_batch",
+        "StartBatch",
+        call=calls.start_batch,
+        answers=calls.refused_messages,
+        run_id=calls.batch_run_id,
+    ),
+    "PlanProbe": Step("probe.plan_probe:plan_probe", "PlanProbe", call=calls.plan_probe, run_id=calls.asked_for),
+    "OpenProbe": Step("probe.open_probe:open_probe", "OpenProbe", call=calls.in_probe),
+    "RunExperiment": Step("probe.run_experiment:run_experiment", "RunExperiment", call=calls.experiment),
+    "CloseProbe": Step("probe.open_probe:close_probe", "CloseProbe", call=calls.in_probe),
+    "SummariseProbe": Step(
+        "probe.summarise_probe:summarise_probe", "SummariseProbe", call=calls.summarise_probe, whole_run=True
+    ),
+}
+# A round of one segment is listed as any segment is.
+STEPS["ListOneSegment"] = replace(STEPS["ListSegment"], acts_as="ListSegment")

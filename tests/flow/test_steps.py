@@ -1,0 +1,55 @@
+"""The table of steps: each state has a row, each row a use case, and each function its folder."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fanout.flow.steps import STEPS
+from tests.support.definitions import definition
+
+FUNCTIONS = Path(__file__).parents[2] / "functions"
+
+
+def tasks(flow: Any) -> Iterator[tuple[str, Any]]:
+    """The Task states of a flow, and of the branches and Maps in it."""
+    for name, state in flow["States"].items():
+        if state["Type"] == "Task":
+            yield name, state
+        for inner in [*state.get("Branches", ()), *([state["ItemProcessor"]] if "ItemProcessor" in state else [])]:
+            yield from tasks(inner)
+
+
+TASKS = dict([*tasks(definition()), *tasks(definition("probe"))])
+
+
+def test_every_task_has_a_step_and_every_step_but_that_of_a_queue_a_task() -> None:
+    assert TASKS.keys() == STEPS.keys() - {"StartBatch"}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_names_its_step_and_calls_the_function_of_it(name: str) -> None:
+    parameters, step = TASKS[name]["Parameters"], STEPS[name]
+    assert parameters["Payload"]["step"] == name
+    if step.mount:
+        assert parameters["FunctionName.$"] == f"$.run.functions.{step.acts_as or name}"
+    else:
+        assert parameters["FunctionName"] == step.function
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_has_a_use_case_that_takes_a_context(name: str) -> None:
+    assert "context" in inspect.signature(STEPS[name].load()).parameters
+
+
+def test_every_function_has_a_folder_of_three_lines_and_does_the_step_of_its_name() -> None:
+    folders = {path.parent.name: path.read_text() for path in FUNCTIONS.glob("*/app.py")}
+    names = {"".join(word.capitalize() for word in folder.split("_")): text for folder, text in folders.items()}
+    assert names.keys() == {step.function for step in STEPS.values()}
+    for name, text in names.items():
+        assert STEPS[name].function == name
+        assert len(text.splitlines()) == 3 and f'handler_of("{name}")' in text
