@@ -51,8 +51,8 @@ class Basis(Struct, frozen=True, kw_only=True):
 class PhaseCost(Struct, frozen=True, kw_only=True):
     """The addition of one phase to a run; ``seconds`` is ``None`` of a phase that has nothing to do.
 
-    ``function_seconds`` are those of functions as large as those that copy, ``loads`` are by mount, ``restores`` are
-    the dollars that S3 takes to restore objects.
+    ``function_seconds`` are those of functions as large as those that copy, ``loads`` are by mount. ``services``
+    are dollars that no other figure holds, by the name of the service in the summary.
     """
 
     seconds: float | None = None
@@ -60,19 +60,22 @@ class PhaseCost(Struct, frozen=True, kw_only=True):
     loads: Mapping[str, Load] = field(default_factory=dict)
     requests: S3Requests = S3Requests()
     beside: Beside = Beside()
-    restores: float = 0.0
+    services: Mapping[str, float] = field(default_factory=dict)
 
 
 def together(costs: Iterable[PhaseCost]) -> PhaseCost:
     """The sum of phases, but for their seconds."""
-    function_seconds, restores = 0.0, 0.0
+    function_seconds = 0.0
+    services: dict[str, float] = {}
     loads: dict[str, Load] = {}
     requests, beside = S3Requests(), Beside()
     for cost in costs:
-        function_seconds, restores = function_seconds + cost.function_seconds, restores + cost.restores
+        function_seconds += cost.function_seconds
         requests, beside = requests + cost.requests, beside + cost.beside
         for mount, load in cost.loads.items():
             loads[mount] = loads.get(mount, Load()) + load
+        for name, dollars in cost.services.items():
+            services[name] = services.get(name, 0.0) + dollars
     return PhaseCost(
-        function_seconds=function_seconds, loads=loads, requests=requests, beside=beside, restores=restores
+        function_seconds=function_seconds, loads=loads, requests=requests, beside=beside, services=services
     )

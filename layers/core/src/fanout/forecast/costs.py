@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fanout.efs.load import S3Requests, Work
 from fanout.efs.model import FileSystemState, Load
@@ -28,8 +28,8 @@ SMALL_SECONDS = 60
 class Dollars(Struct, frozen=True):
     """By service. S3 and EFS are what the data takes whoever moves it, ``ledger`` the requests to the work bucket.
 
-    ``metrics`` are those of CloudWatch that the plan and the pacing ask for, ``restores`` what S3 takes to restore
-    archived objects, ``signing`` the requests to KMS.
+    ``metrics`` are those of CloudWatch that the plan and the pacing ask for, ``signing`` the
+    requests to KMS; ``services`` are the dollars of further ones, by their names in the summary.
     """
 
     s3: float
@@ -38,13 +38,13 @@ class Dollars(Struct, frozen=True):
     compute: float
     states: float
     metrics: float = 0.0
-    restores: float = 0.0
+    services: Mapping[str, float] = field(default_factory=dict)
     signing: float = 0.0
 
     @property
     def total(self) -> float:
         """The dollars of the run."""
-        beside = self.metrics + self.restores + self.signing
+        beside = self.metrics + sum(self.services.values()) + self.signing
         return self.s3 + self.ledger + self.efs + self.compute + self.states + beside
 
 
@@ -56,7 +56,7 @@ def dollars_of(
     metering: float,
     price: Mapping[str, float],
     beside: Beside = Beside(),  # noqa: B008
-    restores: float = 0.0,
+    services: Mapping[str, float] | None = None,
 ) -> Dollars:
     """The dollars of a run whose functions work so long in all, without logs, and with ``metering`` of EFS."""
     seconds = listing.function_seconds + function_seconds + SMALL_SECONDS * listing.rounds
@@ -74,7 +74,7 @@ def dollars_of(
         + (invocations + beside.calls) * price["lambda_request"],
         states=(transitions + beside.transitions) * price["transition"],
         metrics=beside.metrics * price["metric"],
-        restores=restores,
+        services=services or {},
         signing=beside.signatures * price["kms_request"],
     )
 

@@ -109,6 +109,7 @@ def forecast_document(found: Forecast, begins: float, window: str = "") -> Forec
 def by_service(dollars: Dollars) -> dict[str, float]:
     """Dollars by the name of the service, and in all."""
     found = {
+        **dollars.services,
         "s3": dollars.s3,
         "work_bucket": dollars.ledger,
         "efs": dollars.efs,
@@ -118,8 +119,6 @@ def by_service(dollars: Dollars) -> dict[str, float]:
         **({"kms": dollars.signing} if dollars.signing else {}),
         "total": dollars.total,
     }
-    if dollars.restores:
-        found = {"restores": dollars.restores, **found}
     return {name: round(value, 6) for name, value in found.items()}
 
 

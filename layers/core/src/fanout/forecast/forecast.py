@@ -142,7 +142,7 @@ def forecast(
         states=states,
         credits=credits_of(drains, states, loads, free, percent),
         dollars=dollars_of(
-            work, requests + added.requests, listing, busy, metering, price, aside + added.beside, added.restores
+            work, requests + added.requests, listing, busy, metering, price, aside + added.beside, added.services
         ),
         datasync=datasync_of(request, work, states, price),
         linked=work.linked,

@@ -31,7 +31,7 @@ from fanout.model.books import Count
 from fanout.model.errors import OutOfBudget
 from fanout.rates.run_limits import PacedRate
 from fanout.request.plan import Plan
-from fanout.restoring.forecast import restore_dollars
+from fanout.restoring.forecast import restore_services
 from fanout.restoring.stand import restores_asked
 from fanout.shards.rounds import rounds_done
 from fanout.shards.tasks.attempt import Attempt
@@ -114,14 +114,14 @@ def dollars_done(plan: Plan, done: Done, ledger: Ledger) -> Dollars:
     looks = PhaseCost(requests=S3Requests(gets=heads))
     deleted = deletion(request, done.deleted, deleting_of(request, done.deleted, inf))
     verified = verification(request, again, segments) if done.verified != Count() else PhaseCost()
-    restored = PhaseCost(restores=restore_dollars(restores_asked(ledger), request.restore, price))
+    restored = PhaseCost(services=restore_services(restores_asked(ledger), request.restore, price))
     added = together((looks, deleted, verified, restored))
     requests = requests_of(request, work, segments) + added.requests
     metering = metering_dollars(loads, states, price) + metering_dollars(added.loads, states, price)
     held = ledger.find(keys.PACED_RATE, PacedRate) is not None
     mounts = len(known.keys() & loads.keys())
     aside = beside_run(request, work, done.copying_seconds, done.task_seconds, mounts, held=held) + added.beside
-    return dollars_of(work, requests, listing, done.task_seconds, metering, price, aside, added.restores)
+    return dollars_of(work, requests, listing, done.task_seconds, metering, price, aside, added.services)
 
 
 class _Tasks:

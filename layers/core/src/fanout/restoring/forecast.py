@@ -31,7 +31,15 @@ def restoring(request: Request, work: Work, basis: Basis) -> PhaseCost:
     if not work.archived:
         return PhaseCost()
     seconds = max(0.0, restore_seconds(work.archived, request.restore) - basis.copy_seconds)
-    return PhaseCost(seconds=seconds, restores=restore_dollars(work.archived, request.restore, basis.price))
+    return PhaseCost(seconds=seconds, services=restore_services(work.archived, request.restore, basis.price))
+
+
+def restore_services(
+    archived: Mapping[str, Count], restore: Restore, price: Mapping[str, float]
+) -> Mapping[str, float]:
+    """The dollars under their name in the summary; nothing where S3 takes nothing."""
+    dollars = restore_dollars(archived, restore, price)
+    return {"restores": dollars} if dollars else {}
 
 
 def restore_dollars(archived: Mapping[str, Count], restore: Restore, price: Mapping[str, float]) -> float:
