@@ -14,6 +14,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from fanout.adapters.posix.errors import GONE, STALE
 from fanout.adapters.posix.fencing.fencing_token import FencingToken
 from fanout.adapters.posix.one_rename import OneRename
 from fanout.adapters.posix.paths.directories import Directories
@@ -78,6 +79,22 @@ class Staging:
 
     def rename(self, staged: int, staged_name: str, directory: int, path: str) -> None:
         """As ``move``, for a further name of a file, which is no copy of its own.
+
+        Where others removed the directory meanwhile, or put another in its place, the file goes to the one that stands
+        there, made if there is none. It fails where the run's staging directory is what was removed.
+        """
+        try:
+            self._rename(staged, staged_name, directory, path)
+        except OSError as error:
+            if error.errno not in GONE | STALE:
+                raise
+            parent = path[: path.rfind("/") + 1]
+            self._directories.renew(parent)
+            with self._directories.hold(parent, create=True) as place:
+                self._rename(staged, staged_name, place, path)
+
+    def _rename(self, staged: int, staged_name: str, directory: int, path: str) -> None:
+        """Give a staged file its place by a rename or by a link.
 
         A file that is there is replaced, or what the request says becomes of it: see ``Placing``.
         A kernel lets one rename between two directories of a mount through at a time, for as

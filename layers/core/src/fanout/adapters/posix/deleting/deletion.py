@@ -10,7 +10,7 @@ from threading import Lock
 
 from fanout.adapters.posix.backup import Backup
 from fanout.adapters.posix.deleting.room import Room
-from fanout.adapters.posix.errors import GONE, HOLDS, destination_error
+from fanout.adapters.posix.errors import GONE, HOLDS, STALE, destination_error
 from fanout.adapters.posix.listing.stats import entry_of
 from fanout.model.entry import Entry, Kind, permissions_of
 from fanout.model.errors import ItemError
@@ -68,13 +68,24 @@ def delete_listed(
         one_at_a_time = at_source.one_at_a_time(entry.inode) if at_source and entry.inode else nullcontext()
         try:
             with one_at_a_time:
-                _delete(room, room.root + entry.path, entry, backup, at_source)
+                _delete_anew(room, room.root + entry.path, entry, backup, at_source)
         except ItemError as error:
             problems[entry.path] = error
         except OSError as error:
             if error.errno not in GONE:
                 problems[entry.path] = _error("unlink", error, at_source=at_source is not None)
     return problems
+
+
+def _delete_anew(room: Room, path: str, listed: Entry, backup: Backup | None, at_source: OwnUnlinks | None) -> None:
+    """Delete an entry; below the directory that stands there now, where the open one was removed by others."""
+    try:
+        _delete(room, path, listed, backup, at_source)
+    except OSError as error:
+        if error.errno not in STALE:
+            raise
+        room.directories.renew(path[: path.rfind("/") + 1])
+        _delete(room, path, listed, backup, at_source)
 
 
 def _delete(room: Room, path: str, listed: Entry, backup: Backup | None, at_source: OwnUnlinks | None) -> None:

@@ -34,11 +34,12 @@ class Held:
     A class and not a generator, because every file enters several of them.
     """
 
-    __slots__ = ("_group", "_release", "descriptor", "users")
+    __slots__ = ("_group", "_release", "descriptor", "is_kept", "users")
 
     def __init__(self, descriptor: int, release: Callable[[Held], None]) -> None:
         self.descriptor = descriptor
         self.users = 0
+        self.is_kept = True
         self._release = release
         self._group: int | None = _NOT_ASKED
 
@@ -201,6 +202,9 @@ class Directories:
     def _release(self, held: Held) -> None:
         with self._lock:
             held.users -= 1
+            if not held.is_kept and not held.users:
+                os.close(held.descriptor)
+                return
             if len(self._open) <= KEPT_DIRECTORIES:
                 return
             idle = next((path for path, other in self._open.items() if not other.users), None)
@@ -215,6 +219,20 @@ class Directories:
             gone = [key for key, held in self._open.items() if key.startswith(path) and not held.users]
             closing = [self._open.pop(key).descriptor for key in gone]
         for descriptor in closing:
+            os.close(descriptor)
+
+    def renew(self, path: str) -> None:
+        """Have a directory, and those above it, opened anew when they are next held: others removed one of them.
+
+        Who holds one of them now keeps it until ``let_go``.
+        """
+        with self._lock:
+            above = [key for key in self._open if key and path.startswith(key)]
+            dropped = [self._open.pop(key) for key in above]
+            for held in dropped:
+                held.is_kept = False
+            idle = [held.descriptor for held in dropped if not held.users]
+        for descriptor in idle:
             os.close(descriptor)
 
     def nearest(self, path: str) -> str:

@@ -1,0 +1,110 @@
+"""A directory that others remove, or replace by another one, while the run holds it open."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fanout.adapters.posix.paths.directories import Directories
+from fanout.adapters.posix.tree import PosixTree
+from fanout.model.checksum import NO_BYTES
+from fanout.model.entry import Attributes, Entry, Kind
+from fanout.model.errors import ItemError, Superseded
+from tests.support.mounts import writable
+from tests.support.renaming import others_rename
+from tests.support.syncs import names, write
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> PosixTree:
+    return writable(PosixTree(tmp_path, "tree", "run", "attempt"))
+
+
+def copy(tree: PosixTree, path: str) -> None:
+    target = tree.create(Entry(path, Kind.FILE, 4), Attributes())
+    try:
+        target.write(0, b"data")
+        target.commit(NO_BYTES)
+    finally:
+        target.abort()
+
+
+def link(tree: PosixTree, path: str) -> None:
+    tree.make_symlink(Entry(path, Kind.SYMLINK), b"target", Attributes())
+
+
+def copy_beside_a_rename(tree: PosixTree, path: str) -> None:
+    with others_rename(tree):
+        copy(tree, path)
+
+
+@pytest.mark.parametrize("make", [copy, copy_beside_a_rename, link])
+@pytest.mark.parametrize("removed", ["d/e", "d"])
+@pytest.mark.parametrize("is_made_again", [True, False])
+def test_what_comes_goes_to_the_one_that_stands_there(
+    tmp_path: Path, tree: PosixTree, make: Callable[[PosixTree, str], None], removed: str, is_made_again: bool
+) -> None:
+    copy(tree, "d/e/first")
+    shutil.rmtree(tmp_path / "tree" / removed)
+    if is_made_again:
+        (tmp_path / "tree" / removed).mkdir()
+    make(tree, "d/e/second")
+    copy(tree, "d/e/third")
+    assert names(tmp_path / "tree/d/e") == {"second", "third"}
+    assert tree.finish() == ()
+
+
+def test_nothing_is_made_for_a_run_that_was_fenced(tmp_path: Path, tree: PosixTree) -> None:
+    copy(tree, "d/first")
+    shutil.rmtree(tmp_path / "tree")
+    (tmp_path / "tree").mkdir()
+    with pytest.raises(Superseded):
+        copy(tree, "d/second")
+    assert os.listdir(tmp_path / "tree") == []
+
+
+def test_a_symlink_in_its_place_is_not_followed(tmp_path: Path, tree: PosixTree) -> None:
+    copy(tree, "d/first")
+    shutil.rmtree(tmp_path / "tree/d")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "tree/d").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ItemError, match="symlink"):
+        copy(tree, "d/second")
+    assert os.listdir(tmp_path / "elsewhere") == []
+
+
+def test_a_deletion_below_a_stale_one_looks_again(
+    tmp_path: Path, tree: PosixTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "tree", "d/extra")
+    found = (tmp_path / "tree/d/extra").stat()
+    stat, stale = os.stat, [True]
+
+    def once_stale(path: object, **named: object) -> os.stat_result:
+        if path == "extra" and stale.pop() if stale else False:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return stat(path, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "stat", once_stale)
+    entry = Entry("d/extra", Kind.FILE, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    assert tree.delete([entry]) == {}
+    assert not (tmp_path / "tree/d/extra").exists()
+
+
+def test_one_that_is_held_is_closed_when_it_is_let_go(tmp_path: Path) -> None:
+    (tmp_path / "d/e").mkdir(parents=True)
+    directories = Directories(str(tmp_path))
+    held = directories.hold("d/e/")
+    directories.renew("d/e/")
+    with directories.hold("d/e/") as again:
+        assert again != held.descriptor
+        assert os.fstat(held.descriptor).st_ino == os.fstat(again).st_ino
+    held.let_go()
+    with pytest.raises(OSError, match="descriptor"):
+        os.fstat(held.descriptor)
+    directories.close()
