@@ -478,7 +478,7 @@ def test_a_local_run_beside_the_local_stack_says_how_to_use_it(
     (tmp_path / "r.json").write_text(json.dumps(GOOD))
     refused = CliRunner().invoke(app, ["local", "r.json", "--state", str(tmp_path)])
     assert refused.exit_code == 1
-    assert "fanout start REQUEST.json --local --watch" in refused.stderr
+    assert "fanout start REQUEST.json --local`" in refused.stderr
 
 
 def test_control_c_of_a_local_run_says_what_stays(
