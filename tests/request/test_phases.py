@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from fanout.request.course import PHASES
 from fanout.request.parse import parse_request
-from fanout.request.phases import PHASES, phases_of
+from fanout.request.phases import phases_of
 
 S3, DATA = "s3://a-bucket/tree/", "efs:///copy"
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from fanout.request.phases import PHASES
+from fanout.request.course import PHASES
 from fanout.summary.metrics import run_metrics
 from tests.support.summaries import summary_of
 from tests.template.templates import (

@@ -17,8 +17,7 @@ from fanout.model.books import Books
 from fanout.model.errors import InvalidRequest, cause_message
 from fanout.model.outcome import Result
 from fanout.report.verdict import differences
-from fanout.request.course import Mode
-from fanout.request.phases import PHASES
+from fanout.request.course import PHASES, Mode
 from fanout_cli.command_error import EXIT_FAILED
 from fanout_cli.runs.failed_paths import FailedPaths
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from fanout.request.options import Verify
 from fanout.request.request import Request
 
-# Each phase whose begin a run notes. The restoring of archived objects goes on beside the copy, and begins with it.
-PHASES = ("plan", "list", "partition", "copy", "finish", "delete", "verify", "publish", "summarise")
-
 
 def phases_of(request: Request) -> tuple[str, ...]:
     """The phases of a run of this request, as far as each has something to do."""

@@ -25,8 +25,8 @@ from fanout.model.errors import LedgerBroken, RunError, run_error
 from fanout.model.outcome import Result
 from fanout.pacing.pace_copy import decisions
 from fanout.publishing.published import not_published
+from fanout.request.course import PHASES
 from fanout.request.options import ReportEntries
-from fanout.request.phases import PHASES
 from fanout.request.plan import settings_row
 from fanout.request.request import Request
 from fanout.shards.entry_report import report_done
