@@ -76,6 +76,8 @@ class BucketPlace:
             self._objects.pop(key, None)
         elif change.what in ("append", "truncate", "create"):
             self._put(key, bytes_of(change.seed, change.seed % 9000), there)
+        elif change.what == "strip" and there is not None:
+            self._s3.truth.put(self.bucket, key, there.data)  # as a copy onto itself that names no metadata
         elif there is not None:
             self._put(key, bytes_of(change.seed, len(there.data)), there)
         if there is not None:

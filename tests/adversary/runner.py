@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tests.adversary.alike import ALIKE, STRIP, judge_alike
 from tests.adversary.conductor import Attempt, classes_of
 from tests.adversary.damage import damage
 from tests.adversary.elsewhere import missing_of_kept
@@ -70,6 +71,7 @@ class Experiment:
         self._nested: set[str] = set()
         self._before: dict[str, Snapshot] = {}
         self._foreign: Snapshot = {}
+        self._alike: dict[str, str] = {}
         self._vouched: Snapshot = {}
         self._zombies: list[tuple[str, Snapshot]] = []
         self._wide: dict[str, int] = {}
@@ -126,6 +128,7 @@ class Experiment:
             changed = {path for path in before | after if before.get(path) != after.get(path)}
             self._foreign |= {path: after[path] for path in changed & after.keys()}
             self._touched |= changed
+            self._alike |= {path: change.what for path in changed & after.keys() if change.what in ALIKE}
             self._moved |= {path for path in changed if path.endswith("/") and path not in before}
             self._touched |= {change.path, f"{change.path.rstrip('/')}/"}
             above = [path for path in before | after if path.startswith(f"{change.path.rstrip('/')}/")]
@@ -215,6 +218,10 @@ class Experiment:
         self.outcome.statuses.append((act.run, result.status))
         for finding in judge(self.script, record):
             self._find(finding.kind, finding.text)
+        for finding in judge_alike(self.script, record, self._alike, self._foreign):
+            self._find(finding.kind, finding.text)
+        if record.resumed:  # its retry lists again, and may take for a copy what has its size and mtime
+            self._alike = {path: what for path, what in self._alike.items() if what == STRIP}
         leaves = not options.keys() & NO_INDEX and options.get("on_conflict") != "escape" and not resumed
         leaves = leaves and options == self.script.options and result.status == "SUCCEEDED"
         if leaves and not self._indexed:

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tests.adversary.alike import alike
 from tests.adversary.attributes import foreign
 from tests.adversary.deeds import deletion, in_turn, lost, soon
 from tests.adversary.fields import closing, more_fields
@@ -78,6 +79,7 @@ class _Author:
         source, destination = publish(Random(f"published {self.seed}"), self.direction, (source, destination), options)
         source, acts = opened(Random(f"opened {self.seed}"), self.direction, source, options, acts)
         acts = remedied(Random(f"remedy {self.seed}"), self.direction, (source, destination), options, acts)
+        acts = alike(Random(f"alike {self.seed}"), self.direction, source, options, acts)
         acts = in_turn(self.draw, self.turn, acts, options)
         if self.from_s3:
             source = foreign(Random(f"source {self.seed}"), source, self.direction)
