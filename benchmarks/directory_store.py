@@ -17,11 +17,27 @@ class DirectoryStore:
 
     def put(self, key: str, data: bytes) -> None:
         """See ``ports.tree.WorkStore``."""
+        path, whole = self._written(key, data)
+        whole.replace(path)
+
+    def put_new(self, key: str, data: bytes) -> bool:
+        """See ``ports.store.WorkStore``."""
+        path, whole = self._written(key, data)
+        try:
+            os.link(whole, path)
+        except FileExistsError:
+            return False
+        finally:
+            whole.unlink()
+        return True
+
+    def _written(self, key: str, data: bytes) -> tuple[Path, Path]:
+        """The path of a key, and a file beside it that holds the bytes."""
         path = self._root / key
         path.parent.mkdir(parents=True, exist_ok=True)
         whole = path.with_name(f".{path.name}.{os.getpid()}")
         whole.write_bytes(data)
-        whole.replace(path)
+        return path, whole
 
     def get(self, key: str) -> bytes:
         """See ``ports.tree.WorkStore``."""

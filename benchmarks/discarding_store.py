@@ -28,6 +28,13 @@ class DiscardingStore:
             self._last[kind] = key
         self._kept[key] = data
 
+    def put_new(self, key: str, data: bytes) -> bool:
+        """See ``ports.store.WorkStore``."""
+        is_new = key not in self._kept
+        if is_new:
+            self.put(key, data)
+        return is_new
+
     def get(self, key: str) -> bytes:
         """See ``ports.tree.WorkStore``."""
         if key not in self._kept:

@@ -77,6 +77,13 @@ class SlowStore:
             self._sorted = []
         self._held[key] = data
 
+    def put_new(self, key: str, data: bytes) -> bool:
+        """See ``ports.store.WorkStore``."""
+        is_new = key not in self._held
+        if is_new:
+            self.put(key, data)
+        return is_new
+
     def get(self, key: str) -> bytes:
         """See ``ports.store.WorkStore``."""
         self._wait(model.LEDGER_SECONDS)

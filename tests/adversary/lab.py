@@ -109,6 +109,9 @@ class HookedStore:
     def put(self, key: str, data: bytes) -> None:
         self._call("put", key, data)
 
+    def put_new(self, key: str, data: bytes) -> bool:
+        return bool(self._call("put_new", key, data))
+
     def get(self, key: str) -> bytes:
         data: bytes = self._call("get", key)
         return data

@@ -54,3 +54,10 @@ def test_what_is_gone_is_not_written_over(store: VersionedStore) -> None:
     with pytest.raises(PreconditionFailed):
         store.write_version(KEY, b"1", version)
     assert store.read_version(KEY) == Versioned()
+
+
+def test_what_is_written_new_is_never_written_over(store: VersionedStore) -> None:
+    put_new: Callable[[str, bytes], bool] = store.put_new  # type: ignore[attr-defined]
+    assert put_new("runs/r/plan.json", b"first")
+    assert not put_new("runs/r/plan.json", b"second")
+    assert store.read_version("runs/r/plan.json").data == b"first"

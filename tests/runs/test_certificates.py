@@ -291,7 +291,7 @@ def test_a_summary_that_dies_between_two_writes_ends_with_one_certificate(world:
 
 
 @pytest.mark.parametrize("foreign", [True, False], ids=["of other trees", "no certificate"])
-def test_something_else_in_the_place_of_a_certificate_is_replaced(world: World, foreign: bool) -> None:
+def test_something_else_in_the_place_of_a_certificate_is_named_and_stays(world: World, foreign: bool) -> None:
     other = World(signer=LocalSigner())
     assert isinstance(other.source, MemoryTree)
     other.source.put("other", Kind.FILE, b"other")
@@ -302,8 +302,9 @@ def test_something_else_in_the_place_of_a_certificate_is_replaced(world: World, 
         assert verify_shard(shard, world.context())["done"]
     world.ledger.write_bytes("certificate.json", found)
     summarise_transfer(None, world.context())
-    assert certificate(world).document.source.entries == 9
-    assert is_signed(certificate(world))
+    assert world.ledger.read_bytes("certificate.json") == found
+    error = world.ledger.read_json("summary.json")["error"]
+    assert "certificate.json" in error["message"] and "somebody else" in error["message"]
 
 
 def test_a_key_that_refuses_fails_the_run_by_its_error(world: World) -> None:

@@ -30,6 +30,14 @@ class MemoryStore:
         if is_new:
             self._version = object()
 
+    def put_new(self, key: str, data: bytes) -> bool:
+        """See ``ports.store.WorkStore``."""
+        with self._lock:
+            if key in self._objects:
+                return False
+            self.put(key, data)
+            return True
+
     def get(self, key: str) -> bytes:
         """See ``ports.tree.WorkStore``."""
         try:

@@ -21,6 +21,10 @@ class BucketStore:
         """The command line never writes a ledger."""
         raise PermissionError(f"{key}: the ledger is written by the run alone")
 
+    def put_new(self, key: str, data: bytes) -> bool:
+        """The same."""
+        raise PermissionError(f"{key}: the ledger is written by the run alone")
+
     def get(self, key: str) -> bytes:
         """See ``ports.tree.WorkStore``."""
         try:
@@ -48,6 +52,10 @@ class DirectoryStore:
 
     def put(self, key: str, data: bytes) -> None:
         """The command line never writes a ledger."""
+        raise PermissionError(f"{key}: the ledger is written by the run alone")
+
+    def put_new(self, key: str, data: bytes) -> bool:
+        """The same."""
         raise PermissionError(f"{key}: the ledger is written by the run alone")
 
     def get(self, key: str) -> bytes:

@@ -137,6 +137,14 @@ class Ledger:
         """Write a document, with the version of its schema."""
         self.write_json(key, document_row(document))
 
+    def write_new(self, key: str, document: Struct) -> bool:
+        """The same, if nothing is there; whether this call wrote it."""
+        return self.write_new_bytes(key, sealed_json(self.prefix + key, document_row(document), self._secret(key)))
+
+    def write_new_bytes(self, key: str, data: bytes) -> bool:
+        """Write bytes as they are, if nothing is there; whether this call wrote them."""
+        return self._store.put_new(self.prefix + key, data)
+
     def read(self, key: str, kind: type[D]) -> D:
         """Read a document. Raises ``LedgerBroken`` if it is missing, not whole, or of another schema version."""
         row = self.read_json(key)

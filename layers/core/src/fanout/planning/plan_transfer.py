@@ -15,6 +15,7 @@ from fanout.efs.measure import measure_file_systems
 from fanout.ledger import keys
 from fanout.ledger.documents import Asked
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.once import write_once
 from fanout.listing.index.earlier_index import note_earlier_run
 from fanout.listing.rounds import begin_round, list_concurrency
 from fanout.model.document import Json
@@ -92,11 +93,10 @@ def plan_transfer(
         return skip_run(plan, document, other, began, context)
     with naming("manifest"):
         pieces = [] if earlier else first_round(request, context.objects(request))
-    ledger = seal_run(plan, Asked(document), ledger)
+    plan, ledger = _written(plan, Asked(document), ledger)
+    request = plan.request
     context = replace(context, ledger=ledger)
-    ledger.begin("plan", began)
-    ledger.write(keys.REQUEST, Asked(document))
-    ledger.write_plan(plan)
+    ledger.begin("plan", plan.began)
     note_earlier_run(plan, ledger)
     write_limits(RunLimits(request.limits.bytes_per_second, request.limits.files_per_second), ledger)
     measure_file_systems(request, context, calibrations, notes)
@@ -108,6 +108,15 @@ def plan_transfer(
         "run": {**run_reference(plan, ledger, bucket), "functions": called},
         "list": begin_round(context, 1, pieces, list_concurrency(plan)),
     }
+
+
+def _written(plan: Plan, asked: Asked, ledger: Ledger) -> tuple[Plan, Ledger]:
+    """Write the request and the plan; the plan that stands, which may be an earlier attempt's, and its ledger."""
+    sealed = seal_run(plan, asked, ledger)
+    before = sealed.find(keys.REQUEST, Asked) or asked
+    sealed.write(keys.REQUEST, asked)
+    found = write_once(keys.PLAN, plan, sealed, lambda known: before == asked and known.origin == plan.origin)
+    return (plan, sealed) if found is plan else (found, seal_run(found, asked, ledger))
 
 
 def _move_began(request: Request, earlier: EarlierRun | None, began: float) -> float | None:
@@ -133,7 +142,7 @@ def check_signer(request: Request, context: Context) -> None:
 def check_new(ledger: Ledger) -> None:
     """Raise ``InvalidRequest`` for an id that no run can have, or whose ledger is another run's.
 
-    Files of an earlier attempt of this task are overwritten.
+    Files of an earlier attempt of this task are overwritten, but for its plan, which stays.
     """
     if ledger.run_id in keys.BESIDE_THE_RUNS:
         problem = f"{ledger.run_id!r} is the name of a place beside the ledgers of runs"

@@ -37,5 +37,5 @@ def skip_run(plan: Plan, document: Any, other: Writer, began: float, context: Co
     ledger.write(keys.REQUEST, Asked(document))
     ledger.write_rows(keys.FAILURES, [])
     ledger.write_text(keys.REPORT, render_report(Findings(summary, settings_row(plan), [], [])))
-    ledger.write(keys.SUMMARY, summary)
+    ledger.write(keys.SUMMARY, summary)  # not for good: the plan may come again, and its turn have come
     return {"status": summary.status.value, "reason": reason, "holder": other.run_id}

@@ -14,6 +14,12 @@ class WorkStore(Protocol):
     def put(self, key: str, data: bytes) -> None:
         """Write the object whole; a reader sees the old one or the new one."""
 
+    def put_new(self, key: str, data: bytes) -> bool:
+        """Write the object whole if none is there; whether this call wrote it.
+
+        After an answer that was lost it may be this call that wrote, and ``False`` all the same: look what is there.
+        """
+
     def get(self, key: str) -> bytes:
         """The object's bytes. Raises ``NotFound``."""
 

@@ -31,6 +31,7 @@ from fanout.certificate.tree_digest import TreeDigest
 from fanout.ledger import keys
 from fanout.ledger.documents import Asked, document_row
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.once import ANOTHERS
 from fanout.ledger.run_seal import digest_of
 from fanout.ledger.sealing import demanding, read_seal
 from fanout.model.books import Count
@@ -70,8 +71,9 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: Times, 
 
     It is made from what bears the run's seal (``ledger.run_seal``), which is read here once more, and from nothing
     else: the books of the copy, which it repeats, are named as such. An attempt that finds the certificate that it
-    would issue, signed by its key, keeps it: what was handed out stays the one. Where KMS refuses to sign, the run ends
-    with that error. Raises ``Throttled`` and ``Transient``, which are tried again, and ``LedgerBroken``.
+    would issue, signed by its key, keeps it: what was handed out stays the one. Where KMS refuses to sign, or something
+    else lies in the place of the certificate, the run ends with that error. Raises ``Throttled`` and ``Transient``,
+    which are tried again, and ``LedgerBroken``.
     """
     if not plan.request.certificate:
         return Issuing()
@@ -93,7 +95,10 @@ def issue_certificate(plan: Plan, ending: Ending, totals: Totals, times: Times, 
         known = _known(ledger, document, context.signer)
         if known is None:
             known = Certificate(document, _signature(context.signer, document))
-            ledger.write_bytes(keys.CERTIFICATE, known.encoded())
+            if not ledger.write_new_bytes(keys.CERTIFICATE, known.encoded()):
+                known = _known(ledger, document, context.signer)  # another attempt's, at the same time
+        if known is None:
+            raise InvalidRequest(f"{ledger.prefix}{keys.CERTIFICATE}", ANOTHERS, "find out who may write there")
     except (AccessDenied, InvalidRequest, NotFound, Unreachable) as error:
         way_on = "the trees were found equal; start a run of mode verify with certificate: true when it is mended"
         return Issuing(error=RunError(type(error).__name__, f"the certificate was not signed: {error}; {way_on}"))

@@ -18,6 +18,7 @@ from fanout.forecast.of_run import forecast_and_actual
 from fanout.ledger import keys
 from fanout.ledger.documents import Notes, PhaseBegan, SegmentFailed
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.once import write_once
 from fanout.listing.index.index_writer import name_index, no_index_note
 from fanout.model.books import Books, Count
 from fanout.model.document import Json, utc
@@ -138,7 +139,7 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         settings_row(plain),
     )
     ledger.write_text(keys.REPORT, render_report(findings))
-    ledger.write(keys.SUMMARY, summary)
+    summary = _written(summary, ledger)
     write_latest(plan, summary, ledger)
     if summary.status is Status.SUCCEEDED:
         name_index(plan, ledger, phases[0][1], now)
@@ -147,6 +148,15 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     name, cause = ("", "") if summary.error is None else (summary.error.name, summary.error.message)
     cause = f"{name}: {cause}" if ending.error is not None else cause
     return {"status": summary.status.value, "error": name, "cause": cause[:1000]}
+
+
+def _written(summary: SummaryDocument, ledger: Ledger) -> SummaryDocument:
+    """The summary that stands: this one, or that of an earlier attempt. Raises ``LedgerBroken`` for another's."""
+    known = ledger.find(keys.SUMMARY, SummaryDocument)
+    if known is not None and known.status is Status.SKIPPED:  # its plan came again when its turn had come
+        ledger.write(keys.SUMMARY, summary)
+        return summary
+    return write_once(keys.SUMMARY, summary, ledger, lambda found: found.origin == summary.origin)
 
 
 def _segment_error(ledger: Ledger) -> RunError | None:

@@ -26,6 +26,14 @@ class S3WorkStore:
         """Write the object whole; a reader sees the old one or the new one."""
         self._client.put_object(self._bucket, key, data, crc64nvme=crc64nvme(data))
 
+    def put_new(self, key: str, data: bytes) -> bool:
+        """See ``ports.store.WorkStore``."""
+        try:
+            self._client.put_object(self._bucket, key, data, crc64nvme=crc64nvme(data), if_none_match="*")
+        except PreconditionFailed:
+            return False
+        return True
+
     def get(self, key: str) -> bytes:
         """The object's bytes. Raises ``NotFound``."""
         return self._client.get_object(self._bucket, key).body
