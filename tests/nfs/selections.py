@@ -20,8 +20,12 @@ class Selection:
     in_gate: bool = False
 
 
+_INSIDE = "tests/nfs/inside"
 SELECTIONS = (
-    Selection("nfs", ("tests/nfs/inside",), 900, in_gate=True),
+    Selection(
+        "gate", tuple(f"{_INSIDE}/test_{name}.py" for name in ("lab", "unlinked_files", "operations")), 900, True
+    ),
+    Selection("clients and faults", tuple(f"{_INSIDE}/test_{name}.py" for name in ("clients", "faults")), 1800),
     Selection("posix", ("tests/adapters/posix",), 3600),
     Selection("mounts", ("tests/contract", "-k", "directory or mount-root"), 3600),
     Selection("runs", ("tests/runs",), 7200),

@@ -6,12 +6,15 @@ Without a command it only fetches the kernel. ``tests/nfs/lab/guest/serve`` says
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import tempfile
 from pathlib import Path
 
 from tests.nfs.lab.kernel import kernel
 from tests.nfs.lab.machine import accelerator, lacks, run
+
+ROOT = Path(__file__).parents[3]
 
 
 def main() -> int:
@@ -31,7 +34,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="nfs-results-") as at:
         results = arguments.results or Path(at)
         results.mkdir(parents=True, exist_ok=True)
-        status = run(arguments.command, results, arguments.seconds, sys.stdout.buffer)
+        status = run(
+            f"cd {shlex.quote(str(ROOT))} && {arguments.command}", results, arguments.seconds, sys.stdout.buffer
+        )
         print(f"processor: {accelerator()}")
     return 3 if status is None else status
 

@@ -1,0 +1,77 @@
+"""The operations that a run asks of the server, counted by the client: none beside those that are needed.
+
+The docs' table is made from the same counts, of larger trees.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fanout.adapters.posix.tree import PosixTree
+from fanout.model.document import Json
+from tests.nfs.inside.mounts import MOUNTS, Mounts, counting
+from tests.support.flow import World
+from tests.support.mounts import REQUEST
+
+FILES, DIRECTORIES = 120, 3
+
+
+@pytest.fixture
+def source() -> Path:
+    """A tree that is not on NFS, old enough to be told from its copy."""
+    root = Path(tempfile.mkdtemp(dir=MOUNTS))
+    for number in range(FILES):
+        path = root / f"in/d{number % DIRECTORIES}/f{number}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(os.urandom(4096))
+    time.sleep(1.5)
+    return root
+
+
+def run(source: Path, mounts: Mounts, run_id: str, request: Json = REQUEST) -> Counter[str]:
+    """What the server was asked during a run; the copy lies on NFS."""
+    (mounts.served / "out").mkdir(exist_ok=True)
+    tree = PosixTree(source, "in", run_id, "source", "source")
+    world = World(source=tree, destination=PosixTree(mounts.a, "out", run_id, "n"), run_id=run_id)
+    with counting() as counted:
+        assert world.run(request)["status"] == "SUCCEEDED"
+    return counted
+
+
+def test_a_copy_asks_five_operations_a_file_where_it_renames(source: Path, mounts: Mounts) -> None:
+    counted = run(source, mounts, "run-1")
+    for needed in ("OPEN", "WRITE", "CLOSE", "SETATTR"):
+        assert FILES <= counted[needed] <= FILES + 3 * DIRECTORIES + 5, counted
+    assert counted["RENAME"] + counted["LINK"] == FILES, counted
+    linked = 2 * counted["LINK"]  # an ACCESS before it and a REMOVE after it
+    assert counted.total() - linked <= 5 * FILES + 200, counted
+
+
+def test_no_change_asks_nothing_for_a_file(source: Path, mounts: Mounts) -> None:
+    run(source, mounts, "run-1")
+    time.sleep(1.5)
+    counted = run(source, mounts, "run-2")
+    assert counted.total() <= 6 * DIRECTORIES + 30, counted
+
+
+def test_a_verification_reads_a_file_once(source: Path, mounts: Mounts) -> None:
+    run(source, mounts, "run-1")
+    counted = run(source, mounts, "run-2", {**REQUEST, "mode": "verify"})
+    assert counted["READ"] == counted["CLOSE"] == FILES, counted
+    assert counted.total() <= 5 * FILES + 6 * DIRECTORIES + 30, counted
+
+
+def test_a_deletion_looks_once_and_removes(source: Path, mounts: Mounts) -> None:
+    run(source, mounts, "run-1")
+    gone = [path for path in source.rglob("f*") if int(path.name[1:]) % 10 == 0]
+    for path in gone:
+        path.unlink()
+    counted = run(source, mounts, "run-2", {**REQUEST, "mode": "sync", "delete_guard": {"max_percent": 50.0}})
+    assert counted["REMOVE"] <= len(gone) + 6, counted
+    assert counted.total() <= 4 * len(gone) + 12 * DIRECTORIES + 40, counted
