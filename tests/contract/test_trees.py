@@ -292,3 +292,11 @@ def test_key_with_bytes_that_ends_in_a_slash_is_a_file(client: S3Client, bucket:
     client.put_object(bucket, "root/odd/", b"x")
     listed = {entry.path: entry.kind for entry in S3Tree(client, bucket, "root/").list(WHOLE)}
     assert listed == {"dir/": Kind.DIRECTORY, "odd/": Kind.FILE}
+
+
+def test_a_file_system_tells_whether_it_has_hard_links(tree: Tree, request: pytest.FixtureRequest) -> None:
+    if tree.file_system is None:
+        return
+    write(tree, "file", b"x")
+    assert tree.file_system.has_hard_links() is ("without-links" not in request.node.name)
+    assert list(entries(tree)) == ["file"]

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from fanout.adapters.posix.tree import PosixTree
+from fanout.deleting.remove_directories import remove_directories
 from fanout.facts import tuning
 from fanout.model.errors import InvalidRequest
 from fanout.model.path_rules import STAGING_PREFIX
 from tests.runs.test_backup import REQUEST_KEPT, filled, put, seen
 from tests.runs.test_backup import world_of as world_keeping
+from tests.support.flow import World
 from tests.support.mounts import REQUEST, files, reasons, world_of
 from tests.support.no_links import refuse_links
 from tests.support.publishing import PublishingWorld
@@ -69,3 +72,19 @@ def test_publishing_is_refused_before_anything_is_copied(
     with pytest.raises(InvalidRequest) as refused:
         PublishingWorld(run_id="v1", mount=tmp_path).publish()
     assert str(refused.value).startswith("publish: the file system has no hard links, by which versions share files")
+
+
+@pytest.mark.parametrize("code", ANSWERS)
+def test_a_move_to_a_bucket_is_refused_and_leaves_all_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """As the state machine goes on after a refusal; the mount may show the bucket, where a mark comes a minute late."""
+    put(tmp_path / "in/deep/file", "ours")
+    before = seen(tmp_path / "in")
+    refuse_links(monkeypatch, code)
+    world = World(source=PosixTree(tmp_path, "in", "run-1", "n", "source"))
+    with pytest.raises(InvalidRequest, match="may show the bucket itself"):
+        world.run({"source": "efs:///in", "destination": "s3://a-bucket/in/", "mode": "move"})
+    remove_directories(world.context(), broken=True)
+    assert seen(tmp_path / "in") == before
+    assert os.listdir(tmp_path / "in") == ["deep"]

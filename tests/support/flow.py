@@ -91,6 +91,7 @@ class World:
     signer: Signer | None = None
     turns: WriteTurns | None = None
     forks: bool = False
+    mounts_s3_files: bool = False
     allows: StackAllows = field(default_factory=StackAllows)
     nonces: Any = field(default_factory=lambda: (f"n{number}" for number in itertools.count()))
 
@@ -147,6 +148,7 @@ class World:
             forks=lambda _: self.forks,
             limiter=self.limiter,
             hold_to_budget=hold_to_budget,
+            mounts_s3_files=self.mounts_s3_files,
         )
 
     def plan(self, request: Json | None = None) -> Json:

@@ -328,6 +328,10 @@ class MemoryTree:
         """See ``ports.tree.Tree``."""
         return ()
 
+    def has_hard_links(self) -> bool:
+        """See ``ports.file_system.FileSystem``."""
+        return True
+
     def clock_ns(self) -> tuple[int, int]:
         """See ``ports.tree.Tree``."""
         now_ns = next(self._changes) * self._tick_ns + self._ahead_ns

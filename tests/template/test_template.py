@@ -101,9 +101,11 @@ def test_a_function_that_mounts_is_as_the_others_are() -> None:
         assert {key: function[key] for key in same} == {key: shared[key] for key in same}
         assert function["Layers"] == [{"Ref": "LayerArn"}]
         variables = function["Environment"]["Variables"]
-        own = {"FANOUT_MOUNTS", "FANOUT_FILE_SYSTEMS"}
+        own = {"FANOUT_MOUNTS", "FANOUT_FILE_SYSTEMS", "FANOUT_FILE_SYSTEM_TYPE"}
         needed = {key: value for key, value in environment.items() if name in MOUNTED or key not in BOUNDS}
         assert {key: value for key, value in variables.items() if key not in own} == needed
+        of_type = variables.get("FANOUT_FILE_SYSTEM_TYPE")
+        assert of_type == ({"Ref": "FileSystemType"} if name == "CheckMountFunction" else None)
     for _, given in map(stacks().__getitem__, ("FirstMount", "SecondMount", "Probe", "SecondProbe")):
         assert given["LayerArn"] == {"Ref": "CoreLayer"}
         assert given.get("SetIds", {"Ref": "SetIds"}) == {"Ref": "SetIds"}

@@ -8,6 +8,7 @@ from fanout.ledger import keys
 from fanout.listing.deciding.clocks import measure_clocks
 from fanout.model.document import Json
 from fanout.model.errors import AccessDenied, DestinationBusy, FanoutError, InvalidRequest, ItemError
+from fanout.planning.bucket_behind_mount import find_bucket_behind_mount
 from fanout.planning.places import mark_destination, refuse_same_directory, refuse_work_bucket_by_another_name
 from fanout.planning.plan_transfer import check_ends
 from fanout.ports.turns import Turn
@@ -50,10 +51,11 @@ def _check(plan: Plan, context: Context) -> None:
     check_ends(plan, context, on_mount=False)
     refuse_work_bucket_by_another_name(plan, context)
     refuse_same_directory(plan, context)
+    may_show_a_bucket = find_bucket_behind_mount(plan, context)
     for end, turn in turns:
         fence_others(plan, end, turn, context)
     begin_publishing(plan, context)
-    _note_roots(plan, context)
+    _note_roots(plan, context, may_show_a_bucket)
     notes = (*_try_destination(plan, context), *measure_clocks(plan, context))
     if notes:
         context.ledger.note("check", notes)
@@ -72,7 +74,7 @@ def _leave_nothing(plan: Plan, context: Context) -> None:
                 tree.file_system.finish()
 
 
-def _note_roots(plan: Plan, context: Context) -> None:
+def _note_roots(plan: Plan, context: Context, may_show_a_bucket: bool) -> None:
     """Note which directory the source's root is, if the run deletes; of two mounts, the root that is seen here.
 
     Raises ``InvalidRequest`` where a run that leaves no mark finds one directory under the names of both mounts.
@@ -81,7 +83,8 @@ def _note_roots(plan: Plan, context: Context) -> None:
     if request.between_mounts and not request.course.goes_back:
         for field, tree in (("source", context.source(plan)), ("destination", context.destination(plan))):
             if tree.file_system is not None:
-                note_root(field, tree, ledger, apart=are_apart(plan, ledger))
+                apart = are_apart(plan, ledger)
+                note_root(field, tree, ledger, apart=apart, may_show_a_bucket=may_show_a_bucket)
         if not request.course.writes:
             refuse_one_root(plan, ledger)
     elif request.course.deletes:

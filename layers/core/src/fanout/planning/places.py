@@ -12,8 +12,9 @@ Ends are told apart by looking, and not by what they are called.
 | in the work bucket by its name  | always                                                    | PlanTransfer    |
 | in the work bucket, other name  | the run's own plan is listed there                        | CheckMount      |
 
-A mount of S3 Files and the bucket that it shows are not told apart: what is written to the mount reaches the bucket a
-minute later at the earliest, so a mark that is not seen says nothing.
+A mount of S3 Files shows a bucket, and no mark tells which: what is written to the mount reaches the bucket a minute
+later at the earliest. So a run that deletes is refused where each end is a bucket or may show one: see
+``bucket_behind_mount``.
 
 The marks are made where the run writes. A run that only reads marks nothing at a mount: the inodes of both roots are
 compared instead. In buckets of two names it asks as much as it may:

@@ -57,6 +57,12 @@ class FileSystem(Protocol):
     def limitations(self) -> tuple[str, ...]:
         """Tries what this tree cannot keep of an entry; returns a sentence for each."""
 
+    def has_hard_links(self) -> bool:
+        """Tries whether a file can have a second name, where the run stages; S3 Files has none. Raises ``Transient``.
+
+        What was staged goes.
+        """
+
     def identity(self) -> str:
         """Identifies the root, so that another directory in its place shows; empty if nothing can.
 

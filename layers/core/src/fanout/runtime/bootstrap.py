@@ -186,6 +186,7 @@ def make_context(run_id: str, prefix: str, remaining_seconds: float, state: str 
         turns=WriteTurns(store, executions, clock, tuple(settings().mounts)),
         limiter=Throttle(state, ledger, nonce, clock.now, clock.sleep),
         hold_to_budget=hold_to_budget,
+        mounts_s3_files=settings().mounts_s3_files,
     )
 
 

@@ -29,7 +29,7 @@ class Settings(Struct, frozen=True):
     what each function that runs many times at once has for itself, 0 for none. Batches of S3's events start
     ``state_machine`` with ``event_request``. ``certificate_key`` is the ARN of the key that signs certificates, empty
     for none. ``account`` is the stack's, which must own the work bucket.
-    ``allows`` is what copies on a mount may have.
+    ``allows`` is what copies on a mount may have. ``mounts_s3_files``: the function's mount is one of S3 Files.
     """
 
     work_bucket: str
@@ -51,6 +51,7 @@ class Settings(Struct, frozen=True):
     certificate_key: str = ""
     account: str = ""
     allows: StackAllows = field(default_factory=StackAllows)
+    mounts_s3_files: bool = False
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
@@ -90,4 +91,5 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         allows=StackAllows(
             owners_of(environment.get("FANOUT_ALLOWED_OWNERS", "")), environment.get("FANOUT_SET_IDS") != "never"
         ),
+        mounts_s3_files=environment.get("FANOUT_FILE_SYSTEM_TYPE") == "s3files",
     )

@@ -32,14 +32,15 @@ _KEYS = {"source": keys.SOURCE_ROOT, "destination": keys.DESTINATION_ROOT}
 class Root(Struct, frozen=True):
     """Which directory the root of an end was before it was listed; ``identity`` is empty where nothing tells.
 
-    ``apart``: the file system is another one than the other end's.
+    ``apart``: the file system is another one than the other end's. ``may_show_a_bucket``: as S3 Files does.
     """
 
     identity: str
     apart: bool = False
+    may_show_a_bucket: bool = False
 
 
-def note_root(field: str, tree: Tree, ledger: Ledger, *, apart: bool = False) -> None:
+def note_root(field: str, tree: Tree, ledger: Ledger, *, apart: bool = False, may_show_a_bucket: bool = False) -> None:
     """Note which directory the root of an end is; a destination that is not there yet is none.
 
     Raises ``Transient`` for no answer.
@@ -48,10 +49,10 @@ def note_root(field: str, tree: Tree, ledger: Ledger, *, apart: bool = False) ->
         identity = identity_of(tree)
     except ItemError as error:
         if field == "destination" and error.reason is Reason.SOURCE_VANISHED:
-            ledger.write(_KEYS[field], Root("", apart))
+            ledger.write(_KEYS[field], Root("", apart, may_show_a_bucket))
             return
         raise Transient(f"the root of the {field}: {error.message}") from error
-    ledger.write(_KEYS[field], Root(identity, apart))
+    ledger.write(_KEYS[field], Root(identity, apart, may_show_a_bucket))
 
 
 def refuse_one_root(plan: Plan, ledger: Ledger) -> None:
@@ -70,9 +71,19 @@ def identity_of(tree: Tree) -> str:
 
 def are_apart(plan: Plan, ledger: Ledger) -> bool:
     """Whether the ends are known to lie on two file systems."""
-    ids = file_system_ids(ledger)
-    source, destination = (ids.get(end.mount) for end in (plan.request.source, plan.request.destination))
+    source, destination = _file_systems(plan, ledger)
     return None not in (source, destination) and source != destination
+
+
+def are_one_file_system(plan: Plan, ledger: Ledger) -> bool:
+    """Whether the ends are known to lie on one file system."""
+    source, destination = _file_systems(plan, ledger)
+    return source is not None and source == destination
+
+
+def _file_systems(plan: Plan, ledger: Ledger) -> tuple[str | None, str | None]:
+    ids = file_system_ids(ledger)
+    return ids.get(plan.request.source.mount), ids.get(plan.request.destination.mount)
 
 
 def keep_out(field: str, tree: Tree, plan: Plan, ledger: Ledger) -> Tree:

@@ -101,6 +101,7 @@ class Context(Struct, frozen=True):
     - ``prices`` are the stack's dollars for forecasts, unless a request names others.
     - ``account`` tells how many functions may run at once; ``reserved_concurrency`` how many of each function that runs
       many times are reserved, 0 for none.
+    - ``mounts_s3_files``: whether the stack mounts S3 Files, by its parameters.
     - ``hold_to_budget`` raises ``OutOfBudget`` where the run has spent what its request gives it.
     - ``signer`` signs certificates; ``None`` where the stack has no key for them.
     - ``turns`` keeps two runs from writing to one tree at the same time. ``limiter`` holds the task to the run's rates.
@@ -129,6 +130,7 @@ class Context(Struct, frozen=True):
     limiter: TaskLimiter = NO_LIMITS
     hold_to_budget: Callable[[Plan, Context], None] = unlimited_spending
     cut_short: bool = False
+    mounts_s3_files: bool = False
 
     def deadline(self) -> Deadline:
         """The deadline of work that begins now; it leaves time to write what was done."""

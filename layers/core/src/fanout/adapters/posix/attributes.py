@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from fanout.adapters.posix.errors import NOT_PERMITTED
+from fanout.adapters.posix.errors import NOT_PERMITTED, no_room_for_name
 from fanout.adapters.posix.paths.directories import Held
 from fanout.adapters.posix.staging import open_staged
 from fanout.model.entry import Attributes
@@ -124,6 +124,23 @@ def owner_limitation(directory: int, name: str) -> str | None:
         f"owners cannot be kept: every file at the destination belongs to {found.st_uid}:{found.st_gid}, "
         "which an access point enforces or the function's user is"
     )
+
+
+def has_hard_links(directory: int, name: str) -> bool:
+    """Tries a second name on a file made for it."""
+    descriptor, _ = open_staged(directory, name, 0o600)
+    os.close(descriptor)
+    second = f"{name}-link"
+    try:
+        os.link(name, second, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+        os.unlink(second, dir_fd=directory)
+    except OSError as error:
+        if no_room_for_name(error) is None:
+            raise
+        return False
+    finally:
+        os.unlink(name, dir_fd=directory)
+    return True
 
 
 def time_of_new_file(directory: int, name: str) -> int:

@@ -8,12 +8,13 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from fanout.adapters.posix.attributes import (
     apply_attributes,
     apply_link_attributes,
     group_by_place,
+    has_hard_links,
     owner_limitation,
     time_of_new_file,
 )
@@ -62,6 +63,7 @@ from fanout.request.options import Overwrite
 from fanout.request.parts.allowed_attributes import Allowed
 
 _ALL = Allowed()
+T = TypeVar("T")
 
 
 class PosixTree:
@@ -341,27 +343,29 @@ class PosixTree:
 
     def limitations(self) -> tuple[str, ...]:
         """See ``ports.tree.Tree``: whether owners can be kept."""
-        directory, name = self._staging.place()
-        try:
-            with self._directories.hold(directory, create=True) as staged:
-                found = owner_limitation(staged, name)
-            self._staging.clear()
-        except (OSError, ItemError) as error:
-            problem = error.strerror if isinstance(error, OSError) else error.message
-            raise Transient(f"trying the owner of a file below /{self._root}: {problem}") from error
+        found = self._try_staged("trying the owner of a file", owner_limitation)
         return (found,) if found else ()
+
+    def has_hard_links(self) -> bool:
+        """See ``ports.file_system.FileSystem``."""
+        return self._try_staged("trying a hard link", has_hard_links)
 
     def clock_ns(self) -> tuple[int, int]:
         """See ``ports.tree.Tree``: the ctime of a file that is made in the staging directory."""
+        now_ns = self._try_staged("making a file", time_of_new_file)
+        return now_ns, now_ns
+
+    def _try_staged(self, action: str, attempt: Callable[[int, str], T]) -> T:
+        """Tries something with a new file in the staging directory, and clears it. Raises ``Transient``."""
         directory, name = self._staging.place()
         try:
             with self._directories.hold(directory, create=True) as staged:
-                now_ns = time_of_new_file(staged, name)
+                found = attempt(staged, name)
             self._staging.clear()
         except (OSError, ItemError) as error:
             problem = error.strerror if isinstance(error, OSError) else error.message
-            raise Transient(f"making a file below /{self._root}: {problem}") from error
-        return now_ns, now_ns
+            raise Transient(f"{action} below /{self._root}: {problem}") from error
+        return found
 
     def identity(self) -> str:
         """See ``ports.tree.Tree``: the number of the root's inode, which every client of an NFS server sees."""

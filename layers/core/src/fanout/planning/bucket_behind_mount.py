@@ -1,0 +1,70 @@
+"""Refuses a run that deletes between ends that may be one bucket: S3 Files shows a bucket as a file system.
+
+Such a mount has no hard links. A file system without them may show a bucket; nothing at the bucket tells which one.
+
+| source                | destination           | a run that deletes                                               |
+|-----------------------|-----------------------|------------------------------------------------------------------|
+| a bucket              | may show a bucket     | refused                                                          |
+| may show a bucket     | a bucket              | refused                                                          |
+| may show a bucket     | may show a bucket     | refused; a mark tells directories of one mount or file system    |
+| any other             | any other             | goes on                                                          |
+
+| the mounted end is                | asked                                           |
+|-----------------------------------|-------------------------------------------------|
+| where the run stages              | by a hard link, tried there                     |
+| the source of a sync, only read   | by what the stack was told of its file system   |
+"""
+
+from __future__ import annotations
+
+from fanout.ledger import keys
+from fanout.model.errors import InvalidRequest
+from fanout.model.location import Location
+from fanout.ports.tree import Tree
+from fanout.request.plan import Plan
+from fanout.staging.roots import Root, are_one_file_system
+from fanout.work.context import Context
+
+_REMEDY = "name the bucket as both ends' place instead, or copy without deleting"
+
+
+def find_bucket_behind_mount(plan: Plan, context: Context) -> bool:
+    """Whether the mounted end that is seen here may show a bucket, of a run that deletes and has two stores.
+
+    Raises ``InvalidRequest`` where the other end is a bucket, or was found to be able to show one, and ``Transient``.
+    """
+    request = plan.request
+    source, destination = request.source, request.destination
+    if not request.course.deletes or source.store == destination.store:
+        return False
+    for field, other, tree in (
+        ("source", "destination", context.source(plan)),
+        ("destination", "source", context.destination(plan)),
+    ):
+        end: Location = getattr(request, field)
+        if tree.file_system is None or not _may_show_a_bucket(end, tree, plan, context):
+            continue
+        if _is_bucket_too(other, plan, context):
+            problem = (
+                f"a {request.mode.value} from {source} to {destination} deletes, and {end} has no hard links, as "
+                "S3 Files: it may show the bucket itself"
+            )
+            raise InvalidRequest(field, problem, _REMEDY)
+        return True
+    return False
+
+
+def _may_show_a_bucket(end: Location, tree: Tree, plan: Plan, context: Context) -> bool:
+    if end not in plan.request.written_ends or tree.file_system is None:
+        return context.mounts_s3_files
+    return not tree.file_system.has_hard_links()
+
+
+def _is_bucket_too(other: str, plan: Plan, context: Context) -> bool:
+    """Whether the other end is a bucket, or its function found before that it may show one."""
+    end: Location = getattr(plan.request, other)
+    if end.is_keyed:
+        return True
+    key = keys.SOURCE_ROOT if other == "source" else keys.DESTINATION_ROOT
+    root = context.ledger.find(key, Root)
+    return root is not None and root.may_show_a_bucket and not are_one_file_system(plan, context.ledger)
