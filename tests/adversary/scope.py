@@ -41,6 +41,7 @@ OF_ITS_OWN = frozenset(
         "missing at the destination",
         "size or kind differs",
         "part of a published tree",
+        "place lies in a published tree",
         "attribute of the source cannot be read",
     }
 )
