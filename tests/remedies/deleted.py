@@ -7,6 +7,7 @@ from typing import Any
 from unittest.mock import patch
 
 from fanout.adapters.posix.deleting.deletion import OwnUnlinks
+from fanout.adapters.posix.tree import PosixTree
 from fanout.deleting import delete_shard as deleting
 from fanout.model.document import Json
 from fanout.model.entry import Kind
@@ -125,6 +126,17 @@ def move_again(lab: Lab) -> None:
     lab.fails(Reason.CAME_LATER, MOVE, during=lambda world: _with_a_late_file(lab, world))
     lab.start(MOVE)
     assert (lab.held("source"), lab.held()) == ({}, {"f": "content", "late": "content"})
+
+
+@follows(Reason.NOT_COPIED)
+def follow_the_remedy_of_the_other_name(lab: Lab) -> None:
+    os.link(lab.write("f"), lab.root / "g")
+    denied = ItemError(Reason.DESTINATION_DENIED, "link at the destination: EACCES")
+    with patch.object(PosixTree, "link", side_effect=denied):
+        lab.fails(Reason.NOT_COPIED, MOVE)
+    lab.retry()
+    assert (lab.held("source"), lab.held()) == ({}, {"f": "content", "g": "content"})
+    assert (lab.out / "f").samefile(lab.out / "g")
 
 
 @follows(Reason.HOLDS_MORE)

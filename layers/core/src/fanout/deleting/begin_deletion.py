@@ -5,6 +5,7 @@ from __future__ import annotations
 from fanout.books.run_books import run_books
 from fanout.deleting.deletions import Deletions, ListedExtras, listed_extras
 from fanout.deleting.moves import proven_entries, refused_move
+from fanout.deleting.not_copied import NotCopied
 from fanout.finishing.finish_directories import directories_failed
 from fanout.ledger import keys
 from fanout.model.document import Json
@@ -39,8 +40,11 @@ def begin_deletion(context: Context) -> Json:
 
 def _of_move(plan: Plan, context: Context) -> tuple[list[Deletion], str]:
     """The shards to delete at the source, and why there are none."""
-    problem = refused_move(context.ledger)
-    return ([], f"nothing was deleted at the source: {problem}") if problem else (proven_entries(plan, context), "")
+    not_copied = NotCopied()
+    problem = refused_move(context.ledger, not_copied)
+    if problem:
+        return [], f"nothing was deleted at the source: {problem}"
+    return proven_entries(plan, context, not_copied), ""
 
 
 def _of_sync(plan: Plan, context: Context) -> tuple[list[Deletion], str]:

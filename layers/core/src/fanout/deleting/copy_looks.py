@@ -26,6 +26,11 @@ def look_at_copy(source: Tree, destination: Tree, plan: Plan, ledger: Ledger) ->
     return lambda entry: replaced or _gone(destination, entry)
 
 
+def leave(_entry: Entry) -> ItemError:
+    """Why an entry stays, whatever is at the destination: see ``not_copied``."""
+    return ItemError(Reason.NOT_COPIED, "")
+
+
 def _gone(destination: Tree, entry: Entry) -> ItemError | None:
     try:
         found = destination.find_stored(entry.placed.path)

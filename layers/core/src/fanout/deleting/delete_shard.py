@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from fanout.deleting.copy_looks import look_at_copy
+from fanout.deleting.copy_looks import leave, look_at_copy
 from fanout.deleting.missing_at_source import Look, look_at_source
 from fanout.deleting.source_looks import looked_at, noted_look
 from fanout.facts import tuning
@@ -22,6 +22,7 @@ from fanout.ports.tree import Tree
 from fanout.shards.entry_report import report_done
 from fanout.shards.tasks.outcome_writer import settled_indexes
 from fanout.shards.tasks.shard_task import ShardTask
+from fanout.verifying.moved import stays
 from fanout.work.context import Context
 from fanout.work.parallel import work_on
 
@@ -46,7 +47,7 @@ def delete_shard(shard: Shard, context: Context) -> Json:
     tree = destination
     if plan.moves:
         tree = context.source(plan)
-        look = look_at_copy(tree, destination, plan, ledger)
+        look = leave if stays(shard) else look_at_copy(tree, destination, plan, ledger)
     elif plan.request.between_mounts:
         look, left = noted_look(shard, entries, ledger), looked_at(shard, left, context.clock.now(), ledger)
     else:

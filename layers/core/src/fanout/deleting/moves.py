@@ -4,8 +4,10 @@
 |-------------------------------------------------------|---------------------------------------------|
 | the books of the copy or the comparison do not balance | nothing is deleted                          |
 | a part of either end could not be listed              | nothing is deleted                          |
+| more entries were not copied than a function can hold | nothing is deleted                          |
 | more than ``delete_guard.max_count`` are proven equal | the run ends as ``DeleteRefused``           |
-| else                                                  | what is proven equal goes, all else stays   |
+| else                                                  | what is proven equal goes, all else stays,  |
+|                                                       | and with it what ``not_copied`` holds back  |
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, groupby
 
 from fanout.books.run_books import run_books
+from fanout.deleting.not_copied import NotCopied
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.coverage import disjoint
@@ -38,24 +41,29 @@ SHARDS_AT_ONCE = 16
 _EQUAL = frozenset({Result.UNCHANGED})
 
 
-def refused_move(ledger: Ledger) -> str:
-    """Why nothing may be deleted after the comparison that this is the ledger of; empty if it may."""
-    copied = run_books(ledger.whole_run(), None, _ignore, "copy")
+def refused_move(ledger: Ledger, not_copied: NotCopied) -> str:
+    """Why nothing may be deleted after the comparison that this is the ledger of; empty if it may.
+
+    ``not_copied`` takes what the copy did not bring to the destination.
+    """
+    copied = run_books(ledger.whole_run(), None, not_copied.add, "copy")
     compared = run_books(ledger, None, _ignore, "verify")
     for found, what in ((copied, "copy"), (compared, "comparison")):
         if not found.books.balanced:
             return f"the books of the {what} do not balance"
         if not found.complete:
             return f"a part of the source or the destination could not be listed for the {what}"
-    return ""
+    return not_copied.problem
 
 
 def _ignore(_outcome: Outcome, _phase: str) -> None:
     return
 
 
-def proven_entries(plan: Plan, context: Context) -> list[Deletion]:
+def proven_entries(plan: Plan, context: Context, not_copied: NotCopied) -> list[Deletion]:
     """The shards of what the comparison found equal, each entry once, all names of a file in one shard.
+
+    What stays all the same has shards of its own.
 
     Raises ``DeleteRefused`` for more entries than the guard allows.
     """
@@ -68,7 +76,8 @@ def proven_entries(plan: Plan, context: Context) -> list[Deletion]:
     found += _names_together([shard for one in proven for shard in one.names], context)
     entries = sum(one.shard.entries for one in found)
     refuse_over_guard(plan, entries, "nothing was deleted")
-    return found
+    not_copied.find_files(ledger.whole_run())
+    return list(not_copied.apart(found, ledger))
 
 
 def _names_together(listed: list[Shard], context: Context) -> Iterator[Deletion]:

@@ -102,6 +102,10 @@ class Reason(StrEnum):
     CAME_LATER = _skipped(
         "came to the source, or changed there, after the run began", "start the move again, which moves it"
     )
+    NOT_COPIED = _skipped(
+        "an equal one is at the destination, but it failed to be copied, or another name of its file did",
+        "follow the remedy of the failed entry, then retry, which moves it",
+    )
     HOLDS_MORE = _skipped(
         "directory is not empty: it holds what was not moved", "move or delete what it holds, if it should go"
     )

@@ -21,6 +21,9 @@ from fanout.model.shard import Deletion, Shard
 from fanout.request.parts.given_attributes import GivenAttributes
 from fanout.request.plan import Plan
 
+# Begins the name of a shard of entries that a move leaves, though they are proven.
+STAYS = "stays-"
+
 
 class Proven(Struct, frozen=True):
     """The shards of what one attempt at a shard, or at the big files, found equal, and its first and last path.
@@ -73,6 +76,11 @@ def write_proven(shard_id: str, name: str, equal: Iterable[Entry], ledger: Ledge
     ends = (min(paths, key=os.fsencode), max(paths, key=os.fsencode)) if paths else ("", "")
     names = [shard for kind, shard in written.items() if kind == "names"]
     ledger.write(keys.proven_key(shard_id, name), Proven(deletions, *ends, taken_over, names))
+
+
+def stays(shard: Shard) -> bool:
+    """Whether a shard holds what a move leaves at the source."""
+    return shard.id.startswith(f"move-{STAYS}")
 
 
 def write_deletion(name: str, entries: Sequence[Entry], ledger: Ledger) -> Shard:
