@@ -42,5 +42,6 @@ def paced() -> World:
     """A run that copied everything, with those decisions in its ledger."""
     world = runs.succeeded()
     world.ledger.write_rows(f"{keys.DECISIONS}1-00000000.jsonl", decisions(world.clock.time))
+    world.store.remove([f"{world.ledger.prefix}{keys.SUMMARY}"])  # else it stays, with its report
     summarise_transfer(None, world.context())
     return world

@@ -293,6 +293,7 @@ def main() -> None:
     policies.match_every_character()
     policies.name_callers_without_their_policies()
     policies.name_sessions_by_the_ids_of_roles()
+    policies.know_how_a_key_is_asked_to_sign()
     admit = beside("serving/admission.py").admission(beside("serving/peers.py"))
     beside("serving/server.py").serve_in_native_code(float(sys.argv.pop()), admit)
     save_on_request(Path(sys.argv.pop()))

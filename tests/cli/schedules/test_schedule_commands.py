@@ -132,7 +132,7 @@ def test_every_field_that_an_update_takes_is_kept() -> None:
 def test_run_starts_the_request_now_and_list_shows_it_as_the_last(scheduled: Scheduled) -> None:
     scheduled.nightly()
     scheduled.schedule("pause", "nightly")
-    run_id = scheduled.schedule("run", "nightly")["run_id"]
+    run_id = scheduled.schedule("run", "nightly", "--detach")["run_id"]
     assert run_id.startswith("nightly--run-") and scheduled.request_of(run_id) == GOOD
     [shown] = scheduled.schedule("list")
     assert (shown["name"], shown["last"]["run_id"]) == ("nightly", run_id)

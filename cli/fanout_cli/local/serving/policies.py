@@ -5,6 +5,7 @@ Loaded by emulator_launcher.py, so it imports nothing of the project.
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import Any
@@ -71,3 +72,20 @@ def name_sessions_by_the_ids_of_roles() -> None:
         register(key, session)
 
     sts.register_session = register_by_id
+
+
+def know_how_a_key_is_asked_to_sign() -> None:
+    """``kms:SigningAlgorithm`` and ``kms:MessageType`` of Sign and Verify, which MiniStack's conditions lack."""
+    from ministack.core import iam_actions
+
+    tags_of = iam_actions.request_tag_context
+
+    def keys_of(service: str, action: str, body: bytes, params: Any) -> dict[str, Any]:
+        found: dict[str, Any] = tags_of(service, action, body, params)
+        if action in ("kms:Sign", "kms:Verify"):
+            asked = json.loads(body or b"{}")
+            found["kms:signingalgorithm"] = asked.get("SigningAlgorithm", "")
+            found["kms:messagetype"] = asked.get("MessageType", "RAW")
+        return found
+
+    iam_actions.request_tag_context = keys_of

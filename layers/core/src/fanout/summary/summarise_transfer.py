@@ -138,8 +138,10 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
         ledger.find_json(keys.REQUEST),
         settings_row(plain),
     )
-    ledger.write_text(keys.REPORT, render_report(findings))
-    summary = _written(summary, ledger)
+    known = _earlier(ledger)
+    if known is None:  # else the report of that attempt is there, and shows what its summary says
+        ledger.write_text(keys.REPORT, render_report(findings))
+    summary = _written(summary, known, ledger)
     write_latest(plan, summary, ledger)
     if summary.status is Status.SUCCEEDED:
         name_index(plan, ledger, phases[0][1], now)
@@ -150,10 +152,15 @@ def summarise_transfer(caught: Json | None, context: Context, pace: Json | None 
     return {"status": summary.status.value, "error": name, "cause": cause[:1000]}
 
 
-def _written(summary: SummaryDocument, ledger: Ledger) -> SummaryDocument:
-    """The summary that stands: this one, or that of an earlier attempt. Raises ``LedgerBroken`` for another's."""
+def _earlier(ledger: Ledger) -> SummaryDocument | None:
+    """The summary of an earlier attempt; none where the plan came again when its turn had come."""
     known = ledger.find(keys.SUMMARY, SummaryDocument)
-    if known is not None and known.status is Status.SKIPPED:  # its plan came again when its turn had come
+    return None if known is None or known.status is Status.SKIPPED else known
+
+
+def _written(summary: SummaryDocument, known: SummaryDocument | None, ledger: Ledger) -> SummaryDocument:
+    """The summary that stands: this one, or that of an earlier attempt. Raises ``LedgerBroken`` for another's."""
+    if known is None and ledger.has(keys.SUMMARY):
         ledger.write(keys.SUMMARY, summary)
         return summary
     return write_once(keys.SUMMARY, summary, ledger, lambda found: found.origin == summary.origin)
