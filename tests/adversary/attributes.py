@@ -18,7 +18,7 @@ _SECOND_NS = 1_000_000_000
 # Year 2400, which any file system of the tests keeps; 1601 and 9999, which objects alone do.
 _FAR_NS = 13_569_465_600 * _SECOND_NS
 _FARTHEST_NS = (-11_644_473_600 * _SECOND_NS, 253_402_300_799 * _SECOND_NS + 7, -1)
-_BROKEN = ("yesterday", "", "-5", "1e9", "9" * 40, "0x1f", "12 ")
+_BROKEN = ("yesterday", "", "-5", "1e9", "9" * 40, "0x1f", "1 2")
 
 
 def own(spec: Spec) -> dict[str, str]:

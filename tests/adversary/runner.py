@@ -37,6 +37,8 @@ WATCHED_ENTRIES = 80
 QUIET = frozenset({"last", "check", RETRIED})
 # A run with one of these leaves no index, nor one that resumes another or escapes names (docs/understand).
 NO_INDEX = frozenset({"manifest", "compare"})
+# Changes that move a directory: a function that holds it open writes there, as if before the move.
+ASIDE = frozenset({"rename", "turn", "turn-back", "to-symlink", "to-fifo", "to-file", "to-directory"})
 WRITING_S3 = ("PutObject", "DeleteObjects", "DeleteObject", "CreateMultipartUpload", "UploadPart", "CopyObject")
 WRITING_OS = ("create", "pwrite", "rename", "link", "unlink", "mkdir", "rmdir", "fchmod", "fchown", "utime", "symlink")
 WRITING = (*(f"s3:{name}" for name in WRITING_S3), *(f"os:{name}" for name in WRITING_OS))
@@ -67,6 +69,7 @@ class Experiment:
         self._machines: list[Machine] = []
         self._touched: set[str] = set()
         self._moved: set[str] = set()
+        self._aside: set[str] = set()
         self._began: dict[str, int] = {}
         self._nested: set[str] = set()
         self._before: dict[str, Snapshot] = {}
@@ -133,6 +136,8 @@ class Experiment:
             self._touched |= {change.path, f"{change.path.rstrip('/')}/"}
             above = [path for path in before | after if path.startswith(f"{change.path.rstrip('/')}/")]
             self._touched |= set(above)
+            if change.what in ASIDE:
+                self._aside |= {f"{change.path.rstrip('/')}/"} & before.keys()
             allow(self._wide, after)
             self._around = lab.source.around(), lab.destination.around()
         else:
@@ -167,12 +172,14 @@ class Experiment:
         self._began[act.run] = began
         if options.get("mode") in ("verify", "plan"):
             options.pop("delete_guard", None)
+        if options.get("mode") == "plan":
+            options.pop("certificate", None)
         before, staged, kept = lab.destination.snapshot(), self._staged(act.run), self._kept()
         self._before[act.run] = before
         told = Counter(lab.conductor.told)
         machine = Machine(lab, act, options)
         self._machines.append(machine)
-        touched, self._touched = self._touched, set()
+        touched, self._touched, self._aside = self._touched, set(), set()
         zombies = len(self._zombies)
         try:
             result = machine.run()
@@ -184,6 +191,7 @@ class Experiment:
         after = lab.destination.snapshot()
         # A function that holds a directory which somebody renames writes there, and gives it its own source's mode.
         self._touched |= {path for path in after if any(path.startswith(one) for one in self._moved)}
+        self._touched |= {path for tree in self._views(options) for path in tree if path.startswith(tuple(self._aside))}
         allow(self._wide, {path: one for path, one in after.items() if path in self._touched})
         self._share(after)
         happened = lab.conductor.told - told
