@@ -26,6 +26,7 @@ from fanout.adapters.s3.tree import S3Tree
 from fanout.adapters.s3.work_store import S3WorkStore
 from fanout.facts import tuning
 from fanout.ledger.ledger import Ledger
+from fanout.ledger.sealing import find_seal, sealed_for
 from fanout.model.location import MountLocation, S3Location
 from fanout.ports.store import Versioned
 from fanout.ports.tree import Tree
@@ -46,6 +47,7 @@ from tests.adversary.strict_s3 import StrictS3
 from tests.adversary.trees import MountPlace, Place
 from tests.adversary.wire import URL, wires
 from tests.support.memory_store import MemoryStore
+from tests.support.signing import LocalSigner
 
 # A larger tree is listed in the product's own rounds, which are fewer.
 MANY_ENTRIES = 100
@@ -152,6 +154,7 @@ class Lab:
             self.truth.alias(alias, bucket)
         self.source, self.destination = self._source(), self._destination()
         stored = S3WorkStore(self.client(), WORK) if script.ledger_in_s3 else MemoryStore()
+        self.signer = LocalSigner()
         self.store = HookedStore(stored, self.conductor)
         self._nonces = 0
 
@@ -189,11 +192,19 @@ class Lab:
         """See ``ports.tree.Executions``."""
         return execution in self.going
 
-    def context(self, run_id: str, prefix: str, client: S3Client, sees: str) -> Context:
+    def _ledger(self, run_id: str, prefix: str, state: str) -> Ledger:
+        ledger = Ledger(self.store, run_id, prefix)
+        if not self.script.options.get("certificate"):
+            return ledger
+        with self.conductor.paused():
+            seal = find_seal(Ledger(self.store.plain, run_id))
+        return sealed_for(state, seal.prefix, ledger) if seal else ledger
+
+    def context(self, run_id: str, prefix: str, client: S3Client, sees: str, state: str = "") -> Context:
         """A new attempt of a function that sees the mounts of ``sees``: source, destination, both or none."""
         self._nonces += 1
         nonce = f"n{self._nonces}"
-        ledger = Ledger(self.store, run_id, prefix)
+        ledger = self._ledger(run_id, prefix, state)
         opened: list[Tree] = []
 
         def tree(end: str, plan: Plan) -> Tree:
@@ -258,6 +269,7 @@ class Lab:
             release=release,
             objects=lambda _request: S3ObjectReader(lambda _bucket: client),
             turns=WriteTurns(self.store, self, self.clock),
+            signer=self.signer,
         )
 
 

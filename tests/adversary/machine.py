@@ -50,6 +50,20 @@ from tests.support.windowed import not_done
 
 # As the state machine retries what may pass and what was lost; more tasks than any state takes here.
 RETRIES, TASKS = 6, 400
+# The states whose functions may seal what a certificate says, by their own names.
+_NAMES = {
+    "plan": "PlanTransfer",
+    "check": "CheckMount",
+    "list": "ListSegment",
+    "list destination": "ListDestination",
+    "gather": "GatherSegments",
+    "partition": "PartitionShards",
+    "record": "RecordShardFailure",
+    "begin verification": "BeginVerification",
+    "verify": "VerifyShard",
+    "digest": "DigestShard",
+    "summarise": "SummariseTransfer",
+}
 UseCase = Callable[[Context], Any]
 
 
@@ -364,7 +378,8 @@ class Machine:
         if self.window:
             self.lab.clock.wait(30 * (self.lab.script.seed % 11))
         with self.lab.watching(self, state), self.lab.conductor.attempt(self.running, state):
-            context = self.lab.context(self.run_id, self._prefix, self._client, sees)
+            named = _NAMES.get(state, "")
+            context = self.lab.context(self.run_id, self._prefix, self._client, sees, named)
             try:
                 return use_case(context)
             finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tests.adversary.certified import judge_certificate
 from tests.adversary.deletions import judge_deletions
 from tests.adversary.differences import ATTRIBUTES, judge_verification
 from tests.adversary.fields import judge_report
@@ -27,6 +28,7 @@ def judge(script: Script, record: Record) -> Iterator[Finding]:
     yield from _complete(script, record, scope)
     yield from judge_keeping(script, record)
     yield from judge_report(record)
+    yield from judge_certificate(record, scope)
     happened = record.told & {"kill", "os", "s3", "twice", "no answer of the ledger"}
     # The next run removes what a stopped one staged.
     ended = record.result.finished and record.result.status != "STOPPED"

@@ -7,16 +7,29 @@ script is its source.
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 from fanout.request.parts.publish import PUBLISHER
+from tests.adversary.deeds import soon
 from tests.adversary.lab import Lab
 from tests.adversary.machine import Machine
 from tests.adversary.scope import Finding
-from tests.adversary.script import INSIDE_S3, MOUNT_TO_S3, S3_TO_MOUNT, STAGING, TWO_MOUNTS, WITHIN_MOUNT, Act, Spec
+from tests.adversary.script import (
+    INSIDE_S3,
+    MOUNT_TO_S3,
+    S3_TO_MOUNT,
+    STAGING,
+    TWO_MOUNTS,
+    WITHIN_MOUNT,
+    Act,
+    Fault,
+    Spec,
+)
 from tests.adversary.trees import Version
+from tests.adversary.vocabulary import REFUSALS
 
 REFUSED_RUN = "refused"
 Ends = dict[str, str]
@@ -69,20 +82,42 @@ def refused(
     if not ends or draw.random() > 0.15:
         return acts
     one, mode_of_it = draw.choice(ends)
-    return (*acts[:-1], Act("run", REFUSED_RUN, {**one, **mode_of_it}), acts[-1])
+    faults = _faults(draw) if draw.random() < 0.4 else ()
+    return (*acts[:-1], Act("run", REFUSED_RUN, {**one, **mode_of_it}, faults), acts[-1])
+
+
+def _faults(draw: Random) -> tuple[Fault, ...]:
+    """What goes wrong while the ends are looked at."""
+    troubles = (
+        Fault("any", soon(draw, 60), "kill", draw.random() < 0.5),
+        Fault("check/any", soon(draw, 40), "kill", draw.random() < 0.5),
+        Fault("check/any", soon(draw, 40), "twice"),
+        Fault("check/any", soon(draw, 40), "late"),
+        Fault("ledger", soon(draw, 30), "no answer of the ledger", times=draw.choice((1, 2, 9))),
+        Fault(
+            draw.choice(("check/os:stat", "check/os:open", "check/os:mkdir", "check/os:scandir")),
+            soon(draw, 12),
+            draw.choice(REFUSALS),
+            times=draw.choice((1, 2, 1000)),
+        ),
+    )
+    return tuple(draw.sample(troubles, draw.choice((1, 1, 2))))
 
 
 def judge_refused(lab: Lab, act: Act, machine: Machine) -> Iterator[Finding]:
-    """Carry the run out; it must be refused by name, and leave everything as it is."""
-    before = _everything(lab)
+    """Carry the run out; it must be refused by name, or fail of its faults, and leave everything as it is."""
+    before, told = _everything(lab), Counter(lab.conductor.told)
     result = machine.run()
     after = _everything(lab)
+    troubled = lab.conductor.told != told
     for left in sorted(lab.base.rglob(f"{STAGING}{act.run}")):
-        yield Finding("staged", f"run {act.run} {act.options} left {left.relative_to(lab.base)}")
+        if not troubled:
+            yield Finding("staged", f"run {act.run} {act.options} left {left.relative_to(lab.base)}")
         shutil.rmtree(left)
     for text in result.unnamed:
         yield Finding("unnamed error", f"run {act.run}, {text}")
-    if result.status != "FAILED" or "InvalidRequest" not in str(result.error):
+    named = troubled or "InvalidRequest" in str(result.error)
+    if result.status != "FAILED" or not named:
         yield Finding("one place", f"run {act.run} {act.options} ended {result.status}: {result.error}")
     changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
     # The directory that the request names as its destination may be there by now, with nothing in it.

@@ -35,14 +35,23 @@ def remedied(
     """Draw such a sequence in place of ``acts``, now and then, where the request can be retried.
 
     A retry leaves again what ``overwrite`` left, and in a bucket it replaces what the first listing saw: what is freed
-    there is new (docs/understand/stopped-runs.md).
+    there is new (docs/understand/stopped-runs.md). A move deletes what it copied at the source, so of its copies the
+    operator frees none.
     """
     chance, wait = draw.random(), Act("wait", seconds=draw.randint(5, 30))
-    old = {spec.path for spec in ends[1]} if direction in (MOUNT_TO_S3, INSIDE_S3) else set()
+    holds_old = direction in (MOUNT_TO_S3, INSIDE_S3) or "overwrite" in options
+    old = {spec.path for spec in ends[1]} if holds_old else set()
     files = [spec.path for spec in ends[0] if spec.kind == "file" and spec.path not in old]
-    if chance > 0.12 or options.get("mode", "copy") != "copy" or "overwrite" in options or not files:
+    if options.keys() & {"include", "exclude"}:  # a name that is left out may be one of a file that is not
+        old |= {spec.target for spec in ends[0] if spec.kind == "link"}
+        files = [path for path in files if path not in old]
+    mode = options.get("mode", "copy")
+    if chance > 0.12 or mode not in ("copy", "move") or not files:
         return acts
     fault, deeds = draw.choice(REMEDIES[direction])(draw, files)
+    if mode == "move":
+        own = {spec.path for spec in ends[0]}
+        deeds = [deed for deed in deeds if deed.what != "free" or deed.path not in own]
     followed = (Act("change", change=deed) for deed in deeds)
     retried = Act("run", RETRIED, {"resume_from": "r1"})
     return (Act("run", "r1", faults=(fault,)), wait, *followed, wait, retried, wait, Act("run", "last"))

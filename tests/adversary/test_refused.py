@@ -35,6 +35,18 @@ def test_a_move_onto_itself_is_found(direction: str, tmp_path: Path, monkeypatch
     assert "one place" in carry_out(of(direction, ONE_PLACE[direction][0]), tmp_path / "lab").kinds
 
 
+def test_faults_are_drawn_and_a_refused_run_among_them_changes_nothing(tmp_path: Path) -> None:
+    drawn = [refused(Random(seed), INSIDE_S3, (SOURCE, ()), True, (Act("run", "last"),)) for seed in range(900)]
+    faults = [act.faults for acts in drawn for act in acts[:-1] if act.faults]
+    assert {fault.what for some in faults for fault in some} >= {"kill", "twice", "late", "no answer of the ledger"}
+    for number in range(0, len(ENDS), 3):
+        direction, ends = ENDS[number]
+        first = Act("run", REFUSED_RUN, {**ends, **MODES[number % 3]}, faults[number])
+        script = Script(0, direction, SOURCE, (), (first, Act("run", "last")), ledger_in_s3=True)
+        outcome = carry_out(script, tmp_path / str(number))
+        assert (outcome.findings, outcome.statuses) == ([], [(REFUSED_RUN, "FAILED"), ("last", "SUCCEEDED")])
+
+
 def test_each_kind_of_ends_is_drawn() -> None:
     published = (Spec("p/versions/.publisher"),)
     last = (Act("run", "last"),)

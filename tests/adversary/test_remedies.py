@@ -10,7 +10,17 @@ import pytest
 from fanout.resuming.taken_over import TakenOver
 from tests.adversary.remedies import REMEDIES, RETRIED, remedied
 from tests.adversary.runner import carry_out
-from tests.adversary.script import DIRECTIONS, MOUNT_TO_S3, S3_TO_MOUNT, WITHIN_MOUNT, Act, Change, Fault, Script, Spec
+from tests.adversary.script import (
+    DIRECTIONS,
+    MOUNT_TO_S3,
+    S3_TO_MOUNT,
+    WITHIN_MOUNT,
+    Act,
+    Change,
+    Fault,
+    Script,
+    Spec,
+)
 
 SOURCE = tuple(Spec(f"d{number % 2}/f{number}", size=100, seed=number) for number in range(6))
 NO_SPACE = Fault("os:create", 6, "ENOSPC", times=1000)
@@ -57,5 +67,9 @@ def test_each_remedy_is_drawn_where_a_request_can_be_retried() -> None:
         drawn = [remedied(Random(seed), direction, (SOURCE, ()), {}, ()) for seed in range(300)]
         deeds = {(act.faults[0].kind, act.faults[0].what) for acts in drawn for act in acts[:1]}
         assert len(deeds) >= len(set(REMEDIES[direction]))
-        for options in ({"mode": "sync"}, {"mode": "move"}, {"overwrite": "never"}):
-            assert not any(remedied(Random(seed), direction, (SOURCE, ()), options, ()) for seed in range(300))
+        assert not any(remedied(Random(seed), direction, (SOURCE, ()), {"mode": "sync"}, ()) for seed in range(300))
+        for options, old in (({"mode": "move"}, ()), ({"overwrite": "never"}, SOURCE[:5])):
+            drawn = [remedied(Random(seed), direction, (SOURCE, old), options, ()) for seed in range(300)]
+            freed = {act.change.path for acts in drawn for act in acts if act.change and act.change.what == "free"}
+            kept = SOURCE if "mode" in options else old
+            assert any(drawn) and not freed & {spec.path for spec in kept}

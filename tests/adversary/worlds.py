@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tests.adversary.alike import alike
 from tests.adversary.attributes import foreign
+from tests.adversary.certified import certify
 from tests.adversary.deeds import deletion, in_turn, lost, soon
 from tests.adversary.fields import closing, more_fields
 from tests.adversary.keeping import keep
@@ -75,6 +76,7 @@ class _Author:
         keep(Random(f"keep {self.seed}"), self.direction, options)  # a stream of its own: the rest is drawn as before
         more_fields(Random(f"fields {self.seed}"), self.direction, options)
         move(Random(f"move {self.seed}"), options)
+        certify(Random(f"certificate {self.seed}"), options)
         acts = self.acts(source, destination, options)
         source, destination = publish(Random(f"published {self.seed}"), self.direction, (source, destination), options)
         source, acts = opened(Random(f"opened {self.seed}"), self.direction, source, options, acts)
