@@ -13,8 +13,10 @@ PACKAGE = Path(fanout.__file__).parent
 NOT_OF_THE_LEDGER = {
     "adapters": "answers of services",
     "batch": "S3's events, and the request that a batch starts",
-    "runtime": "what the state machine sends, and what is logged",
+    "flow": "events of the state machine, and its definition",
+    "runtime": "what is logged",
     "model/errors.py": "the cause that Lambda names",
+    "request/command_line.py": "the request as somebody wrote it",
     "request/checked.py": "a schema's own words",
     "request/parse.py": "a literal type",
     "resuming/rules.py": "the request as somebody wrote it",

@@ -72,9 +72,11 @@ def test_an_error_costs_the_entry_it_met_and_leaves_nothing_behind(
         fail_once(patch, operation, number)
         summary = copied(world)
     failed = reasons(world)
-    assert set(failed.values()) == {ERRORS[number]}
-    assert summary["status"] == "FAILED_WITH_ITEMS"
-    assert summary["totals"]["failed"]["entries"] == len(failed) == 1
+    # A directory that somebody replaced is opened anew, and the file gets its place there.
+    recovers = (operation, number) == ("rename", errno.ESTALE)
+    assert set(failed.values()) == (set() if recovers else {ERRORS[number]})
+    assert summary["status"] == ("SUCCEEDED" if recovers else "FAILED_WITH_ITEMS")
+    assert summary["totals"]["failed"]["entries"] == len(failed) == (0 if recovers else 1)
     there = files(tmp_path / "out")
     assert there == {path: f"content of {path}" for path in paths if path not in failed}
     assert not list((tmp_path / "out").glob(".fanout*"))

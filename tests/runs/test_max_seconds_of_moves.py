@@ -54,6 +54,9 @@ class Closed(NoLimits):
     def cut_off(self, size: int) -> bool:
         return True
 
+    def holds(self) -> bool:
+        return True
+
 
 @pytest.fixture(autouse=True)
 def one_operation_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from tests.support.two_mounts import TwoMounts
 
 WITHIN = {"source": "efs:///in", "destination": "efs:///out"}
 TO_S3 = {"source": "efs:///in", "destination": "s3://a-bucket/out/", "content_type": "none"}
-FROM_S3 = {"source": "s3://a-bucket/in/", "destination": "efs:///out"}
+FROM_S3 = {"source": "s3://a-bucket/in/", "destination": "efs:///out", "attributes": {"set_ids": True}}
 INSIDE_S3 = {"source": "s3://a-bucket/in/", "destination": "s3://a-bucket/out/"}
 OLD_NS = 1_234_567_890_123_456_789
 FILE, DIRECTORY, LINK = "d/f", "d/", "link"

@@ -117,6 +117,11 @@ def big_file_outcome_from_row(row: Json) -> tuple[str, Outcome]:
     return row["id"], outcome_from_row(row)
 
 
+def big_file_time_from_row(row: Json) -> tuple[str, float]:
+    """The id of a big file, and by when it was whole, in seconds since 1970; 0 where an older version wrote the row."""
+    return row["id"], row.get("at", 0.0)
+
+
 def indexed_outcome_from_row(row: Json) -> tuple[int, Outcome]:
     """The place of an entry in its shard, and its outcome."""
     return row["index"], outcome_from_row(row)

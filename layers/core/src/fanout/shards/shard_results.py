@@ -9,7 +9,7 @@ from msgspec import Struct
 from fanout.ledger import keys
 from fanout.ledger.coverage import disjoint, indexes_of
 from fanout.ledger.ledger import Ledger, OutcomeFile
-from fanout.ledger.rows import big_file_outcome_from_row
+from fanout.ledger.rows import big_file_outcome_from_row, big_file_time_from_row
 from fanout.model.books import Count, no_counts, tally
 from fanout.model.entry import Entry
 from fanout.model.outcome import TROUBLE, Outcome, Reason, Result
@@ -127,7 +127,7 @@ def big_file_times(ledger: Ledger) -> dict[str, float]:
     """By when each big file was whole, by its id, in seconds since 1970; the last of several attempts counts."""
     times: dict[str, float] = {}
     for key in ledger.keys(keys.BIG_FILE_OUTCOMES):
-        for big_file_id, at in ledger.read_rows_as(key, lambda row: (row["id"], row.get("at", 0.0))):
+        for big_file_id, at in ledger.read_rows_as(key, big_file_time_from_row):
             times[big_file_id] = max(at, times.get(big_file_id, 0.0))
     return times
 
