@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fanout.flow.steps import STEPS
+from fanout.ledger.run_seal import PROVERS
 from tests.support.definitions import definition
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
@@ -53,3 +54,10 @@ def test_every_function_has_a_folder_of_three_lines_and_does_the_step_of_its_nam
     for name, text in names.items():
         assert STEPS[name].function == name
         assert len(text.splitlines()) == 3 and f'handler_of("{name}")' in text
+
+
+def test_all_steps_of_a_function_seal_the_ledger_or_none_does() -> None:
+    """The role of a function can read the run's secret, or cannot: so its steps write what the next one believes."""
+    provers = {name for name, step in STEPS.items() if (step.acts_as or name) in PROVERS}
+    functions = {STEPS[name].function for name in provers}
+    assert provers == {name for name, step in STEPS.items() if step.function in functions}

@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from fanout.flow.steps import STEPS
 from fanout.ledger.run_seal import PROVERS, SIGNER
 from tests.template.templates import REPO, abilities, actions, functions, of_type, policies, resources
 
@@ -103,8 +104,7 @@ def test_only_who_proves_and_who_signs_may_read_the_secrets_of_runs() -> None:
     """What is to be certified is believed by a secret; whoever reads it could forge."""
     roles = {name: abilities(role) for name, role in of_type("AWS::IAM::Role").items()}
     readers = {name.removesuffix("Role") for name, found in roles.items() if "SealPolicy" in found}
-    states = {"ListDestination": "ListSegment", "DigestShard": "VerifyShard", "DigestDestination": "VerifyShard"}
-    provers = {states.get(state, state) for state in PROVERS} - {"PlanTransfer"}
+    provers = {STEPS[state].function for state in PROVERS} - {"PlanTransfer"}
     assert readers == provers | {SIGNER}
     allowed = {name for name, s in policies() if s["Effect"] == "Allow" and "seals/*" in str(s.get("Resource"))}
     assert allowed == {"SealPolicy", "AskRunsPolicy"}, "PlanTransfer makes it"

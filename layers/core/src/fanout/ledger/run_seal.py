@@ -26,6 +26,7 @@ PROVERS = frozenset(
     (
         "PlanTransfer",
         "CheckMount",
+        "CheckOtherMount",
         "ListSegment",
         "ListDestination",
         "GatherSegments",
