@@ -25,38 +25,40 @@ from typing import Any, cast
 
 from benchmarks import scale_phases as model
 from benchmarks.partition import SystemClock
-from fanout.deleting.begin_deletion import begin_deletion
 from fanout.facts import aws
 from fanout.finishing.link_names import NAMES_PER_FILE
+from fanout.flow.calls import Stack
+from fanout.flow.steps import STEPS, run_step
+from fanout.flow.walker import Walker, never
 from fanout.ledger import keys
 from fanout.ledger.documents import Totals
 from fanout.ledger.ledger import Ledger
-from fanout.listing.gather_segments import gather_segments
 from fanout.listing.index.copied_index import IndexOf
-from fanout.listing.list_segment import list_segment
 from fanout.listing.rounds import begin_round
 from fanout.model.books import Count
 from fanout.model.columns import Listed, in_columns
+from fanout.model.document import Json
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import NotFound
 from fanout.model.outcome import Result
 from fanout.model.segment import Prunes, Segment
 from fanout.model.shard import Shard
-from fanout.partition.partition_shards import partition_shards
 from fanout.ports.tree import Tree
 from fanout.request.parse import parse_request
 from fanout.request.plan import Plan
 from fanout.shards.partitioned import read_partition
-from fanout.shards.rounds import read_round, whole_listing
+from fanout.shards.rounds import whole_listing
 from fanout.shards.seconds import DEFAULT_RATES
 from fanout.shards.tasks.attempt import Attempt, End, attempt_key
-from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.work.context import Context
 
 FILES = model.FILES_A_DIRECTORY
 # Entries of a directory: itself, its files, and one further name of its first file.
 EACH = FILES + 1 + FILES * model.LINKED_PERCENT // 100
 ASKED_ERROR = 0.25
+PHASES = ("GatherSegments", "PartitionShards", "BeginDeletion", "SummariseTransfer")
+MACHINE: Json = json.loads((Path(__file__).parents[1] / "statemachine/transfer.asl.json").read_text(encoding="utf-8"))
+FUNCTIONS = {state: step.function for state, step in STEPS.items()}
 RESULTS = Path(__file__).parent / "results" / "phases.json"
 
 
@@ -165,6 +167,7 @@ class Run:
         self._nonces = (f"n{number}" for number in itertools.count())
         self._ends = {True: cast(Tree, SyntheticTree(count)), False: cast(Tree, SyntheticTree(0))}
         self.seconds: dict[str, float] = {}
+        self.rounds: list[int] = []
 
     def context(self) -> Context:
         """A task's."""
@@ -183,18 +186,27 @@ class Run:
             self.store.slow = False
             self.seconds[phase] = max(self.seconds.get(phase, 0.0), time.monotonic() - began)
 
-    def list_all(self) -> tuple[int, int, int]:
-        """The listing; rounds, segments, and segments of the widest round."""
-        number, left, segments, widest = 1, 1, 0, 0
-        begin_round(self.context(), 1, [Segment("")])
-        while left:
-            found = read_round(number, left, self.ledger)
-            for segment in found:
-                list_segment(segment, self.context())
-            context, at = self.context(), number
-            left = self.timed("GatherSegments", lambda: gather_segments(at, context))["count"]  # noqa: B023
-            number, segments, widest = number + 1, segments + len(found), max(widest, len(found))
-        return number - 1, segments, widest
+    def walk(self, start: str, more: Json, stop: str) -> Json:
+        """Walk the machine from one of its states to another; the phases that one function does alone are timed."""
+        place = {"id": "bench", "prefix": self.ledger.prefix, "bucket": "work", "apart": "", "functions": FUNCTIONS}
+        walker = Walker(MACHINE, self._task, self._rows, self.clock, {"Id": "bench", "Name": "bench"}, never)
+        found: Json = walker.walk(start, {"run": place, **more}, {stop})[1]
+        return found
+
+    def _task(self, _function: str, event: Json) -> Json:
+        name = event["step"]
+        if name == "GatherSegments":
+            self.rounds.append(event["list"]["count"])
+        step, context = STEPS[name], self.context()
+        step.load()
+
+        def work() -> Json:
+            return step.answers(event, run_step(step, event, context, Stack(("data",), 1000, "work")))
+
+        return cast(Json, self.timed(name, work)) if name in PHASES else work()
+
+    def _rows(self, _bucket: str, key: str) -> Any:
+        return self.ledger.read_json(key.removeprefix(self.ledger.prefix))
 
     def copied(self) -> int:
         """Outcomes and attempts of all shards; the number of shards of copies."""
@@ -233,14 +245,12 @@ def run(count: int) -> list[dict[str, Any]]:
     one.ledger.write_plan(Plan("bench", request, DEFAULT_RATES))
     one.ledger.write(keys.EARLIER, IndexOf(""))  # the first run of its transfer
     one.ledger.begin("plan", one.clock.now())
-    rounds, segments, widest = one.list_all()
-    context = one.context()
-    one.timed("PartitionShards", lambda: partition_shards(context))
+    one.walk("OneSegment?", {"list": begin_round(one.context(), 1, [Segment("")])}, "WhatToDo?")
     shards = one.copied()
-    deletion, summary = one.context(), one.context()
-    one.timed("BeginDeletion", lambda: begin_deletion(deletion))
-    ended = one.timed("SummariseTransfer", lambda: summarise_transfer(None, summary))
+    one.walk("BeginDeletion", {}, "AnyToDelete?")
+    ended = one.walk("SummariseTransfer", {}, "TransferSucceeded?")["summary"]
     assert ended["status"] == "SUCCEEDED", ended
+    rounds, segments, widest = len(one.rounds), sum(one.rounds), max(one.rounds)
     on_paper = {
         "GatherSegments": model.gather_seconds(widest),
         "PartitionShards": model.partition_seconds(count, rounds, segments, count / shards),
