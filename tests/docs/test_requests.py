@@ -54,5 +54,5 @@ def test_parameters_are_accepted(document: str, given: dict[str, str]) -> None:
 
 def test_there_are_some_of_each() -> None:
     shown = {document for document, _ in parameters()}
-    assert {"README.md", "docs/how-to/nightly-sync.md", "docs/how-to/s3-events.md"} <= shown
+    assert {"docs/start/deploy-existing.md", "docs/how-to/nightly-sync.md", "docs/how-to/s3-events.md"} <= shown
     assert len(list(requests())) > 10

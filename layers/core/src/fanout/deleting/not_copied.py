@@ -1,4 +1,4 @@
-"""What a move leaves at the source because it was not copied, although the comparison found it equal.
+"""Entries that a move leaves at the source: not copied, although the comparison found them equal.
 
 | of an entry that was found equal                          | at the source                                      |
 |-----------------------------------------------------------|----------------------------------------------------|
