@@ -95,7 +95,8 @@ CHANGES: dict[str, tuple[OnMount, str, Reason, bool]] = {
 def ends_of(direction: str, base: Path) -> Any:
     if direction == "between":
         return Between(base)
-    return Direction(base, {"within": WITHIN, "from S3": FROM_S3}[direction])
+    requests: dict[str, dict[str, Any]] = {"within": WITHIN, "from S3": FROM_S3}
+    return Direction(base, requests[direction])
 
 
 ROWS = [(direction, change) for direction in ("within", "between", "from S3") for change in CHANGES]
