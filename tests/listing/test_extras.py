@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fanout.listing.directories.extras import Extras
 from fanout.listing.march import merge
 from fanout.model.entry import Entry, Kind
+from fanout.model.segment import Segment
 
 NAMES = st.lists(st.sampled_from(["a", "a-", "b", "a0"]), min_size=1, max_size=3).map("/".join)
 FILES = st.sets(NAMES, max_size=6)
@@ -31,7 +32,10 @@ def entry(path: str) -> Entry:
 def found(source: list[Entry], destination: list[Entry], *, on_files: bool, cuts: list[str]) -> set[str]:
     """The extras of both streams, listed in segments that end at the cuts."""
 
+    asked: list[str] = []
+
     def at_source(path: str) -> bool:
+        asked.append(path)
         if path.endswith("/"):
             return any(one.path.startswith(path) for one in source)
         return any(one.path == path for one in source)
@@ -40,12 +44,15 @@ def found(source: list[Entry], destination: list[Entry], *, on_files: bool, cuts
     bounds = [b"", *sorted({os.fsencode(cut) for cut in cuts}), b"\xff"]
     for after, until in itertools.pairwise(bounds):
         inside = [[one for one in end if after < one.sort_key <= until] for end in (source, destination)]
-        finder = Extras(at_source, on_files=on_files)
+        asked.clear()
+        finder = Extras(at_source, Segment("", after=os.fsdecode(after)), on_files=on_files)
         for here, there in merge(iter(inside[0]), iter(inside[1])):
             if here is not None:
                 extras += finder.source_entry(here.path)
             elif there is not None:
                 extras += finder.destination_entry(there)
+        assert all(after.startswith(os.fsencode(name)) for name in asked), "the listing has told it"
+        assert len(set(asked)) == len(asked)
         extras += finder.close(cut=until != b"\xff")
     assert len({one.path for one in extras}) == len(extras)
     return {one.path for one in extras}

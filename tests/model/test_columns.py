@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -91,11 +91,19 @@ def test_columns_are_decided_as_their_files_are(
     assert unchanged == [decision is Decision.UNCHANGED for decision in decisions]
 
 
-@given(st.sets(st.text(alphabet="ab-", min_size=1, max_size=4), min_size=1), st.text(alphabet="ab-/", min_size=1))
-def test_files_added_together_are_above_what_they_are_above_one_by_one(names: set[str], later: str) -> None:
+@given(
+    st.sets(st.text(alphabet="ab-", min_size=1, max_size=4), min_size=1),
+    st.text(alphabet="ab-/", min_size=1),
+    st.integers(0, 3),
+)
+@example({"a", "a-", "b"}, "-/x", 1)
+@example({"a-1", "a-1-", "b"}, "--/x", 1)
+def test_files_added_together_are_above_what_they_are_above_one_by_one(names: set[str], later: str, cut: int) -> None:
     paths = sorted(names)
     one_by_one_above, together = FilesAbove(), FilesAbove()
-    together.add_files(paths)
+    for part in (paths[:cut], paths[cut:]):
+        if part:
+            together.add_files(part)
     for path in paths:
         one_by_one_above.covers(path)
         one_by_one_above.add(path)

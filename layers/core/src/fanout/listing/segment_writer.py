@@ -18,7 +18,7 @@ from fanout.listing.manifests.looked_up import seen_there
 from fanout.listing.naming.names_writer import NamesWriter
 from fanout.listing.same_entries import SameEntries
 from fanout.model.books import Tally
-from fanout.model.columns import FileColumns, first_path, last_path
+from fanout.model.columns import FileColumns, first_path
 from fanout.model.entry import Entry, Kind
 from fanout.model.errors import ItemError
 from fanout.model.outcome import Outcome, Reason, Result
@@ -119,9 +119,8 @@ class SegmentWriter:
         first = first_path(files)
         if not self._implied.empty:
             self._add_extras(self._implied.source_entry(first))
-        if self._deletions:  # those between lie in the same directory, and tell nothing else
-            self._deletions.source_entry(first)
-            self._deletions.source_entry(last_path(files))
+        if self._deletions:
+            self._deletions.source_files(files.paths)
         if self._parents:
             self._parents.add(first)
         self._leave_before(first)

@@ -125,6 +125,7 @@ class FilesAbove:
     def add_files(self, paths: Sequence[str]) -> None:
         """Remember files of one directory; of them only those matter that begin the last path: see the class."""
         last = paths[-1]
+        self.parents(last)
         self._stack += [path for path in paths if last.startswith(path)]
 
     def snapshot(self) -> tuple[str, ...]:

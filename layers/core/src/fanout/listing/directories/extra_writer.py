@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fanout.facts import tuning
 from fanout.ledger import keys
 from fanout.ledger.rows import entry_row
@@ -27,7 +29,7 @@ class ExtraWriter:
         self._segment, self._context, self._source = segment, context, source
         self._find = found_for_listing(source)
         self._on_files = not request.destination.is_keyed
-        self._extras = Extras(self._at_source, on_files=self._on_files)
+        self._extras = Extras(self._at_source, segment, on_files=self._on_files)
         self._files: list[Entry] = []
         self._directories: list[Entry] = []
         self._shards: list[Deletion] = []
@@ -35,6 +37,10 @@ class ExtraWriter:
     def source_entry(self, path: str) -> None:
         """Take an entry of the source, in path order with the other end's."""
         self._take(self._extras.source_entry(path))
+
+    def source_files(self, paths: Sequence[str]) -> None:
+        """Take files of one directory, in path order, that both ends hold."""
+        self._take(self._extras.source_files(paths))
 
     def destination_entry(self, entry: Entry) -> None:
         """Take an entry that only the destination holds."""

@@ -15,46 +15,52 @@ source's entry fails with its reason, and the entry in its way is not deleted. I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from fanout.model.entry import Entry, Kind
+from fanout.model.entry import Entry
+from fanout.model.path_rules import FilesAbove
+from fanout.model.segment import Segment
 
 
 class Extras:
-    """Finds extras as both listings stream by.
+    """Finds extras of a segment as both listings stream by.
 
     Entries that are not certain yet are held: at most one for every byte of a path. ``at_source`` says
     whether the source holds a non-directory entry under a name (without ``/``), or anything below a
-    path that ends in ``/``. It is called for the topmost of extra directories, and where a listing is
-    cut.
+    path that ends in ``/``. It is asked once for each name above the segment or before it, and where a
+    listing is cut; of all other names the listing itself has told.
     """
 
-    def __init__(self, at_source: Callable[[str], bool], *, on_files: bool) -> None:
-        self._at_source = at_source
+    def __init__(self, at_source: Callable[[str], bool], segment: Segment, *, on_files: bool) -> None:
+        self._at_source, self._segment = at_source, segment
         self._on_files = on_files
         self._held: list[Entry] = []
-        self._kept_below: str | None = None
-        self._source_directories: list[str] = []
+        self._files = FilesAbove()
+        self._elsewhere: dict[str, bool] = {}
 
     def source_entry(self, path: str) -> list[Entry]:
         """Take an entry of the source; returns the entries that are now certain to be extra."""
-        if path.endswith("/"):
-            above = [directory for directory in self._source_directories if path.startswith(directory)]
-            self._source_directories = [*above, path]
+        if self._on_files and not path.endswith("/"):
+            self._files.add_files((path,))
         if not self._held:
             return []
         extra = self._passed(path)
         self._held = [entry for entry in self._held if not path.startswith(_as_directory(entry))]
         return extra
 
+    def source_files(self, paths: Sequence[str]) -> list[Entry]:
+        """Take files of one directory, which the destination holds too, as ``source_entry`` takes each of them."""
+        extra = self.source_entry(paths[0])
+        if self._on_files:
+            self._files.add_files(paths)
+        return [*extra, *self._passed(paths[-1])]
+
     def destination_entry(self, entry: Entry) -> list[Entry]:
         """Take an entry that only the destination holds; returns the entries that are now certain to be extra."""
         extra = self._passed(entry.path)
         if not self._on_files:
             return [*extra, entry]
-        if self._kept_below is None or not self._inside(entry):
-            self._kept_below = next((one for one in self._unasked(entry) if self._at_source(one[:-1])), "")
-        if not (self._kept_below and entry.path.startswith(self._kept_below)):
+        if not self._is_below_file(entry.path):
             self._held.append(entry)
         return extra
 
@@ -63,22 +69,29 @@ class Extras:
         held, self._held = self._held, []
         return [entry for entry in held if not (cut and self._at_source(_as_directory(entry)))]
 
-    def _inside(self, entry: Entry) -> bool:
-        """Whether a directory lies in one that is kept, or in another extra directory."""
-        if self._kept_below and entry.path.startswith(self._kept_below):
-            return True
-        return any(one.kind is Kind.DIRECTORY and entry.path.startswith(one.path) for one in self._held)
-
-    def _unasked(self, entry: Entry) -> list[str]:
-        """The directories, topmost first, for which the source may have a file of the same name.
+    def _is_below_file(self, path: str) -> bool:
+        """Whether the source has a file under the name of the directory, or of one above the path.
 
         A bucket may hold the key ``p`` beside the keys ``p/`` and ``p/q``.
         """
-        if self._kept_below is None:  # those above may have been listed in another segment
-            return list(_above(entry.path))
-        both, self._source_directories = self._source_directories, []
-        unasked = [one for one in both if entry.path.startswith(one)]
-        return [*unasked, entry.path] if entry.kind is Kind.DIRECTORY else unasked
+        return self._files.covers(path) or any(map(self._is_file_elsewhere, self._names_elsewhere(path)))
+
+    def _names_elsewhere(self, path: str) -> Iterator[str]:
+        """The directories of a path, topmost first and without ``/``, that this segment does not list as files.
+
+        A name that begins the path is not listed here if the segment's prefix is longer, or if it begins
+        ``after``: keys sort as ``a``, ``a-5``, ``a/b``.
+        """
+        segment = self._segment
+        end = path.find("/")
+        while end > 0 and (end < len(segment.prefix) or segment.after.startswith(path[:end])):
+            yield path[:end]
+            end = path.find("/", end + 1)
+
+    def _is_file_elsewhere(self, name: str) -> bool:
+        if name not in self._elsewhere:
+            self._elsewhere[name] = self._at_source(name)
+        return self._elsewhere[name]
 
     def _passed(self, path: str) -> list[Entry]:
         """The held entries below which nothing can come any more."""
@@ -86,14 +99,6 @@ class Extras:
         if passed:
             self._held = [entry for entry in self._held if path.startswith(entry.path)]
         return passed
-
-
-def _above(path: str) -> Iterator[str]:
-    """The path itself if it is a directory's, and the directories above it, topmost first."""
-    end = path.find("/") + 1
-    while end:
-        yield path[:end]
-        end = path.find("/", end) + 1
 
 
 def _as_directory(entry: Entry) -> str:
