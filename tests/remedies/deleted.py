@@ -39,7 +39,7 @@ def _before_deletion(act: Any) -> Any:
             act()
         return delete(*arguments)
 
-    return patch("tests.support.flow.delete_shard", deleted)
+    return patch.object(deleting, "delete_shard", deleted)
 
 
 @follows(Reason.NOT_EMPTY)

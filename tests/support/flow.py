@@ -1,32 +1,22 @@
-"""The state machine's flow as plain calls, for tests that need no engine: same steps, same order."""
+"""Runs over trees in memory, or others: the state machine is walked in this process."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from msgspec import convert
-
 from fanout.adapters.given_tree import with_given_attributes
-from fanout.copying.copy_shard import copy_shard
-from fanout.deleting.begin_deletion import begin_deletion
-from fanout.deleting.delete_shard import delete_shard
-from fanout.deleting.remove_directories import remove_directories
-from fanout.finishing.divide import FinishShard
-from fanout.finishing.finish_shard import finish_shard
-from fanout.finishing.finish_tree import finish_tree
+from fanout.flow.calls import Stack
+from fanout.flow.functions import functions_of
+from fanout.flow.steps import STEPS, run_step
+from fanout.flow.walker import Walker, never
 from fanout.forecast.spending import hold_to_budget
 from fanout.ledger.ledger import Ledger
 from fanout.ledger.sealing import find_seal, sealed_for
-from fanout.listing.gather_segments import gather_segments
 from fanout.model.document import Json
-from fanout.model.segment import Segment
-from fanout.model.shard import Shard
-from fanout.partition.partition_shards import partition_shards
-from fanout.planning.check_mount import check_mount
-from fanout.planning.plan_transfer import plan_transfer
 from fanout.ports.aws import ObjectArchive, Signer
 from fanout.ports.copying import EntryCopier
 from fanout.ports.limiter import NO_LIMITS, TaskLimiter
@@ -35,13 +25,10 @@ from fanout.ports.store import WorkStore
 from fanout.ports.tree import Tree
 from fanout.request.parts.allowed_attributes import StackAllows, allowed_for
 from fanout.request.plan import Plan
-from fanout.restoring.restore_objects import restore_objects
-from fanout.resuming.carry_over import list_or_carry_over
-from fanout.summary.summarise_transfer import summarise_transfer
 from fanout.turns.write_turn import WriteTurns
-from fanout.verifying.begin_verification import begin_verification
-from fanout.verifying.verify_shard import verify_shard
 from fanout.work.context import Context
+from fanout.work.reference import run_reference
+from tests.support.definitions import definition
 from tests.support.memory import MemoryTree
 from tests.support.memory_meter import MemoryMeter
 from tests.support.memory_store import MemoryObjects, MemoryStore
@@ -68,7 +55,7 @@ class ManualClock:
 
 @dataclass
 class World:
-    """Two trees, a ledger, a clock, and the flow over them."""
+    """Two trees, a ledger, a clock, and runs over them; ``entered`` are the states that were entered."""
 
     changes: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     source: Tree = None  # type: ignore[assignment]
@@ -93,6 +80,8 @@ class World:
     forks: bool = False
     mounts_s3_files: bool = False
     allows: StackAllows = field(default_factory=StackAllows)
+    mounts: tuple[str, ...] = ("data",)
+    entered: list[str] = field(default_factory=list)
     nonces: Any = field(default_factory=lambda: (f"n{number}" for number in itertools.count()))
 
     def __post_init__(self) -> None:
@@ -151,112 +140,103 @@ class World:
             mounts_s3_files=self.mounts_s3_files,
         )
 
+    # The whole run, or from one of its states to another.
+
+    def walk(self, start: str, data: Any, *stops: str) -> tuple[str, Any]:
+        """Walk the machine from a state until one of ``stops`` or the end; an error goes through."""
+        execution = {"Id": self.execution, "Name": self.run_id}
+        walker = Walker(definition(), self.task, self.rows, self.clock, execution, never, entered=self.enter)
+        return walker.walk(start, data, stops)
+
+    def enter(self, state: str) -> None:
+        """A state begins."""
+        self.entered.append(state)
+
+    def task(self, function: str, event: Json) -> Any:
+        """Carry out the step that an event names."""
+        name = event["step"]
+        if name in ("PaceCopy", "EndPacing"):  # no Map runs here
+            return {"run": event["run"], "shards": event["shards"], "done": True, "until": ""}
+        step, world = STEPS[name], self
+        if step.run_id is None and not step.whole_run:
+            world = copy(self)
+            world.prefix = event["run"]["prefix"]
+        context = world.context_of(function, step.acts_as or name)
+        return step.answers(event, run_step(step, event, context, Stack(self.mounts, 10, "work")))
+
+    def context_of(self, _function: str, state: str) -> Context:
+        """A new attempt of a state, in a function by its name in the template."""
+        return self.context(state)
+
+    def rows(self, _bucket: str, key: str) -> Any:
+        """The items of a Map."""
+        ledger = Ledger(self.store, self.run_id)
+        return ledger.read_json(key.removeprefix(ledger.prefix))
+
+    def state(self, **more: Any) -> Json:
+        """The data that states hand on: the reference to the ledger, and more."""
+        plan = self.ledger.read_plan()
+        offered = definition()["States"]["PlanTransfer"]["Parameters"]["Payload"]["functions"]
+        functions = functions_of(plan.request, self.mounts, offered)
+        return {"run": {**run_reference(plan, self.ledger, "work"), "functions": functions}, **more}
+
+    def shards(self, key: str = "shards.json") -> Json:
+        """What PartitionShards hands on of a list of shards."""
+        key = f"{self.ledger.prefix}{key}"
+        return {"key": key, "copies": key, "count": 1, "max_concurrency": 1, "archived": 0, "paced": False}
+
     def plan(self, request: Json | None = None) -> Json:
         """PlanTransfer and CheckMount."""
-        state = plan_transfer(request or REQUEST, self.context(), ("data",), 10, "work", execution=self.execution)
-        if "holder" in state:
-            return state
-        check_mount(self.context())
+        state: Json = self.walk("PlanTransfer", request or REQUEST, "Skipped", "OtherMount?")[1]
         return state
 
     def list_all(self, state: Json) -> Json:
         """Rounds of ListTree until nothing is left; returns the last reference."""
-        reference: Json = state["list"]
-        while reference["count"]:
-            for row in self.ledger.read_json(reference["key"].removeprefix(self.ledger.prefix)):
-                list_or_carry_over(convert(row, Segment), self.context())
-            reference = gather_segments(reference["round"], self.context())
+        reference: Json = self.walk("OneSegment?", self.state(list=state["list"]), "PartitionShards")[1]["gathered"][
+            "list"
+        ]
         return reference
 
     def copy_all(self) -> None:
         """PartitionShards, RestoreObjects where something is archived, and CopyShards, each shard until it is done."""
-        shards = partition_shards(self.context())
-        while shards["archived"]:
-            shards = self.restore(shards)
-            if shards["step"] == "wait":
-                self.clock.sleep(shards["wait"])
-            elif shards["step"] == "copy":
-                self.copy_listed(shards["copies"].removeprefix(self.ledger.prefix))
-        if not shards["restores"]:
-            self.copy_listed("shards.json")
+        self.walk("PartitionShards", self.state(), "FinishTree", "SummariseTransfer", "VerifyShards")
 
     def restore(self, shards: Json) -> Json:
         """RestoreObjects, which goes on where the one before it was."""
-        return {**shards, **restore_objects(shards["restores"], self.context())}
+        restored: Json = self.walk("RestoreObjects", self.state(shards=shards), "WhatIsRestored?")[1]["shards"]
+        return restored
 
     def copy_listed(self, key: str) -> None:
         """CopyShards of a list, each shard until it is done."""
-        for row in self.ledger.read_json(key):
-            shard = convert(row["shard"], Shard)
-            for _ in range(1000):
-                if copy_shard(shard, self.context("CopyShard"))["done"]:
-                    break
-            else:
-                raise AssertionError("the shard never ends")
+        self.walk("CopyInPace", self.state(shards=self.shards(key)), "CopyBroke?")
 
     def finish_all(self, *, deletes: bool = False) -> int:
         """FinishTree until everything is finished, and FinishShards between; returns how many FinishTree it took."""
-        mapped = -1
-        for number in range(1, 1000):
-            answer = finish_tree(self.context("FinishTree"), deletes=deletes, mapped=mapped)
-            if answer["done"]:
-                return number
-            self.finish_round(answer)
-            mapped = answer["round"]
-        raise AssertionError("the tree is never finished")
+        self.entered.clear()
+        self.walk("FinishTree", self.state(shards={"extras": int(deletes)}), "AnyExtras?")
+        return self.entered.count("FinishTree")
 
     def finish_round(self, answer: Json) -> None:
         """FinishShards, each shard until it is done; nothing where FinishTree goes on by itself."""
-        rows = self.ledger.read_json(answer["key"].removeprefix(self.ledger.prefix)) if answer["count"] else []
-        for row in rows:
-            shard = convert(row["shard"], FinishShard)
-            for _ in range(1000):
-                if finish_shard(shard, self.context("FinishShard"))["done"]:
-                    break
-            else:
-                raise AssertionError("the shard never ends")
+        if answer["count"]:
+            self.walk("FinishShards", self.state(finish=answer), "FinishTree")
 
     def verify_all(self) -> None:
         """VerifyShards, each shard until it is done."""
-        for row in self.ledger.read_json("shards.json"):
-            shard = convert(row["shard"], Shard)
-            for _ in range(1000):
-                if verify_shard(shard, self.context())["done"]:
-                    break
-            else:
-                raise AssertionError("the shard never ends")
+        self.walk("VerifyShards", self.state(shards=self.shards()), "ToDelete?")
 
     def verify_trees(self) -> None:
         """BeginVerification and what follows, in the ledger inside the run's."""
-        reference = begin_verification(self.context(), "work")
-        inner = replace(self, prefix=reference["run"]["prefix"])
-        inner.list_all(reference)
-        partition_shards(inner.context())
-        inner.verify_all()
-        if "moves" in reference["run"]:
-            inner.delete_all()
+        self.walk("BeginVerification", self.state(), "ToPublish?")
 
     def run(self, request: Json | None = None) -> Json:
         """The whole flow; returns summary.json."""
-        self.list_all(self.plan(request))
-        what = partition_shards(self.context())
-        if what["next"] == "verify":
-            self.verify_all()
-        elif what["next"] != "plan":
-            self.copy_all()
-            self.finish_all(deletes=what["extras"] > 0)
-            if what["extras"]:
-                self.delete_all()
-        return self.end(what["verify"])
+        self.walk("PlanTransfer", request or REQUEST, "TransferSucceeded?")
+        return self.summary()
 
     def delete_all(self) -> None:
         """BeginDeletion, DeleteShards and RemoveDirectories, each until it is done."""
-        begin_deletion(self.context("BeginDeletion"))
-        for row in self.ledger.read_json("deletions.json"):
-            while not delete_shard(convert(row["shard"], Shard), self.context("DeleteShard"))["done"]:
-                pass
-        while not remove_directories(self.context("RemoveDirectories"))["done"]:
-            pass
+        self.walk("BeginDeletion", self.state(), "WhatToVerify?")
 
     def end(self, verify: str = "none") -> Json:
         """What follows the copy; returns summary.json."""
@@ -264,7 +244,11 @@ class World:
             self.verify_all()
         elif verify == "all":
             self.verify_trees()
-        summarise_transfer(None, self.context("SummariseTransfer"))
+        self.walk("SummariseTransfer", self.state(), "TransferSucceeded?")
+        return self.summary()
+
+    def summary(self) -> Json:
+        """summary.json."""
         summary: Json = self.ledger.read_json("summary.json")
         return summary
 

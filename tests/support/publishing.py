@@ -14,8 +14,6 @@ from fanout.model.document import Json
 from fanout.model.location import Location
 from fanout.ports.tree import Tree
 from fanout.ports.turns import Turn
-from fanout.publishing.publish_version import publish_version
-from fanout.request.course import Mode
 from fanout.request.plan import Plan
 from fanout.work.context import Context
 from tests.support.flow import World
@@ -45,18 +43,11 @@ class PublishingWorld(World):
 
     def publish(self, request: Json | None = None) -> Json:
         """A whole run; returns summary.json."""
-        state = self.plan(request or REQUEST)
-        if self.ledger.read_plan().request.mode is not Mode.ROLLBACK:
-            self.list_all(state)
-            self.copy_all()
-            self.finish_all(deletes=True)
-        self.switch()
-        return self.end()
+        return self.run(request or REQUEST)
 
     def switch(self) -> None:
         """PublishVersion until it is done."""
-        while not publish_version(self.context())["done"]:
-            pass
+        self.walk("PublishVersion", self.state(), "SummariseTransfer")
 
     def following(self, run_id: str) -> PublishingWorld:
         """The next run."""

@@ -199,7 +199,7 @@ def test_a_run_that_ended_takes_itself_out_with_all_that_it_owed(stack: Stack) -
 
 
 def first_round(world: World) -> Json:
-    return {"round": 1, "count": 1, "key": f"{world.ledger.prefix}segments/round-0001.json"}
+    return {"round": 1, "count": 1, "key": f"{world.ledger.prefix}segments/round-0001.json", "max_concurrency": 1}
 
 
 def test_a_run_whose_staging_directory_stays_stays_in_the_list(stack: Stack) -> None:
