@@ -129,7 +129,7 @@ def test_segment_bounds_the_listing(tree: Tree, segment: Segment, expected: list
 @pytest.mark.usefixtures("in_byte_order")
 @pytest.mark.parametrize("after", ["", "d/05/3", "e/0004"])
 def test_cuts_leave_pieces_that_hold_the_rest_once(tree: Tree, after: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanout.listing.cuts.cuts.PIECE_ENTRIES", 1.0)
+    monkeypatch.setattr("fanout.adapters.cuts.cuts.PIECE_ENTRIES", 1.0)
     paths = [f"d/{number:02}/{name}" for number in range(12) for name in (3, "x/y", "ü")] + ["c", "d.", "dé/f"]
     for path in [*paths, *(f"e/{number:04}" for number in range(1_100))]:
         write(tree, path, b"")

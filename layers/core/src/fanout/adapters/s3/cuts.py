@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from fanout.adapters.cuts.cuts import Contents, Level, Mark, Survey
+from fanout.adapters.cuts.key_ranges import Page, marks_of_keys
 from fanout.adapters.s3.client.client import S3Client
 from fanout.adapters.s3.client.object_page import ObjectPage
 from fanout.facts import tuning
-from fanout.listing.cuts.cuts import Contents, Level, Mark, Survey
-from fanout.listing.cuts.key_ranges import Page, marks_of_keys
 from fanout.model.segment import Segment
 
 

@@ -6,10 +6,10 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from zlib import crc32
 
+from fanout.adapters.cuts.cuts import Contents, Level, Mark, Survey
 from fanout.adapters.posix.listing.sorted_names import bounds_below
 from fanout.adapters.posix.paths.directories import Directories
 from fanout.facts import tuning
-from fanout.listing.cuts.cuts import Contents, Level, Mark, Survey
 from fanout.model.errors import ItemError
 from fanout.model.path_rules import STAGING_PREFIX
 from fanout.model.segment import Segment

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fanout.adapters.cuts import key_ranges
+from fanout.adapters.cuts.cuts import PIECE_ENTRIES, Contents, Mark, Survey, even_cuts
+from fanout.adapters.cuts.key_ranges import Page, marks_of_keys
 from fanout.adapters.posix.listing import sorted_names
 from fanout.adapters.posix.tree import PosixTree
 from fanout.facts import tuning
-from fanout.listing.cuts import key_ranges
-from fanout.listing.cuts.cuts import PIECE_ENTRIES, Contents, Mark, Survey, even_cuts
-from fanout.listing.cuts.key_ranges import Page, marks_of_keys
 from fanout.model.segment import Segment, cut, rest_of
 
 
@@ -190,7 +190,7 @@ def test_directories_deeper_down_are_found_too(tmp_path: Path) -> None:
 
 
 def test_a_flat_directory_is_cut_between_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanout.listing.cuts.cuts.PIECE_ENTRIES", 10.0)
+    monkeypatch.setattr("fanout.adapters.cuts.cuts.PIECE_ENTRIES", 10.0)
     tree = make(tmp_path, [f"flat/{number:04d}" for number in range(400)])
     cuts = tree.cuts(rest_of(Segment("s"), "flat/0099", ()), 4)
     assert len(cuts) == 3 and all("flat/0099" < one < "flat/0399" for one in cuts)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field
 
+from fanout.adapters.cuts.cuts import Mark
 from fanout.facts import tuning
-from fanout.listing.cuts.cuts import Mark
 
 # Chosen: the number of places after the common prefix that a key's position is computed from.
 PLACES = 12
